@@ -1,0 +1,164 @@
+"""Errors of the API, each the `Status` object a client would get. One exception class for all.
+
+The code and reason decide what a caller may do; the message is for people. `StatusError` is what
+every layer raises, from a validator to the HTTP client, so a caller handles one type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from longshore.api import field
+from longshore.api.types import Obj
+
+
+class StatusError(Exception):
+    """A request that failed, with the answer Kubernetes gives for it."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: Obj | None = None,
+        metadata: Obj | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.metadata = metadata
+        self.headers = headers or {}
+
+    def status(self) -> Obj:
+        """The `Status` object of this error."""
+        out: Obj = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self.metadata or {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            out["reason"] = self.reason
+        if self.details is not None:
+            out["details"] = self.details
+        out["code"] = self.code
+        return out
+
+    @classmethod
+    def from_status(cls, status: Obj, code: int) -> StatusError:
+        """The error a `Status` answer stands for."""
+        return cls(
+            status.get("code") or code,
+            status.get("reason") or "",
+            status.get("message") or f"the server answered {code}",
+            details=status.get("details"),
+            metadata=status.get("metadata"),
+        )
+
+    def has_cause(self, reason: str) -> bool:
+        """Whether `details.causes` names this reason, e.g. `NamespaceTerminating`."""
+        return any(c.get("reason") == reason for c in (self.details or {}).get("causes") or ())
+
+    @property
+    def retry_after(self) -> int | None:
+        """Seconds the server asked to wait before trying again; None when it did not ask."""
+        seconds: int | None = (self.details or {}).get("retryAfterSeconds")
+        return seconds
+
+
+def _details(group: str, kind: str, name: str, **more: Any) -> Obj:
+    out: Obj = {}
+    if name:
+        out["name"] = name
+    if group:
+        out["group"] = group
+    if kind:
+        out["kind"] = kind
+    out.update(more)
+    return out
+
+
+def qualified(group: str, word: str) -> str:
+    """`jobs.batch`, or plain `pods` in the core group."""
+    return f"{word}.{group}" if group else word
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(group: str, resource: str, name: str, why: str, causes: list[Obj] | None = None) -> StatusError:
+    what = qualified(group, resource) + (f" {field.quoted(name)}" if name else "")
+    more = {"causes": causes} if causes else {}
+    return StatusError(
+        403, "Forbidden", f"{what} is forbidden: {why}", details=_details(group, resource, name, **more)
+    )
+
+
+def not_found(group: str, resource: str, name: str) -> StatusError:
+    return StatusError(
+        404,
+        "NotFound",
+        f"{qualified(group, resource)} {field.quoted(name)} not found",
+        details=_details(group, resource, name),
+    )
+
+
+def already_exists(group: str, resource: str, name: str) -> StatusError:
+    return StatusError(
+        409,
+        "AlreadyExists",
+        f"{qualified(group, resource)} {field.quoted(name)} already exists",
+        details=_details(group, resource, name),
+    )
+
+
+def conflict(group: str, resource: str, name: str, why: str) -> StatusError:
+    """`resource` is the plural, except for delete preconditions, where Kubernetes says the Kind."""
+    return StatusError(
+        409,
+        "Conflict",
+        f"Operation cannot be fulfilled on {qualified(group, resource)} {field.quoted(name)}: {why}",
+        details=_details(group, resource, name),
+    )
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldError]) -> StatusError:
+    """A 422 that lists every problem once, as causes and in the message."""
+    texts = list(dict.fromkeys(str(p) for p in problems))
+    summary = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    causes = [{"reason": p.reason, "message": p.body(), "field": p.field} for p in problems]
+    return StatusError(
+        422,
+        "Invalid",
+        f"{qualified(group, kind)} {field.quoted(name)} is invalid: {summary}",
+        details=_details(group, kind, name, causes=causes),
+    )
+
+
+def method_not_allowed() -> StatusError:
+    return StatusError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={}
+    )
+
+
+def internal(message: str) -> StatusError:
+    return StatusError(
+        500,
+        "InternalError",
+        f"Internal error occurred: {message}",
+        details={"causes": [{"message": message}]},
+    )

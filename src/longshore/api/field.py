@@ -1,0 +1,143 @@
+"""Field errors in Kubernetes' own words: `spec.x: Invalid value: -1: must be greater than ...`.
+
+A path is a plain string (`spec.template.spec.containers[0].name`); validators build it only where
+they descend or complain, so a valid object costs no path building per leaf.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+
+class _NoValue:
+    """Stands for "print no value", as Kubernetes does for some structures."""
+
+
+NO_VALUE: Final = _NoValue()
+
+_TEXT: Final = {
+    "FieldValueInvalid": "Invalid value",
+    "FieldValueRequired": "Required value",
+    "FieldValueNotSupported": "Unsupported value",
+    "FieldValueDuplicate": "Duplicate value",
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueTooLong": "Too long",
+    "FieldValueTooMany": "Too many",
+    "FieldValueNotFound": "Not found",
+    "FieldValueTypeInvalid": "Invalid value",
+    "InternalError": "Internal error",
+}
+_WITHOUT_VALUE: Final = frozenset(
+    ("FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field. `reason` is the cause's reason as the API reports it."""
+
+    reason: str
+    field: str
+    value: Any
+    detail: str
+
+    def body(self) -> str:
+        """The message without the field path, as in `details.causes[].message`."""
+        head = _TEXT[self.reason]
+        if self.reason not in _WITHOUT_VALUE and self.value is not NO_VALUE:
+            head += ": " + shown(self.value)
+        return f"{head}: {self.detail}" if self.detail else head
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body()}"
+
+
+def shown(value: Any) -> str:
+    """A value as Kubernetes prints it in a field error: strings quoted, structures as JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    return msgspec.json.encode(value).decode()
+
+
+def quoted(text: str) -> str:
+    """Go's %q: double quotes, printable Unicode kept as it is."""
+    out = ['"']
+    for ch in text:
+        if ch in '"\\':
+            out.append("\\" + ch)
+        elif ch in _SHORT_ESCAPES:
+            out.append(_SHORT_ESCAPES[ch])
+        elif ch.isprintable():
+            out.append(ch)
+        elif ord(ch) < 0x80:
+            out.append(f"\\x{ord(ch):02x}")
+        elif ord(ch) < 0x10000:
+            out.append(f"\\u{ord(ch):04x}")
+        else:
+            out.append(f"\\U{ord(ch):08x}")
+    out.append('"')
+    return "".join(out)
+
+
+_SHORT_ESCAPES: Final = {
+    "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
+}  # fmt: skip
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON with Go's escaping of <, > and &."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueInvalid", field, value, detail)
+
+
+def required(field: str, detail: str = "") -> FieldError:
+    return FieldError("FieldValueRequired", field, NO_VALUE, detail)
+
+
+def forbidden(field: str, detail: str) -> FieldError:
+    return FieldError("FieldValueForbidden", field, NO_VALUE, detail)
+
+
+def duplicate(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueDuplicate", field, value, "")
+
+
+def not_found(field: str, value: Any) -> FieldError:
+    return FieldError("FieldValueNotFound", field, value, "")
+
+
+def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
+    """`supported` is printed in the order given; Kubernetes usually sorts it."""
+    options = ", ".join(quoted(s) for s in supported)
+    return FieldError("FieldValueNotSupported", field, value, f"supported values: {options}" if options else "")
+
+
+def too_long(field: str, limit: int) -> FieldError:
+    return FieldError("FieldValueTooLong", field, NO_VALUE, f"may not be more than {limit} bytes")
+
+
+def too_many(field: str, count: int, limit: int) -> FieldError:
+    return FieldError("FieldValueTooMany", field, count, f"must have at most {limit} items")
+
+
+def type_invalid(field: str, value: Any, detail: str) -> FieldError:
+    return FieldError("FieldValueTypeInvalid", field, value, detail)
+
+
+def internal(field: str, detail: str) -> FieldError:
+    return FieldError("InternalError", field, NO_VALUE, detail)

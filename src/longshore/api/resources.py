@@ -1,0 +1,71 @@
+"""The table of everything the API serves: one row per resource.
+
+A row says where the resource is, how clients may name it, which schema message describes it and
+which strategy gives it its own behaviour. Order matters: discovery lists groups in table order, and
+the first group wins when a short name is ambiguous, so `batch` stands before `batch.volcano.sh`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from longshore.api.strategy import Strategy
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+STATUS_VERBS = ("get", "patch", "update")
+
+Style = Literal["builtin", "custom"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A path below an object, e.g. `pods/log`. `kind` and `group_version` are those of its answer."""
+
+    name: str
+    verbs: tuple[str, ...]
+    kind: str
+    group_version: str = ""
+    """Only where it differs from the parent's, e.g. policy/v1 for pods/eviction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One row. `storage` is the key space in the store: events of both groups share one."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    strategy: Strategy
+    message: str = ""
+    """Id of the schema message, e.g. `batch/v1.Job`; empty for custom resources with their own schema."""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    style: Style = "builtin"
+    """`custom` kinds: JSON and YAML only, no strategic merge patch, PUT needs resourceVersion,
+    list items carry apiVersion and kind."""
+    storage: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.storage:
+            object.__setattr__(self, "storage", f"{self.group}/{self.plural}" if self.group else self.plural)
+
+    @property
+    def group_version(self) -> str:
+        """`v1` or `batch/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def list_kind(self) -> str:
+        return self.kind + "List"
+
+    @property
+    def qualified(self) -> str:
+        """`jobs.batch`, as in error messages."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural

@@ -1,0 +1,93 @@
+"""What a kind adds to the one generic path of requests: its defaults, its checks, its oddities.
+
+The registry calls these hooks in this order:
+
+create:  default -> prepare_create -> (admission) -> validate_create -> warnings_create
+update:  default -> prepare_update -> (admission) -> validate_update -> warnings_update
+
+`default` and `prepare_*` change the object they are given (it belongs to the request). `validate_*`
+return every problem found, an empty list meaning none; they never raise and never change anything.
+Metadata common to all kinds (names, labels, owner references, ...) is checked by the registry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from longshore.api.field import FieldError
+from longshore.api.types import Obj
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+NameRule = Literal["subdomain", "label", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a hook may know of the request. Time and randomness come from here alone."""
+
+    now: str
+    """The request's time as RFC 3339 in whole seconds, UTC."""
+    subresource: str = ""
+    user: str = ""
+
+
+class Strategy:
+    """The default behaviour: no defaults, no checks of its own, a status kept apart when there is one."""
+
+    name_rule: ClassVar[NameRule] = "subdomain"
+    counts_generation: ClassVar[bool] = True
+    """Whether metadata.generation starts at 1 and moves with the spec."""
+    has_status: ClassVar[bool] = True
+    """Whether `status` belongs to the status subresource, so that main writes keep the stored one."""
+    unconditional_update: ClassVar[bool] = True
+    """Whether a PUT may leave resourceVersion out."""
+    create_on_update: ClassVar[bool] = False
+    """Whether a PUT to a missing name creates the object."""
+    graceful: ClassVar[bool] = False
+    """Whether deletion waits for a grace period (pods)."""
+    default_propagation: ClassVar[Propagation] = "Background"
+
+    def default(self, obj: Obj) -> None:
+        """Fills in what the client left out. Runs on every decode, before anything else."""
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        """Clears what a client may not set on create (status) and sets what depends on name and uid.
+        Both are assigned already."""
+        if self.has_status:
+            obj.pop("status", None)
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        return []
+
+    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
+        """Texts for `Warning:` headers."""
+        return []
+
+    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
+        """Puts back what a write to the main resource may not change. Sets nothing in metadata."""
+        if self.has_status:
+            if "status" in old:
+                new["status"] = old["status"]
+            else:
+                new.pop("status", None)
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return []
+
+    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
+        return []
+
+    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
+        """Puts back all that a write to /status may not change. Labels and annotations may."""
+        if "spec" in old:
+            new["spec"] = old["spec"]
+        else:
+            new.pop("spec", None)
+
+    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return []
+
+    def generation_changed(self, new: Obj, old: Obj) -> bool:
+        """Whether this update moves metadata.generation."""
+        return bool(new.get("spec") != old.get("spec"))
