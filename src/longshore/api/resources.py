@@ -62,6 +62,11 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def storage_group(self) -> str:
+        """The group objects are stored as. 422s name it: an event of either group is a core `Event`."""
+        return self.storage.rpartition("/")[0]
+
+    @property
     def list_kind(self) -> str:
         return self.kind + "List"
 
