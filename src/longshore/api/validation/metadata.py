@@ -1,0 +1,293 @@
+"""Checks of `metadata`: names, labels, annotations, owner references, finalizers.
+
+A metadata dict comes in, field errors come out; nothing is changed except by `drop_duplicate_owners`,
+which says so. Kubernetes runs these checks several times over on an update (once for every kind
+alike, again in most kinds' own validation) and clients see each complaint as often as it was made.
+Hence two pairs of functions:
+
+`validate_create` and `validate_update` are what the registry runs for every kind;
+`validate_update_again` is what kinds repeat on an update, as Kubernetes' built-in kinds do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.strategy import NameRule
+from longshore.api.types import Obj
+
+IMMUTABLE: Final = "field is immutable"
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+STANDARD_FINALIZERS: Final = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
+
+_SELECTOR_VALUES_NEEDED: Final = frozenset(("In", "NotIn"))
+_SELECTOR_VALUES_FORBIDDEN: Final = frozenset(("Exists", "DoesNotExist"))
+
+
+def validate_create(
+    meta: Obj,
+    *,
+    namespaced: bool,
+    name_rule: NameRule | names.NameFunction,
+    path: str = "metadata",
+    short_finalizers: bool = False,
+) -> list[FieldError]:
+    """The metadata of a new object whose name has been generated already. `short_finalizers` lets
+    finalizers without a slash pass, as they do on custom resources."""
+    check = names.NAME_FUNCTIONS[name_rule] if isinstance(name_rule, str) else name_rule
+    found: list[FieldError] = []
+    prefix = meta.get("generateName")
+    if prefix:
+        found += [field.invalid(f"{path}.generateName", prefix, text) for text in check(prefix, True)]
+    name = meta.get("name")
+    if not name:
+        found.append(field.required(f"{path}.name", "name or generateName is required"))
+    else:
+        found += [field.invalid(f"{path}.name", name, text) for text in check(name, False)]
+    namespace = meta.get("namespace")
+    if not namespaced:
+        if namespace:
+            found.append(field.forbidden(f"{path}.namespace", "not allowed on this type"))
+    elif not namespace:
+        found.append(field.required(f"{path}.namespace"))
+    else:
+        found += [field.invalid(f"{path}.namespace", namespace, t) for t in names.dns1123_label(namespace)]
+    if meta.get("generation", 0) < 0:
+        found.append(field.invalid(f"{path}.generation", meta["generation"], NOT_NEGATIVE))
+    found += _parts(meta, path)
+    finalizers = meta.get("finalizers")
+    if finalizers:
+        found += validate_finalizers(finalizers, f"{path}.finalizers")
+        if not short_finalizers:
+            found += validate_finalizer_style(finalizers, f"{path}.finalizers")
+    return found
+
+
+def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
+    """What the registry checks on any update, for all kinds alike: the rules of a new object, except
+    that the name may be anything that fits into a URL, then the rules of change."""
+    found = validate_create(
+        new, namespaced="namespace" in old, name_rule="any", path=path, short_finalizers=True
+    )
+    return found + _changes(new, old, path)
+
+
+def validate_update_again(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
+    """What built-in kinds check on an update once more, on top of `validate_update`."""
+    found = _changes(new, old, path)
+    finalizers = new.get("finalizers")
+    if finalizers:
+        found += validate_finalizer_style(finalizers, f"{path}.finalizers")
+    return found
+
+
+def _changes(new: Obj, old: Obj, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if "deletionTimestamp" in old:
+        extra = set(new.get("finalizers") or ()).difference(old.get("finalizers") or ())
+        if extra:
+            listed = ", ".join(field.quoted(f) for f in sorted(extra))
+            found.append(
+                field.forbidden(
+                    f"{path}.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{listed}}}",
+                )
+            )
+    if new.get("generation", 0) < old.get("generation", 0):
+        found.append(field.invalid(f"{path}.generation", new.get("generation", 0), "must not be decremented"))
+    for key, absent in _FIXED:
+        value = new.get(key, absent)
+        if value != old.get(key, absent):
+            found.append(field.invalid(f"{path}.{key}", value, IMMUTABLE))
+    return found + _parts(new, path)
+
+
+_FIXED: Final[Sequence[tuple[str, Any]]] = (
+    ("name", ""),
+    ("namespace", ""),
+    ("uid", ""),
+    ("creationTimestamp", None),
+    ("deletionTimestamp", None),
+    ("deletionGracePeriodSeconds", None),
+)
+"""What no update may change, with the value Kubernetes prints when it is missing."""
+
+
+def _parts(meta: Obj, path: str) -> list[FieldError]:
+    """Labels, annotations and owner references, which every check of metadata covers."""
+    found: list[FieldError] = []
+    if labels := meta.get("labels"):
+        found += validate_labels(labels, f"{path}.labels")
+    if annotations := meta.get("annotations"):
+        found += validate_annotations(annotations, f"{path}.annotations")
+    if owners := meta.get("ownerReferences"):
+        found += validate_owner_references(owners, f"{path}.ownerReferences")
+    return found
+
+
+def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldError]:
+    """Keys and values; every complaint is about the map as a whole."""
+    found: list[FieldError] = []
+    for key, value in (labels or {}).items():
+        found += [field.invalid(path, key, text) for text in names.qualified_name(key)]
+        found += [field.invalid(path, value, text) for text in names.label_value(value)]
+    return found
+
+
+def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> list[FieldError]:
+    """Keys as those of labels, but in any case of letters; values of any text, 256 KiB together."""
+    found: list[FieldError] = []
+    size = 0
+    for key, value in (annotations or {}).items():
+        found += [field.invalid(path, key, text) for text in names.qualified_name(key.lower())]
+        size += len(key) + (len(value) if value.isascii() else len(value.encode()))
+    if size > ANNOTATIONS_LIMIT:
+        found.append(field.too_long(path, ANNOTATIONS_LIMIT))
+    return found
+
+
+def validate_label_selector(
+    selector: Obj | None, path: str, *, allow_invalid_values: bool = False
+) -> list[FieldError]:
+    """The structured form (`matchLabels`, `matchExpressions`). `allow_invalid_values` skips the values of
+    expressions, for fields where old objects may hold odd ones."""
+    if not selector:
+        return []
+    found = validate_labels(selector.get("matchLabels"), f"{path}.matchLabels")
+    for i, term in enumerate(selector.get("matchExpressions") or ()):
+        found += validate_requirement(
+            term, f"{path}.matchExpressions[{i}]", allow_invalid_values=allow_invalid_values
+        )
+    return found
+
+
+def validate_requirement(term: Obj, path: str, *, allow_invalid_values: bool = False) -> list[FieldError]:
+    """One entry of `matchExpressions`."""
+    found: list[FieldError] = []
+    operator, values = term.get("operator", ""), term.get("values") or ()
+    if operator in _SELECTOR_VALUES_NEEDED:
+        if not values:
+            found.append(
+                field.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+            )
+    elif operator in _SELECTOR_VALUES_FORBIDDEN:
+        if values:
+            found.append(
+                field.forbidden(
+                    f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                )
+            )
+    else:
+        found.append(field.invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    key = term.get("key", "")
+    found += [field.invalid(f"{path}.key", key, text) for text in names.qualified_name(key)]
+    if not allow_invalid_values:
+        for i, value in enumerate(values):
+            found += [field.invalid(f"{path}.values[{i}]", value, t) for t in names.label_value(value)]
+    return found
+
+
+def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldError]:
+    """Every reference complete, none to an Event, at most one of them the controller."""
+    found: list[FieldError] = []
+    controller = ""
+    for ref in owners:
+        version, kind = ref.get("apiVersion", ""), ref.get("kind", "")
+        name, uid = ref.get("name", ""), ref.get("uid", "")
+        # With two slashes the version cannot be read at all, and Kubernetes takes it as missing.
+        if version.count("/") > 1 or not version.rpartition("/")[2]:
+            found.append(field.invalid(f"{path}.apiVersion", version, "version must not be empty"))
+        if not kind:
+            found.append(field.invalid(f"{path}.kind", kind, "must not be empty"))
+        if not name:
+            found.append(field.invalid(f"{path}.name", name, "must not be empty"))
+        if not uid:
+            found.append(field.invalid(f"{path}.uid", uid, "must not be empty"))
+        if version == "v1" and kind == "Event":
+            found.append(
+                field.invalid(path, _owner(ref), "/v1, Kind=Event is disallowed from being an owner")
+            )
+        if ref.get("controller"):
+            this = f"{kind}/{name}"
+            if controller:
+                found.append(
+                    field.invalid(
+                        path,
+                        [_owner(r) for r in owners],
+                        'Only one reference can have Controller set to true. Found "true" in references for '
+                        f"{controller} and {this}",
+                    )
+                )
+            else:
+                controller = this
+    return found
+
+
+def _owner(ref: Obj) -> Obj:
+    """A reference in the order of fields in which Kubernetes prints it: the four required ones always."""
+    shown = {key: ref.get(key, "") for key in ("apiVersion", "kind", "name", "uid")}
+    return shown | {key: ref[key] for key in ("controller", "blockOwnerDeletion") if ref.get(key) is not None}
+
+
+def validate_finalizers(finalizers: Sequence[str], path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for name in finalizers:
+        found += [field.invalid(path, name, text) for text in names.qualified_name(name)]
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        found.append(
+            field.invalid(
+                path, list(finalizers), "finalizer orphan and foregroundDeletion cannot be both set"
+            )
+        )
+    return found
+
+
+def validate_finalizer_style(finalizers: Iterable[str], path: str) -> list[FieldError]:
+    """A finalizer without a slash must be one of Kubernetes' own."""
+    return [
+        field.invalid(
+            f"{path}[{i}]", name, "name is neither a standard finalizer name nor is it fully qualified"
+        )
+        for i, name in enumerate(finalizers)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
+
+
+def finalizer_warnings(new: Obj, old: Obj | None = None, path: str = "metadata") -> list[str]:
+    """What custom resources get instead of a refusal for finalizers that this write adds."""
+    added = set(new.get("finalizers") or ())
+    if old is not None:
+        added.difference_update(old.get("finalizers") or ())
+    return [
+        f"{path}.finalizers: {field.quoted(name)}: prefer a domain-qualified finalizer name including a "
+        "path (/) to avoid accidental conflicts with other finalizer writers"
+        for name in sorted(added)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
+
+
+def drop_duplicate_owners(meta: Obj) -> list[str]:
+    """Removes owner references that stand there twice, in place; returns the warning that belongs to it."""
+    owners = meta.get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return []
+    kept: list[Obj] = []
+    dropped: list[str] = []
+    for ref in owners:
+        if ref in kept:
+            dropped.append(ref.get("uid", ""))
+        else:
+            kept.append(ref)
+    if not dropped:
+        return []
+    meta["ownerReferences"] = kept
+    return [
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+        "and may reject such requests as early as 1.24; please fix your requests; "
+        f"duplicate UID(s) observed: {', '.join(dropped)}"
+    ]
