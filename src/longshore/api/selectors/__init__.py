@@ -1,0 +1,1 @@
+"""Label selectors (`labels`) and field selectors (`fields`): texts in, fast predicates out."""
