@@ -1,0 +1,45 @@
+"""Keeps a bounded number of entries decoded. Everything else costs only its JSON bytes.
+
+Decoded JSON takes about ten times the room of its bytes, so the budget is counted in bytes of JSON.
+First in, first out: what is asked for again after that is decoded again, in a few microseconds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from msgspec.structs import force_setattr
+
+from longshore.api.types import Obj
+
+if TYPE_CHECKING:
+    from longshore.store.types import Entry
+
+
+class Decoded:
+    """The entries of one store that hold their decoded view at the moment."""
+
+    __slots__ = ("_budget", "_bytes", "_kept")
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._bytes = 0
+        self._kept: deque[Entry] = deque()
+
+    def keep(self, entry: Entry, obj: Obj) -> None:
+        """Attaches the decoded view, and detaches the oldest ones that no longer fit."""
+        force_setattr(entry, "_obj", obj)
+        self._kept.append(entry)
+        self._bytes += len(entry.raw)
+        while self._bytes > self._budget:
+            oldest = self._kept.popleft()
+            self._bytes -= len(oldest.raw)
+            force_setattr(oldest, "_obj", None)
+
+    def clear(self) -> None:
+        """Lets go of every entry."""
+        for entry in self._kept:
+            force_setattr(entry, "_obj", None)
+        self._kept.clear()
+        self._bytes = 0

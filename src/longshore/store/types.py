@@ -1,0 +1,88 @@
+"""What the store hands out: keys, entries, events and snapshots. All immutable, all shared.
+
+An entry is kept as its JSON bytes, because that is what lists and watches send; the decoded view is
+made when somebody asks and is forgotten again (`decoded.py`), so a hundred thousand objects cost
+about their bytes. Nothing here reads or writes anything.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from longshore.api.types import Obj, decode
+from longshore.store.decoded import Decoded
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+class Key(NamedTuple):
+    """Where an object is. `storage` is the row's key space, e.g. `pods` or `batch/jobs`."""
+
+    storage: str
+    namespace: str
+    """Empty for cluster scope."""
+    name: str
+
+
+# gc=False: entries are by far the most numerous objects of a server and hold no cycle of their own
+# (`Decoded` lets go of its entries on close), so the collector need not walk them.
+class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One object at one revision."""
+
+    key: Key
+    revision: int
+    raw: bytes
+    """JSON without apiVersion and kind; its metadata.resourceVersion is `str(revision)`."""
+    _decoded: Decoded
+    _obj: Obj | None = None
+
+    @property
+    def obj(self) -> Obj:
+        """The object as dicts and lists. Frozen by agreement: copy before changing anything."""
+        obj = self._obj
+        if obj is None:
+            obj = decode(self.raw)
+            self._decoded.keep(self, obj)
+        return obj
+
+    def __repr__(self) -> str:
+        return f"Entry({'/'.join(self.key)}@{self.revision})"  # never the content: it may be a Secret
+
+
+class Event(msgspec.Struct, frozen=True, eq=False):
+    """One change. `previous` is the state it replaced; None for ADDED."""
+
+    revision: int
+    type: EventType
+    entry: Entry
+    """The new state; for DELETED the last state, with the deletion's revision as resourceVersion."""
+    previous: Entry | None
+
+    @property
+    def key(self) -> Key:
+        return self.entry.key
+
+
+class Snapshot(msgspec.Struct, frozen=True, eq=False):
+    """The objects of one storage (or one namespace of it) at one revision, by (namespace, name)."""
+
+    revision: int
+    entries: Sequence[Entry]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def after(self, namespace: str, name: str) -> int:
+        """Index of the first entry behind this one, for the next page; the entry need not exist."""
+        return bisect_right(self.entries, (namespace, name), key=_place)
+
+
+def _place(entry: Entry) -> tuple[str, str]:
+    return entry.key.namespace, entry.key.name
