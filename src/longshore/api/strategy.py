@@ -47,6 +47,20 @@ class Strategy:
     graceful: ClassVar[bool] = False
     """Whether deletion waits for a grace period (pods)."""
     default_propagation: ClassVar[Propagation] = "Background"
+    marks_grace: ClassVar[bool] = True
+    """Whether deletion sets deletionGracePeriodSeconds beside the time stamp (namespaces do not)."""
+    delete_answers_object: ClassVar[bool] = False
+    """Whether an immediate delete answers the object instead of a Status (pods)."""
+    converts: ClassVar[bool] = False
+    """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
+
+    def to_storage(self, obj: Obj) -> Obj:
+        """The stored form of a served object. Called only when `converts`."""
+        return obj
+
+    def from_storage(self, obj: Obj) -> Obj:
+        """The served form of a stored object. Called only when `converts`."""
+        return obj
 
     def default(self, obj: Obj) -> None:
         """Fills in what the client left out. Runs on every decode, before anything else."""
@@ -91,3 +105,22 @@ class Strategy:
     def generation_changed(self, new: Obj, old: Obj) -> bool:
         """Whether this update moves metadata.generation."""
         return bool(new.get("spec") != old.get("spec"))
+
+    def prepare_subresource(self, new: Obj, old: Obj, ctx: Context) -> None:
+        """For subresources that are neither status nor a class of their own (pods/resize,
+        namespaces/finalize): keeps in `new` only what `ctx.subresource` may change."""
+        if "status" in old:
+            new["status"] = old["status"]
+
+    def validate_subresource(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return self.validate_update(new, old, ctx)
+
+    def check_deletable(self, obj: Obj) -> None:
+        """Raises StatusError for an object that may never be deleted (namespace default)."""
+
+    def begin_deletion(self, obj: Obj) -> None:
+        """What else changes when deletionTimestamp is set (a namespace becomes Terminating)."""
+
+    def holds(self, obj: Obj) -> bool:
+        """Whether the object must stay although metadata.finalizers is empty (namespaces)."""
+        return False

@@ -1,0 +1,74 @@
+"""What a verb answers, before it is rendered for one client's Accept header."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from longshore.api import types
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+
+if TYPE_CHECKING:
+    from longshore.store import Entry, Staged
+
+
+@dataclass(slots=True)
+class Answer:
+    """One object of `resource`, or with `document` some other complete JSON document.
+
+    `staged` holds the writes that must be durable before the client may see the answer.
+    """
+
+    resource: Resource
+    obj: Obj | None = None
+    entry: Entry | None = None
+    code: int = 200
+    document: Obj | None = None
+    staged: list[Staged] = field(default_factory=list)
+
+    def view(self) -> Obj:
+        """The object as this resource serves it (without apiVersion and kind)."""
+        return served(self.resource, self.obj if self.obj is not None else self._stored().obj)
+
+    def raw(self) -> bytes:
+        """The served object's JSON, without apiVersion and kind."""
+        if self.obj is None and not self.resource.strategy.converts:
+            return self._stored().raw
+        return types.encode(self.view())
+
+    def _stored(self) -> Entry:
+        assert self.entry is not None, "an answer has an object, an entry or a document"
+        return self.entry
+
+
+def served(resource: Resource, obj: Obj) -> Obj:
+    """The form of a stored object that this resource's version serves."""
+    return resource.strategy.from_storage(obj) if resource.strategy.converts else obj
+
+
+def served_raw(resource: Resource, entry: Entry) -> bytes:
+    """The same as JSON, from the stored bytes wherever they are the served form."""
+    if resource.strategy.converts:
+        return types.encode(resource.strategy.from_storage(entry.obj))
+    return entry.raw
+
+
+@dataclass(slots=True)
+class ListAnswer:
+    """A list: entries of one snapshot, with what a client needs to go on."""
+
+    resource: Resource
+    entries: list[Entry]
+    revision: int
+    continue_: str = ""
+    remaining: int | None = None
+    staged: list[Staged] = field(default_factory=list)
+
+    def metadata(self) -> Obj:
+        out: Obj = {"resourceVersion": str(self.revision)}
+        if self.continue_:
+            out["continue"] = self.continue_
+            if self.remaining:
+                out["remainingItemCount"] = self.remaining
+        return out

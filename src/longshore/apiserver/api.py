@@ -1,0 +1,149 @@
+"""The API itself: REST semantics over a store, without HTTP.
+
+`Api` holds what every verb needs (store, clock, random source, the resources served) and is the
+one entry for both engines of the client layer: the HTTP server renders its answers, LocalClient
+uses them as they are. Every method first authorizes the call.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import codec, errors, shape, times
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.apiserver import authz, options
+from longshore.apiserver.answer import Answer, ListAnswer
+from longshore.apiserver.call import Call
+from longshore.apiserver.catalog import Catalog
+from longshore.apiserver.rest import create, delete, get, list, patch, update, watch
+from longshore.apiserver.rest.watch import Change
+from longshore.apiserver.subresources import connect, dispatch
+
+if TYPE_CHECKING:
+    from longshore.store import Staged, Store
+
+_SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
+_WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
+
+
+class Api:
+    """Kubernetes' REST API over one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.store = store
+        self.monotonic = monotonic
+        self.catalog = Catalog(store)
+        self.authorizer = authz.Authorizer(store)
+        self.tokens: connect.TokenSource | None = None
+        self._clock = clock
+        self._rng = rng or random.SystemRandom()
+        self._now = (0, "")
+
+    # ---- what the verbs ask for
+
+    def now(self) -> str:
+        """The time as API objects carry it: RFC 3339, whole seconds, UTC."""
+        second = int(self._clock())
+        if second != self._now[0]:
+            self._now = (second, times.format(datetime.fromtimestamp(second, UTC)))
+        return self._now[1]
+
+    def instant(self) -> datetime:
+        """The time with its fraction."""
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+    def new_uid(self) -> str:
+        return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+
+    def suffix(self) -> str:
+        """Five random characters for a generated name."""
+        return "".join(self._rng.choices(_SUFFIX_ALPHABET, k=5))
+
+    def watch_timeout(self) -> float:
+        """How long a watch without timeoutSeconds lives."""
+        low, high = _WATCH_MINUTES
+        return 60 * self._rng.uniform(low, high)
+
+    def shape(self, resource: Resource) -> shape.Shape:
+        """The type of a resource's objects, for server-side apply."""
+        if resource.style == "custom" and not resource.message:
+            return self.catalog.custom(resource).shape
+        return shape.shape_of_message(resource.message)
+
+    def decoded(self, call: Call, obj: Obj, field_validation: str) -> None:
+        """Finishes a decoded object: a custom kind's schema is applied, then defaults are filled in."""
+        if call.resource.style == "custom" and not call.resource.message:
+            self.catalog.custom(call.resource).finish(call, obj, field_validation)
+        call.resource.strategy.default(obj)
+
+    def empty(self, resource: Resource) -> Obj:
+        """An object of this kind with nothing set, as bookmarks carry it."""
+        return codec.from_value({}, resource.message).obj if resource.message else {}
+
+    # ---- the verbs
+
+    async def get(self, call: Call) -> Answer:
+        self.authorizer.check(call)
+        if call.subresource and call.subresource != "status":
+            return await dispatch.read(self, call)
+        return await get.get(self, call)
+
+    async def list(self, call: Call) -> ListAnswer:
+        self.authorizer.check(call)
+        return await list.list_(self, call)
+
+    async def watch(self, call: Call) -> AsyncIterator[list[Change]]:
+        """Raises StatusError at once for a bad request, else returns the stream."""
+        self.authorizer.check(call)
+        return await watch.watch(self, call)
+
+    async def create(self, call: Call) -> Answer:
+        self.authorizer.check(call)
+        if call.subresource:
+            return await self._durable(dispatch.create(self, call))
+        special = dispatch.special_create(self, call)
+        return await self._durable(special if special is not None else create.create(self, call))
+
+    async def update(self, call: Call) -> Answer:
+        self.authorizer.check(call)
+        return await self._durable(update.update(self, call))
+
+    async def patch(self, call: Call) -> Answer:
+        self.authorizer.check(call)
+        return await self._durable(patch.patch(self, call))
+
+    async def delete(self, call: Call) -> Answer:
+        self.authorizer.check(call)
+        return await self._durable(delete.delete(self, call))
+
+    async def delete_collection(self, call: Call) -> ListAnswer:
+        self.authorizer.check(call)
+        answer = delete.delete_collection(self, call)
+        await _all_durable(answer.staged)
+        return answer
+
+    async def _durable(self, answer: Answer) -> Answer:
+        await _all_durable(answer.staged)
+        return answer
+
+
+async def _all_durable(staged: list[Staged]) -> None:
+    """Returns once every write is in the journal. They went in together: the last one tells for all."""
+    for one in staged:
+        await one.done()
+
+
+__all__ = ["Api", "errors", "options"]

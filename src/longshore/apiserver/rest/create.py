@@ -1,0 +1,137 @@
+"""POST: decode, default, name, admit, validate, stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import errors, strategy
+from longshore.api.apply import managed
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+from longshore.apiserver import body, options
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest import admission
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+_NAME_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
+_MAX_BASE: Final = 58  # 63 characters of a label, less the random suffix
+_SERVER_SET: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
+def create(api: Api, call: Call) -> Answer:
+    """Creates the object in the request's body."""
+    wanted = options.write_options(call, "CreateOptions")
+    obj = body.object_from(
+        call.body,
+        call.content_type,
+        call.resource,
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+    )
+    api.decoded(call, obj, wanted.field_validation)
+    return create_object(api, call, obj, wanted)
+
+
+def create_object(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False) -> Answer:
+    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
+    resource, kind = call.resource, call.resource.strategy
+    meta = obj.setdefault("metadata", {})
+    place(call, meta)
+    call.warn(metadata.drop_duplicate_owners(meta))
+    if not applied:
+        managed.after_update(
+            obj,
+            None,
+            manager=wanted.manager,
+            api_version=resource.group_version,
+            shape=api.shape(resource),
+            now=api.now(),
+            subresource="",
+        )
+    obj = to_stored(call, obj)
+    meta = obj["metadata"]
+    admission.namespace_is_open(api, call, meta.get("name", ""))
+    admission.mutate_create(api, call, obj)
+    call.warn(metadata.drop_duplicate_owners(meta))
+    asked_version = meta.pop("resourceVersion", None)
+    generated = not meta.get("name") and bool(meta.get("generateName"))
+    _fill(api, call, meta, counts_generation=kind.counts_generation)
+    context = strategy.Context(api.now(), call.subresource, call.user.name)
+    kind.prepare_create(obj, context)
+    kind.default(obj)
+    problems = metadata.validate_create(meta, namespaced=resource.namespaced, name_rule=kind.name_rule)
+    problems += kind.validate_create(obj, context)
+    if problems:
+        raise errors.invalid(resource.group, resource.kind, meta.get("name", ""), problems)
+    call.warn(kind.warnings_create(obj, context))
+    charged = admission.charge(api, call, obj)
+    if asked_version not in (None, "", "0"):
+        raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
+    key = Key(resource.storage, call.namespace, meta["name"])
+    existing = api.store.latest(key)
+    if existing is not None:
+        deleting = "deletionTimestamp" in existing.obj["metadata"]
+        raise _exists(call, meta["name"], deleting=deleting, generated=generated)
+    if wanted.dry_run:
+        return Answer(resource, obj=obj, code=201)
+    staged = [*charged.stage(api), api.store.stage(key, obj)]
+    return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
+
+
+def place(call: Call, meta: Obj) -> None:
+    """Makes the body's namespace agree with the request's, or refuses."""
+    if not call.resource.namespaced:
+        meta.pop("namespace", None)
+        return
+    asked = meta.get("namespace", "")
+    if asked and asked != call.namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    meta["namespace"] = call.namespace
+
+
+def to_stored(call: Call, obj: Obj) -> Obj:
+    """The stored form of a served object; kinds with one form only are returned as they are."""
+    kind = call.resource.strategy
+    return kind.to_storage(obj) if kind.converts else obj
+
+
+def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
+    """Sets what only the server may set: name from generateName, uid, creation time, generation."""
+    for name in _SERVER_SET:
+        meta.pop(name, None)
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = _free_name(api, call, meta["generateName"])
+    meta["uid"] = api.new_uid()
+    meta["creationTimestamp"] = api.now()
+    if counts_generation:
+        meta["generation"] = 1
+    else:
+        meta.pop("generation", None)
+
+
+def _free_name(api: Api, call: Call, base: str) -> str:
+    stem = base[:_MAX_BASE]
+    name = stem
+    for _ in range(_NAME_TRIES):
+        name = stem + api.suffix()
+        if api.store.latest(Key(call.resource.storage, call.namespace, name)) is None:
+            return name
+    return name
+
+
+def _exists(call: Call, name: str, *, deleting: bool, generated: bool) -> errors.StatusError:
+    resource = call.resource
+    error = errors.already_exists(resource.group, resource.plural, name)
+    if generated:
+        text = error.message + ", the server was not able to generate a unique name for the object"
+        details = dict(error.details or {}, retryAfterSeconds=1)
+        return errors.StatusError(409, "AlreadyExists", text, details=details)
+    if deleting:
+        error.message = "object is being deleted: " + error.message
+    return error

@@ -1,0 +1,184 @@
+"""DELETE of one object or a collection: preconditions, propagation, finalizers, grace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import errors, times
+from longshore.api.types import Obj, copy_of
+from longshore.apiserver import body, options
+from longshore.apiserver.answer import Answer, ListAnswer
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest import admission
+from longshore.apiserver.rest.list import list_entries
+from longshore.apiserver.rest.update import key_of, precondition_failed
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.store import Entry, Staged
+
+_GC_FINALIZERS: Final = {"Orphan": "orphan", "Foreground": "foregroundDeletion"}
+ORPHAN_WARNING: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a delete did: the object as it is now, whether it is gone, and the writes to wait for."""
+
+    obj: Obj
+    removed: bool
+    staged: list[Staged] = field(default_factory=list)
+
+
+def delete(api: Api, call: Call) -> Answer:
+    """Deletes one object, at once or by marking it."""
+    wanted = _options(call)
+    entry = api.store.latest(key_of(call))
+    if entry is None:
+        raise errors.not_found(call.resource.group, call.resource.plural, call.name)
+    outcome = delete_entry(api, call, entry, wanted)
+    resource = call.resource
+    if outcome.removed and not resource.strategy.delete_answers_object:
+        details: Obj = {"name": call.name}
+        if resource.group:
+            details["group"] = resource.group
+        details |= {"kind": resource.plural, "uid": entry.obj["metadata"]["uid"]}
+        document = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        return Answer(resource, document=document, staged=outcome.staged)
+    code = 202 if not outcome.removed and wanted.orphan_dependents is False else 200
+    return Answer(resource, obj=outcome.obj, code=code, staged=outcome.staged)
+
+
+def delete_collection(api: Api, call: Call) -> ListAnswer:
+    """Deletes all that the selectors match and answers with the list of them."""
+    wanted = _options(call)
+    found = list_entries(api, call, options.list_options(call, watch=False))
+    for entry in found.entries:
+        latest = api.store.latest(entry.key)
+        if latest is not None:
+            one = Call(call.resource, "delete", entry.key.namespace, entry.key.name, user=call.user)
+            found.staged += delete_entry(api, one, latest, wanted).staged
+    return found
+
+
+def _options(call: Call) -> options.DeleteOptions:
+    wanted = options.delete_options(body.options_from(call.body, call.content_type, call.query))
+    orphans_by_default = call.resource.strategy.default_propagation == "Orphan"
+    if orphans_by_default and wanted.policy is None and wanted.orphan_dependents is None and call.resource.kind == "Job":
+        call.warn([ORPHAN_WARNING])
+    return wanted
+
+
+def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
+    """The rules of deletion for one stored object."""
+    old = entry.obj
+    _check_preconditions(call, entry, wanted)
+    call.resource.strategy.check_deletable(old)
+    obj: Obj = copy_of(old)
+    grace = _grace(call, obj, wanted)
+    if call.resource.strategy.graceful and grace > 0:
+        return _delete_gracefully(api, call, entry, obj, grace, wanted)
+    if not (call.resource.strategy.graceful and old["metadata"].get("deletionTimestamp") and grace):
+        _set_gc_finalizer(call, obj["metadata"], wanted)
+    stays = bool(obj["metadata"].get("finalizers")) or call.resource.strategy.holds(obj)
+    _mark(api, call, obj, grace=0)
+    if stays:
+        return _stage(api, entry, obj, wanted)
+    if wanted.dry_run:
+        return Outcome(obj, True)
+    staged = [*admission.release(api, call, obj), api.store.stage_delete(entry.key, obj)]
+    return Outcome(staged[-1].entry.obj, True, staged)
+
+
+def _check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:
+    uid = entry.obj["metadata"]["uid"]
+    if wanted.uid is not None and wanted.uid != uid:
+        raise precondition_failed(call, "UID", wanted.uid, uid)
+    if wanted.revision is not None and wanted.revision != str(entry.revision):
+        raise precondition_failed(call, "ResourceVersion", wanted.revision, str(entry.revision))
+
+
+def _set_gc_finalizer(call: Call, meta: Obj, wanted: options.DeleteOptions) -> None:
+    """Translates the propagation policy into the garbage collector's finalizer."""
+    finalizers: list[str] = meta.get("finalizers") or []
+    policy: str
+    if wanted.orphan_dependents is not None:
+        policy = "Orphan" if wanted.orphan_dependents else "Background"
+    elif wanted.policy is not None:
+        policy = wanted.policy
+    elif "orphan" in finalizers:
+        policy = "Orphan"
+    elif "foregroundDeletion" in finalizers:
+        policy = "Foreground"
+    else:
+        policy = call.resource.strategy.default_propagation
+    kept = [f for f in finalizers if f not in _GC_FINALIZERS.values()]
+    if policy in _GC_FINALIZERS:
+        kept.append(_GC_FINALIZERS[policy])
+    if kept:
+        meta["finalizers"] = kept
+    else:
+        meta.pop("finalizers", None)
+
+
+def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
+    """Seconds a pod may take to stop; 0 for every other kind."""
+    if not call.resource.strategy.graceful:
+        return 0
+    spec, phase = obj.get("spec") or {}, (obj.get("status") or {}).get("phase")
+    grace = wanted.grace if wanted.grace is not None else spec.get("terminationGracePeriodSeconds", 0)
+    if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+        return 0
+    return 1 if grace < 0 else int(grace)
+
+
+def _delete_gracefully(
+    api: Api, call: Call, entry: Entry, obj: Obj, grace: int, wanted: options.DeleteOptions
+) -> Outcome:
+    """Starts or shortens a grace period. The node ends it with a delete of grace 0."""
+    meta = obj["metadata"]
+    now = times.parse(api.now())
+    if "deletionTimestamp" not in meta:
+        _set_gc_finalizer(call, meta, wanted)
+        _mark(api, call, obj, grace=grace)
+        return _stage(api, entry, obj, wanted)
+    old_grace = meta.get("deletionGracePeriodSeconds") or 0
+    if grace >= old_grace:
+        return Outcome(entry.obj, False)
+    ends = times.parse(meta["deletionTimestamp"]) + timedelta(seconds=grace - old_grace)
+    if ends < now:
+        ends, grace = now, 1
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = _stamp(ends), grace
+    return _stage(api, entry, obj, wanted)
+
+
+def _mark(api: Api, call: Call, obj: Obj, *, grace: int) -> None:
+    """Sets deletionTimestamp and what goes with it; a second mark only shortens the grace."""
+    meta = obj["metadata"]
+    if "deletionTimestamp" not in meta:
+        meta["deletionTimestamp"] = _stamp(times.parse(api.now()) + timedelta(seconds=grace))
+        if call.resource.strategy.counts_generation and meta.get("generation"):
+            meta["generation"] += 1
+        call.resource.strategy.begin_deletion(obj)
+    elif call.resource.strategy.graceful and meta.get("deletionGracePeriodSeconds"):
+        meta["deletionTimestamp"] = api.now()
+    if call.resource.strategy.marks_grace:
+        meta["deletionGracePeriodSeconds"] = grace
+
+
+def _stage(api: Api, entry: Entry, obj: Obj, wanted: options.DeleteOptions) -> Outcome:
+    if obj == entry.obj:
+        return Outcome(entry.obj, False)
+    if wanted.dry_run:
+        return Outcome(obj, False)
+    staged = api.store.stage(entry.key, obj)
+    return Outcome(staged.entry.obj, False, [staged])
+
+
+def _stamp(when: datetime) -> str:
+    return times.format(when)

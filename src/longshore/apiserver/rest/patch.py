@@ -1,0 +1,82 @@
+"""PATCH: the patched object goes the way of an update; a server-side apply may also create."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import apply, errors
+from longshore.api.types import Obj
+from longshore.apiserver import options, patching
+from longshore.apiserver.answer import Answer, served
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest.create import create_object, place
+from longshore.apiserver.rest.update import key_of, same_name, store_update
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+_MEDIA_TYPES: Final = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+
+
+def patch(api: Api, call: Call) -> Answer:
+    """Applies the body to the stored object."""
+    media_type = (call.content_type or "").partition(";")[0].strip()
+    if media_type not in _MEDIA_TYPES:
+        raise errors.StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    wanted = options.write_options(call, "PatchOptions")
+    if media_type == "application/apply-patch+yaml":
+        return _apply(api, call, wanted)
+    old = api.store.latest(key_of(call))
+    if old is None:
+        raise errors.not_found(call.resource.group, call.resource.plural, call.name)
+    new = patching.patched(
+        call.resource,
+        served(call.resource, old.obj),
+        media_type,
+        call.body,
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+    )
+    api.decoded(call, new, wanted.field_validation)
+    _check_place(call, new)
+    return store_update(api, call, old, new, wanted)
+
+
+def _check_place(call: Call, obj: Obj) -> None:
+    meta = obj.setdefault("metadata", {})
+    same_name(call, meta)
+    place(call, meta)
+
+
+def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
+    resource = call.resource
+    applied = patching.apply_body(resource, call.body, call.namespace, call.name)
+    old = api.store.latest(key_of(call))
+    meta = applied.setdefault("metadata", {})
+    if old is None:
+        if call.subresource:
+            raise errors.not_found(resource.group, resource.plural, call.name)
+        if meta.get("uid"):
+            text = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
+            raise errors.conflict(resource.group, resource.plural, call.name, text)
+    live = served(resource, old.obj) if old is not None else None
+    new = apply.apply(
+        live,
+        applied,
+        manager=wanted.manager,
+        force=bool(wanted.force),
+        api_version=resource.group_version,
+        shape=api.shape(resource),
+        now=api.now(),
+        subresource=call.subresource,
+    )
+    api.decoded(call, new, wanted.field_validation)
+    _check_place(call, new)
+    if old is None:
+        return create_object(api, call, new, wanted, applied=True)
+    return store_update(api, call, old, new, wanted, applied=True)

@@ -1,0 +1,168 @@
+"""PUT, and the common end of every change to an existing object (patches, status, subresources)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from longshore.api import errors, field, strategy
+from longshore.api.apply import managed
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+from longshore.apiserver import body, options
+from longshore.apiserver.answer import Answer, served
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest import admission
+from longshore.apiserver.rest.create import create_object, place, to_stored
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.store import Entry
+
+
+def update(api: Api, call: Call) -> Answer:
+    """Replaces an object with the one in the body; `/status` replaces the status alone."""
+    wanted = options.write_options(call, "UpdateOptions")
+    resource = call.resource
+    obj = body.object_from(
+        call.body,
+        call.content_type,
+        resource,
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+    )
+    meta = obj.setdefault("metadata", {})
+    same_name(call, meta)
+    place(call, meta)
+    api.decoded(call, obj, wanted.field_validation)
+    old = api.store.latest(key_of(call))
+    if old is None:
+        if resource.strategy.create_on_update and not call.subresource:
+            return create_object(api, call, obj, wanted)
+        raise errors.not_found(resource.group, resource.plural, call.name)
+    uid = meta.get("uid")
+    if uid and uid != old.obj["metadata"]["uid"]:
+        raise precondition_failed(call, "UID", uid, old.obj["metadata"]["uid"])
+    if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
+        text = "must be specified for an update"
+        problem = field.invalid("metadata.resourceVersion", 0, text)
+        raise errors.invalid(resource.group, resource.plural, call.name, [problem])
+    return store_update(api, call, old, obj, wanted)
+
+
+def key_of(call: Call) -> Key:
+    return Key(call.resource.storage, call.namespace, call.name)
+
+
+def same_name(call: Call, meta: Obj) -> None:
+    """The body's name must be the URL's; an empty one is not filled in but refused, as upstream does."""
+    name = meta.get("name", "")
+    if not name:
+        raise errors.bad_request("name must be provided")
+    if name != call.name:
+        raise errors.bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )
+
+
+def precondition_failed(call: Call, what: str, asked: str, found: str) -> errors.StatusError:
+    """A 409 for a uid or resourceVersion that the client insisted on."""
+    why = {
+        "UID": "The object might have been deleted and then recreated",
+        "ResourceVersion": "The object might have been modified",
+    }[what]
+    text = f"the {what} in the precondition ({asked}) does not match the {what} in record ({found}). {why}"
+    return errors.conflict(call.resource.group, call.resource.kind, call.name, text)
+
+
+def store_update(
+    api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, *, applied: bool = False
+) -> Answer:
+    """Brings a changed object into the store: lock, managedFields, hooks, checks, stage.
+
+    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already.
+    """
+    resource, kind = call.resource, call.resource.strategy
+    meta, old_meta = new["metadata"], old.obj["metadata"]
+    call.warn(metadata.drop_duplicate_owners(meta))
+    version = meta.get("resourceVersion") or "0"
+    if not applied:
+        managed.after_update(
+            new,
+            served(resource, old.obj),
+            manager=wanted.manager,
+            api_version=resource.group_version,
+            shape=api.shape(resource),
+            now=api.now(),
+            subresource=call.subresource,
+        )
+    if version not in ("0", str(old.revision)):
+        raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
+    new = to_stored(call, new)
+    meta = new["metadata"]
+    meta["resourceVersion"] = str(old.revision)
+    admission.mutate_update(api, call, new, old.obj)
+    _keep_system_fields(meta, old_meta)
+    context = strategy.Context(api.now(), call.subresource, call.user.name)
+    problems = _prepare(call, new, old.obj, context)
+    if problems:
+        raise errors.invalid(resource.group, resource.kind, call.name, problems)
+    if not call.subresource:
+        call.warn(kind.warnings_update(new, old.obj, context))
+    if new == old.obj:
+        return Answer(resource, entry=old)
+    admission.check_update(api, call, new, old.obj)
+    if wanted.dry_run:
+        return Answer(resource, obj=new)
+    if is_finished(call, new):
+        staged = api.store.stage_delete(old.key, new)
+        released = admission.release(api, call, new)
+        return Answer(resource, entry=staged.entry, staged=[*released, staged])
+    staged = api.store.stage(old.key, new)
+    return Answer(resource, entry=staged.entry, staged=[staged])
+
+
+def is_finished(call: Call, obj: Obj) -> bool:
+    """Whether a terminating object has nothing left to wait for, so that this write removes it."""
+    meta = obj["metadata"]
+    return (
+        "deletionTimestamp" in meta
+        and not meta.get("finalizers")
+        and not meta.get("deletionGracePeriodSeconds")
+        and not call.resource.strategy.holds(obj)
+    )
+
+
+def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[field.FieldError]:
+    """Runs the kind's hooks for this path and returns what is wrong with the result."""
+    kind, meta = call.resource.strategy, new["metadata"]
+    if call.subresource == "status":
+        kind.prepare_status(new, old, context)
+    elif call.subresource:
+        kind.prepare_subresource(new, old, context)
+    else:
+        kind.prepare_update(new, old, context)
+    kind.default(new)
+    if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
+        meta["generation"] = old["metadata"].get("generation", 0) + 1
+    problems = metadata.validate_update(meta, old["metadata"])
+    if call.subresource == "status":
+        return problems + kind.validate_status(new, old, context)
+    if call.subresource:
+        return problems + kind.validate_subresource(new, old, context)
+    return problems + kind.validate_update(new, old, context)
+
+
+def _keep_system_fields(meta: Obj, old: Obj) -> None:
+    """What an update can never change is taken from the stored object; a differing uid is an error."""
+    for name in ("creationTimestamp", "generation", "selfLink"):
+        if name in old:
+            meta[name] = old[name]
+        else:
+            meta.pop(name, None)
+    if not meta.get("uid"):
+        meta["uid"] = old["uid"]
+    if "deletionTimestamp" in old:
+        meta["deletionTimestamp"] = old["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in old and "deletionGracePeriodSeconds" not in meta:
+        meta["deletionGracePeriodSeconds"] = old["deletionGracePeriodSeconds"]

@@ -1,0 +1,49 @@
+"""Reading resourceVersion parameters, and waiting for one that is still to come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import errors, field
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+_PATIENCE: Final = 3.0  # seconds upstream waits for its cache before it answers 504
+
+
+def parse(text: str, *, listing: bool = False) -> int:
+    """The number in a resourceVersion; 0 for none. Lists refuse nonsense with 400, others with 500."""
+    if not text:
+        return 0
+    if text.isascii() and text.isdigit() and int(text) < 2**64:
+        return int(text)
+    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    quoted = field.quoted(text)
+    message = f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
+    if listing:
+        raise errors.bad_request("invalid resource version: " + message)
+    raise errors.StatusError(500, "", message)
+
+
+async def wait_until(api: Api, revision: int) -> None:
+    """Returns once the store shows `revision`; 504 if it does not come in time."""
+    if revision <= api.store.revision or await api.store.wait_for(revision, _PATIENCE):
+        return
+    raise too_large(revision, api.store.revision)
+
+
+def too_large(asked: int, current: int) -> errors.StatusError:
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    return errors.StatusError(
+        504,
+        "Timeout",
+        f"Timeout: Too large resource version: {asked}, current: {current}",
+        details={"causes": causes, "retryAfterSeconds": 1},
+    )
+
+
+def expired(message: str, continue_: str = "") -> errors.StatusError:
+    """A 410: the version is forgotten; `continue_` offers an inconsistent way on."""
+    metadata = {"continue": continue_} if continue_ else None
+    return errors.StatusError(410, "Expired", message, metadata=metadata)

@@ -1,0 +1,98 @@
+"""From a URL path to what it names. Pure; knows nothing of HTTP beyond the path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api import errors
+from longshore.api.resources import Resource
+
+Find = Callable[[str, str, str], Resource | None]
+
+_VERB_OF_ITEM: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_VERB_OF_COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A resource path taken apart. `watch` marks the old-style `/watch/` prefix."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str
+    name: str
+    subresource: str
+    watch: bool
+
+
+def split(path: str) -> Route | None:
+    """The parts of a resource path; None for anything else (discovery, health, ...)."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    watch = rest[0] == "watch" and len(rest) > 1
+    if watch:
+        rest = rest[1:]
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):
+        namespace, rest = rest[1], rest[2:]
+    plural, name = rest[0], rest[1] if len(rest) > 1 else ""
+    subresource = rest[2] if len(rest) > 2 else ""
+    if len(rest) > 3 and subresource != "proxy":
+        subresource = "/".join(rest[2:])
+    return Route(group, version, plural, namespace, name, subresource, watch)
+
+
+def resource_of(route: Route, find: Find) -> Resource:
+    """The row a route names, at the right scope; 404 in upstream's words when there is none."""
+    resource = find(route.group, route.version, route.plural)
+    if resource is None or "" in (route.group and route.version, route.plural):
+        raise missing()
+    if resource.namespaced and route.name and not route.namespace:
+        raise missing()
+    if not resource.namespaced and route.namespace:
+        raise missing()
+    if route.subresource and route.subresource not in resource.subresources:
+        raise missing()
+    return resource
+
+
+def verb_of(route: Route, resource: Resource, method: str) -> str:
+    """The API verb of a method on this path; 405 when the resource does not offer it."""
+    if route.subresource:
+        return _subresource_verb(route, resource, method)
+    verb = (_VERB_OF_ITEM if route.name else _VERB_OF_COLLECTION).get(method, "")
+    if verb == "list" and route.watch:
+        verb = "watch"
+    elif verb == "get" and route.watch:
+        verb = "watch"
+    across = resource.namespaced and not route.namespace and not route.name
+    if verb not in resource.verbs or (across and verb not in ("list", "watch")):
+        raise errors.method_not_allowed()
+    return verb
+
+
+def _subresource_verb(route: Route, resource: Resource, method: str) -> str:
+    row = resource.subresources[route.subresource]
+    if route.subresource in _CONNECTS:
+        verb = {"GET": "get", "POST": "create"}.get(method, "")
+    else:
+        verb = {**_VERB_OF_ITEM, "POST": "create"}.get(method, "")
+    if verb not in row.verbs:
+        raise errors.method_not_allowed()
+    return verb
+
+
+def missing() -> errors.StatusError:
+    """The 404 for a path below a known group that names nothing."""
+    return errors.StatusError(
+        404, "NotFound", "the server could not find the requested resource", details={}
+    )

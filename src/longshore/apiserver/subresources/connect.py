@@ -1,0 +1,64 @@
+"""exec, attach, portforward and proxy: everything about them that needs no node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from longshore.api import errors
+from longshore.api.types import Obj
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest.update import key_of
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+
+def connect(api: Api, call: Call) -> Answer:
+    """Checks the request as upstream does before it upgrades, then says that no node is there."""
+    pod = pod_of(api, call)
+    if call.subresource in ("exec", "attach"):
+        choose_container(pod, call.one("container"))
+    if not (pod.get("spec") or {}).get("nodeName"):
+        raise errors.bad_request(f"pod {call.name} does not have a host assigned")
+    raise no_node(pod)
+
+
+def pod_of(api: Api, call: Call) -> Obj:
+    entry = api.store.get(key_of(call))
+    if entry is None:
+        raise errors.not_found(call.resource.group, call.resource.plural, call.name)
+    return entry.obj
+
+
+def choose_container(pod: Obj, asked: str) -> str:
+    """The container a request means: the named one, or the only one there is."""
+    spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
+    main = [c["name"] for c in spec.get("containers") or ()]
+    others = [c["name"] for part in ("initContainers", "ephemeralContainers") for c in spec.get(part) or ()]
+    if asked:
+        if asked in main or asked in others:
+            return asked
+        raise errors.bad_request(f"container {asked} is not valid for pod {name}")
+    default = (pod["metadata"].get("annotations") or {}).get("kubectl.kubernetes.io/default-container")
+    if default in main:
+        return str(default)
+    if len(main) == 1:
+        return str(main[0])
+    text = f"a container name must be specified for pod {name}, choose one of: [{' '.join(main)}]"
+    init = [c["name"] for c in spec.get("initContainers") or ()]
+    if init:
+        text += f" or one of the init containers: [{' '.join(init)}]"
+    raise errors.bad_request(text)
+
+
+def no_node(pod: Obj) -> errors.StatusError:
+    """The 503 for whatever only a running node can give."""
+    node = pod["spec"]["nodeName"]
+    return errors.StatusError(
+        503,
+        "ServiceUnavailable",
+        f'no node "{node}" is connected to this longshore: pods are stored but not run here, '
+        "so there is no log to read and no process to reach",
+        details={"retryAfterSeconds": 5},
+    )

@@ -1,0 +1,53 @@
+"""pods/log: which container, which lines. The lines themselves are the node's to give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from longshore.api import errors, field, times
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.apiserver.options import integer
+from longshore.apiserver.subresources.connect import choose_container, no_node, pod_of
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+
+def log(api: Api, call: Call) -> Answer:
+    """Checks the request; a pod without a node has no log yet and answers 204."""
+    problems = _problems(call)
+    pod = pod_of(api, call)
+    if problems:
+        raise errors.invalid("", "PodLogOptions", call.name, problems)
+    choose_container(pod, call.one("container"))
+    if not (pod.get("spec") or {}).get("nodeName"):
+        return Answer(call.resource, code=204, document={})
+    raise no_node(pod)
+
+
+def _problems(call: Call) -> list[field.FieldError]:
+    found: list[field.FieldError] = []
+    tail, limit = integer(call.one("tailLines")), integer(call.one("limitBytes"))
+    if tail is not None and tail < 0:
+        found.append(field.invalid("tailLines", tail, "must be greater than or equal to 0"))
+    if limit is not None and limit < 1:
+        found.append(field.invalid("limitBytes", limit, "must be greater than 0"))
+    seconds, since = integer(call.one("sinceSeconds")), call.one("sinceTime")
+    if seconds is not None and since:
+        text = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        found.append(field.forbidden("[]", text))
+    elif seconds is not None and seconds < 1:
+        found.append(field.invalid("sinceSeconds", seconds, "must be greater than 0"))
+    if since:
+        _check_time(since)
+    return found
+
+
+def _check_time(text: str) -> None:
+    try:
+        times.parse(text)
+    except ValueError as bad:
+        raise errors.bad_request(str(bad)) from None
+
+
