@@ -31,6 +31,18 @@ class Subresource:
 
 
 @dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """A column that `kubectl get` shows for a custom resource, as in `additionalPrinterColumns`."""
+
+    name: str
+    type: str
+    json_path: str
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     """One row. `storage` is the key space in the store: events of both groups share one."""
 
@@ -51,6 +63,8 @@ class Resource:
     """`custom` kinds: JSON and YAML only, no strategic merge patch, PUT needs resourceVersion,
     list items carry apiVersion and kind."""
     storage: str = ""
+    columns: tuple[PrinterColumn, ...] = ()
+    """Columns of a user's own kind; built-in kinds have theirs in `apiserver/tables/`."""
 
     def __post_init__(self) -> None:
         if not self.storage:

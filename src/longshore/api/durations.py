@@ -1,0 +1,69 @@
+"""Durations for people, the way kubectl's AGE columns spell them: `45s`, `5m10s`, `3h`, `2d5h`.
+
+Short spans keep their second unit, long ones drop it. A span that ended in the future by more than a
+second is `<invalid>`; a time that is not there is `<unknown>`. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+UNKNOWN: Final = "<unknown>"
+INVALID: Final = "<invalid>"
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+_YEAR: Final = 365 * _DAY
+
+# Up to (not including) the first number of seconds, count in the second number; the third is the
+# smaller unit that is still shown, 0 for none.
+_SCALE: Final = (
+    (10 * _MINUTE, _MINUTE, 1),
+    (3 * _HOUR, _MINUTE, 0),
+    (8 * _HOUR, _HOUR, _MINUTE),
+    (2 * _DAY, _HOUR, 0),
+    (8 * _DAY, _DAY, _HOUR),
+    (2 * _YEAR, _DAY, 0),
+    (8 * _YEAR, _YEAR, _DAY),
+)
+_LETTER: Final = {1: "s", _MINUTE: "m", _HOUR: "h", _DAY: "d", _YEAR: "y"}
+
+
+def human(seconds: float) -> str:
+    """A span of time in at most two units."""
+    whole = int(seconds)
+    if whole < 2 * _MINUTE:
+        if whole >= 0:
+            return f"{whole}s"
+        return INVALID if whole < -1 else "0s"
+    for limit, unit, smaller in _SCALE:
+        if whole < limit:
+            text = f"{whole // unit}{_LETTER[unit]}"
+            rest = whole % unit // smaller if smaller else 0
+            return f"{text}{rest}{_LETTER[smaller]}" if rest else text
+    return f"{whole // _YEAR}y"
+
+
+def age(timestamp: str | None, now: datetime) -> str:
+    """How long ago an RFC 3339 time was."""
+    then = moment(timestamp)
+    return UNKNOWN if then is None else human((now - then).total_seconds())
+
+
+def between(start: str, end: str) -> str:
+    """The span from one time to another; empty when either is not there."""
+    first, last = moment(start), moment(end)
+    return "" if first is None or last is None else human((last - first).total_seconds())
+
+
+def moment(timestamp: str | None) -> datetime | None:
+    """The instant of an RFC 3339 time; None for none, for Go's zero time and for what is no time."""
+    if not timestamp or timestamp.startswith("0001-01-01T00:00:00"):
+        return None
+    try:
+        parsed = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return None
+    return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)

@@ -1,0 +1,208 @@
+"""JSONPath as printer columns of custom resources use it: `.status.conditions[?(@.type=="Ready")].status`.
+
+Reads dotted and quoted names (`.a.b`, `['a.b']`, `.a\\.b`), indexes, slices, `[*]` and `.*`, unions
+(`[0,2]`) and filters that compare one path with a literal. A path that is missing in an object finds
+nothing, as kubectl has it. Refused with `JSONPathError`: recursive descent (`..`) and anything that is
+a template rather than a path.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+Step = Callable[[list[Any]], list[Any]]
+"""From the values found so far to those one step further on."""
+
+_NAME: Final = re.compile(r"(?:\\.|[^.\[\]\\])+")
+_SLICE: Final = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+_FILTER: Final = re.compile(r"\?\(\s*@(?P<path>.*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<literal>.+?)\s*)?\)")
+_COMPARE: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class JSONPathError(ValueError):
+    """Not a path this evaluator reads. Write it as `.spec.field`, `[0]`, `[*]` or `[?(@.type=="x")]`."""
+
+
+class Path:
+    """A parsed path. `find` gives every value it leads to, in order; an empty list when there is none."""
+
+    __slots__ = ("_steps", "text")
+
+    def __init__(self, text: str, steps: tuple[Step, ...]) -> None:
+        self.text = text
+        self._steps = steps
+
+    def find(self, root: Any) -> list[Any]:
+        values = [root]
+        for step in self._steps:
+            values = step(values)
+            if not values:
+                break
+        return values
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Path:
+    """Reads a path, with or without the braces kubectl puts around it."""
+    inner = text.strip()
+    if inner.startswith("{") and inner.endswith("}"):
+        inner = inner[1:-1]
+    return Path(text, tuple(_steps(inner)))
+
+
+def _steps(text: str) -> Iterable[Step]:
+    at = 1 if text.startswith("$") else 0
+    while at < len(text):
+        if text[at] == "[":
+            end = _closing(text, at)
+            yield _bracket(text[at + 1 : end].strip())
+            at = end + 1
+            continue
+        if text[at] == ".":
+            at += 1
+            if text.startswith(".", at):
+                raise JSONPathError(f"recursive descent is not supported: {text}")
+            if at == len(text) or text[at] == "[":
+                continue
+        name = _NAME.match(text, at)
+        if name is None:
+            raise JSONPathError(f"unexpected {text[at:]!r} in {text}")
+        at = name.end()
+        yield _wildcard if name[0] == "*" else _field(re.sub(r"\\(.)", r"\1", name[0]))
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` closes; quotes may hold brackets."""
+    depth, quote = 0, ""
+    for at in range(start, len(text)):
+        ch = text[at]
+        if quote:
+            quote = "" if ch == quote else quote
+        elif ch in "'\"":
+            quote = ch
+        elif ch == "[":
+            depth += 1
+        elif ch == "]":
+            depth -= 1
+            if not depth:
+                return at
+    raise JSONPathError(f"unterminated array: {text}")
+
+
+def _bracket(inner: str) -> Step:
+    if inner == "*":
+        return _wildcard
+    if inner.startswith("?"):
+        return _filter(inner)
+    if inner[:1] in ("'", '"') or "," in inner:
+        return _union([_single(part.strip()) for part in _split(inner)])
+    return _single(inner)
+
+
+def _split(inner: str) -> list[str]:
+    return [m[0] for m in re.finditer(r"'[^']*'|\"[^\"]*\"|[^,]+", inner) if m[0].strip()]
+
+
+def _single(inner: str) -> Step:
+    if inner[:1] in ("'", '"') and len(inner) > 1 and inner[-1] == inner[0]:
+        return _field(inner[1:-1])
+    if re.fullmatch(r"-?\d+", inner):
+        return _index(int(inner))
+    if match := _SLICE.fullmatch(inner):
+        start, end, step = (int(g) if g else None for g in match.groups())
+        return _slice(slice(start, end, step))
+    raise JSONPathError(f"invalid array index {inner}")
+
+
+def _field(name: str) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        return [v[name] for v in values if type(v) is dict and name in v]
+
+    return step
+
+
+def _wildcard(values: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, dict):
+            found += value.values()
+        elif isinstance(value, list):
+            found += value
+    return found
+
+
+def _index(index: int) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        return [v[index] for v in values if isinstance(v, list) and -len(v) <= index < len(v)]
+
+    return step
+
+
+def _slice(part: slice) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        return [item for v in values if isinstance(v, list) for item in v[part]]
+
+    return step
+
+
+def _union(steps: list[Step]) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        return [found for each in steps for found in each(values)]
+
+    return step
+
+
+def _filter(inner: str) -> Step:
+    match = _FILTER.fullmatch(inner)
+    if match is None:
+        raise JSONPathError(f"unrecognized filter {inner}")
+    path = Path(match["path"], tuple(_steps(match["path"])))
+    holds = _test(match["op"], _literal(match["literal"])) if match["op"] else bool
+
+    def step(values: list[Any]) -> list[Any]:
+        return [item for v in values if isinstance(v, list) for item in v if any(map(holds, path.find(item)))]
+
+    # Without an operator it is enough that the path leads somewhere.
+    def exists(values: list[Any]) -> list[Any]:
+        return [item for v in values if isinstance(v, list) for item in v if path.find(item)]
+
+    return step if match["op"] else exists
+
+
+def _test(op: str, wanted: Any) -> Callable[[Any], bool]:
+    compare = _COMPARE[op]
+
+    def holds(value: Any) -> bool:
+        # Values of different types are never comparable; a boolean is not a number here.
+        numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
+        if (type(value) is bool) != (type(wanted) is bool) or not (numbers or type(value) is type(wanted)):
+            return False
+        return compare(value, wanted)
+
+    return holds
+
+
+def _literal(text: str) -> Any:
+    if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
+        return text[1:-1]
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise JSONPathError(f"unrecognized literal {text}") from None
