@@ -1,0 +1,29 @@
+"""How everything above the API server talks to it: one protocol, two engines, the same errors.
+
+`longshore.client.local.LocalClient` calls the API object in this process; `longshore.client.http.HttpClient`
+speaks to any Kubernetes. Code written against `Client` runs on both. The engines are imported from their
+own modules, so that naming the protocol costs no start-up time.
+"""
+
+from longshore.client.errors import TimedOut, Unreachable
+from longshore.client.protocol import (
+    Client,
+    DeleteOptions,
+    ObjectList,
+    PatchType,
+    Response,
+    WatchEvent,
+    What,
+)
+
+__all__ = [
+    "Client",
+    "DeleteOptions",
+    "ObjectList",
+    "PatchType",
+    "Response",
+    "TimedOut",
+    "Unreachable",
+    "WatchEvent",
+    "What",
+]

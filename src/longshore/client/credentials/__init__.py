@@ -1,0 +1,26 @@
+"""How a client proves who it is. One small contract, an engine per kind of credential."""
+
+from __future__ import annotations
+
+
+class Credentials:
+    """Headers for every request, and perhaps a client certificate for the connection.
+
+    This default has neither.
+    """
+
+    async def headers(self) -> dict[str, str]:
+        """Headers to send now. May read a file or run a plugin; raises CredentialsError."""
+        return {}
+
+    def certificate(self) -> tuple[bytes, bytes] | None:
+        """Certificate and key as PEM, as of the last `headers()`. A new pair means new connections."""
+        return None
+
+    def forget(self) -> bool:
+        """Called after a 401. True when asking again may give other credentials."""
+        return False
+
+
+class NoCredentials(Credentials):
+    """An anonymous caller."""

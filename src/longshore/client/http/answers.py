@@ -1,0 +1,62 @@
+"""What an HTTP answer means: a JSON document, or the `StatusError` it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client.errors import Unreachable
+from longshore.client.protocol import Response
+
+_REASONS: Final = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    406: "NotAcceptable",
+    409: "Conflict",
+    410: "Gone",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+"""For answers that are no `Status`, which come from proxies or for paths nobody serves."""
+
+
+def document(response: Response) -> Obj:
+    """The JSON object in a good answer; raises `StatusError` for any other."""
+    if not 200 <= response.code < 300:
+        raise error(response.code, response.body, response.headers)
+    found = _object(response.body)
+    if found is None:
+        raise Unreachable(f"the server answered {response.code} with something that is not a JSON object")
+    return found
+
+
+def error(code: int, body: bytes, headers: Mapping[str, str]) -> StatusError:
+    """The error in an answer, in the server's own words where it has any."""
+    status = _object(body)
+    if status is not None and status.get("kind") == "Status":
+        made = StatusError.from_status(status, code)
+    else:
+        text = " ".join(body[:300].decode("utf-8", "replace").split())
+        made = StatusError(code, _REASONS.get(code, "Unknown"), f"the server answered {code}: {text}")
+    made.headers = {key.lower(): value for key, value in headers.items()}
+    return made
+
+
+def _object(body: bytes) -> Obj | None:
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return found if isinstance(found, dict) else None

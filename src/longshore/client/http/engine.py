@@ -1,0 +1,141 @@
+"""`HttpClient`: the client protocol over HTTPS, against any Kubernetes.
+
+Built-in kinds are known from the table, so nothing is asked first; other kinds are looked up in the
+server's discovery once. Speaks JSON only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+from typing import Final, Self
+
+from longshore.api.errors import StatusError
+from longshore.api.kinds import table
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.client.config.connection import Connection, from_kubeconfig
+from longshore.client.http import answers, discovery, stream
+from longshore.client.http.paths import METHODS, path_of
+from longshore.client.http.transport import Transport
+from longshore.client.protocol import Response, WatchEvent, What
+from longshore.client.verbs import Ask, Page, VerbClient, plain
+
+_JSON: Final = {"Accept": "application/json"}
+_SHORTEST_WATCH: Final = 300
+"""Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
+_LATE_SECONDS: Final = 30.0
+
+
+class HttpClient(VerbClient):
+    """One server and one user. `namespace` is the context's own, for people's commands."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        manager: str = "longshore",
+        seconds: float = 65.0,
+        dice: random.Random | None = None,
+        environ: Mapping[str, str] = os.environ,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """`seconds` limits a request with all its retries: a little more than the server's own minute."""
+        super().__init__(manager)
+        self.namespace = connection.namespace
+        self._transport = Transport(connection, agent=manager, environ=environ, sleep=sleep)
+        self._seconds = seconds
+        self._dice = dice or random.Random()
+        self._found: dict[tuple[str, str], Resource] = {}
+
+    @classmethod
+    def from_kubeconfig(
+        cls, path: Path | None = None, context: str = "", *, manager: str = "longshore"
+    ) -> Self:
+        """A client for the context kubectl would use; see `client.config`."""
+        return cls(from_kubeconfig(path, context), manager=manager)
+
+    async def resource(self, what: What) -> Resource:
+        if isinstance(what, Resource):
+            return what
+        known = self._found.get(what)
+        if known is None:
+            known = _built_in(*what) or await discovery.find(self._document, *what)
+            self._found[what] = known
+        return known
+
+    async def resources(self) -> builtins.list[Resource]:
+        return await discovery.everything(self._document)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        return await self._transport.send(
+            method, path, query=query, body=body, headers=headers, seconds=self._seconds, retry=False
+        )
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def _one(self, ask: Ask) -> Obj:
+        return plain(ask.resource, await self._json(ask))
+
+    async def _page(self, ask: Ask) -> Page:
+        answer = await self._json(ask)
+        if answer.get("kind") == "Status":  # some servers answer a deletecollection like this
+            return Page([], "")
+        meta = answer.get("metadata") or {}
+        items = [plain(ask.resource, item) for item in answer.get("items") or ()]
+        return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        lasting = int(ask.query.get("timeoutSeconds", 0)) or round(
+            _SHORTEST_WATCH * (1 + self._dice.random())
+        )
+        query = ask.query | {"timeoutSeconds": str(lasting)}
+        opened = self._transport.open(path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
+        async with opened as response:
+            if response.status != 200:
+                raise answers.error(response.status, await response.read(), response.headers)
+            events = stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
+            async with aclosing(events):
+                yield events
+
+    async def _json(self, ask: Ask) -> Obj:
+        headers = _JSON | {"Content-Type": ask.content_type} if ask.body else _JSON
+        response = await self._transport.send(
+            METHODS[ask.verb],
+            path_of(ask),
+            query=ask.query,
+            body=ask.body,
+            headers=headers,
+            seconds=self._seconds,
+        )
+        return answers.document(response)
+
+    async def _document(self, path: str) -> Obj:
+        """A discovery document; an empty one when the server does not have it."""
+        response = await self._transport.send("GET", path, headers=_JSON, seconds=self._seconds)
+        try:
+            return answers.document(response)
+        except StatusError as err:
+            if err.code == 404:
+                return {}
+            raise
+
+
+def _built_in(api_version: str, name: str) -> Resource | None:
+    group, _, version = api_version.rpartition("/")
+    return table.by_kind(api_version, name) or table.find(group, version, name)

@@ -1,0 +1,54 @@
+"""Which proxy a server is reached through: the kubeconfig's, else HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+
+The rules are Go's, since kubectl's users know them: loopback is never proxied, NO_PROXY takes names,
+suffixes, addresses, networks and ports. The aiohttp way (`trust_env`) is not used, because it would also
+send passwords from ~/.netrc.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from longshore.client.config.connection import Connection, is_loopback
+from longshore.client.errors import ConfigError
+
+
+def proxy_for(connection: Connection, environ: Mapping[str, str]) -> str | None:
+    """The proxy's URL; None to connect directly."""
+    if connection.proxy:
+        return connection.proxy
+    parts = urlsplit(connection.server)
+    host, scheme = parts.hostname or "", parts.scheme
+    variable = f"{scheme.upper()}_PROXY"
+    proxy = environ.get(variable) or environ.get(variable.lower()) or ""
+    if not proxy or is_loopback(host):
+        return None
+    port = str(parts.port or (443 if scheme == "https" else 80))
+    exceptions = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
+    if any(_excepts(rule.strip().lower(), host, port) for rule in exceptions.split(",")):
+        return None
+    if "://" not in proxy:
+        proxy = "http://" + proxy
+    if urlsplit(proxy).scheme not in ("http", "https"):
+        raise ConfigError(f"{variable}: only http and https proxies are supported, not {proxy!r}")
+    return proxy
+
+
+def _excepts(rule: str, host: str, port: str) -> bool:
+    if not rule:
+        return False
+    if rule == "*":
+        return True
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(rule, strict=False)
+    except ValueError:
+        pass  # the rule or the host is a name
+    name, colon, rule_port = rule.rpartition(":")
+    if colon and rule_port.isdigit():
+        if rule_port != port:
+            return False
+        rule = name
+    rule = rule.removeprefix("*")
+    return host.endswith(rule) if rule.startswith(".") else host == rule or host.endswith("." + rule)

@@ -1,0 +1,65 @@
+"""Reads the lines of a watch. A line may be of any length, so the stream's own readline will not do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import aiohttp
+import msgspec
+
+from longshore.api.errors import StatusError
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.client.errors import TimedOut, Unreachable
+from longshore.client.protocol import WatchEvent
+from longshore.client.verbs import plain
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: Obj
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+async def events(
+    response: aiohttp.ClientResponse, resource: Resource, *, seconds: float
+) -> AsyncGenerator[WatchEvent, None]:
+    """The events of a watch until its end. Raises what an ERROR event stands for.
+
+    `seconds` is how long the stream may last at most: a peer that vanished sends nothing, not even an end.
+    """
+    deadline = asyncio.get_running_loop().time() + seconds
+    chunks = response.content.iter_any().__aiter__()
+    parts: list[bytes] = []
+    while True:
+        try:
+            async with asyncio.timeout_at(deadline):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            break
+        except TimeoutError as err:
+            raise TimedOut(f"the watch of {resource.qualified} did not end in time") from err
+        except aiohttp.ClientError as err:
+            raise Unreachable(f"the watch of {resource.qualified} broke off: {err}") from err
+        first, *more = chunk.split(b"\n")
+        parts.append(first)
+        for start_of_next in more:
+            line = b"".join(parts)
+            parts = [start_of_next]
+            if line:
+                yield _event(line, resource)
+
+
+def _event(line: bytes, resource: Resource) -> WatchEvent:
+    try:
+        event = _decode(line)
+    except msgspec.DecodeError as err:
+        raise Unreachable(
+            f"the watch of {resource.qualified} sent something that is no event: {err}"
+        ) from err
+    if event.type == "ERROR":
+        raise StatusError.from_status(event.object, 500)
+    return WatchEvent(event.type, plain(resource, event.object))

@@ -1,0 +1,223 @@
+"""What a client of the API can do, in words that hold for both engines.
+
+Objects are plain JSON (`api.types.Obj`) and frozen by agreement: copy before you change. They come
+without `apiVersion` and `kind`, which are those of the resource asked for; a write may leave them out
+too. Anything else that a request answers (a `Status`, a `TokenRequest`) comes as it is.
+
+A resource is named by a row of the table (`api.resources.Resource`) or by `(apiVersion, kind)` or
+`(apiVersion, plural)`: `("batch/v1", "Job")`. `namespace` is empty for cluster-scoped resources and for
+lists and watches over all namespaces.
+
+Raises `api.errors.StatusError` for every error the server answered, `client.Unreachable` when there was
+no answer, `client.TimedOut` (one of those) when it did not come in time.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol, TypeAlias
+
+from longshore.api.resources import Resource
+from longshore.api.strategy import Propagation
+from longshore.api.types import Obj
+
+What: TypeAlias = Resource | tuple[str, str]
+"""A row, or the apiVersion with the kind or the plural."""
+
+
+class PatchType(Enum):
+    """How a patch is meant, by its media type."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList:
+    """All objects of one consistent moment. Watching from `resource_version` misses nothing after it."""
+
+    items: list[Obj]
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK; an ERROR is raised as `StatusError` instead."""
+
+    type: str
+    object: Obj
+
+    @property
+    def resource_version(self) -> str:
+        """Where a new watch may go on without missing anything."""
+        version: str = self.object["metadata"]["resourceVersion"]
+        return version
+
+    @property
+    def ends_initial_events(self) -> bool:
+        """Whether everything that existed when the watch began has now been sent."""
+        marks = self.object["metadata"].get("annotations") or {}
+        return self.type == "BOOKMARK" and marks.get("k8s.io/initial-events-end") == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """How to delete. With no `propagation` the server's default counts, which orphans a Job's pods."""
+
+    propagation: Propagation | None = None
+    grace_period_seconds: int | None = None
+    uid: str | None = None
+    """Delete only the object of this uid; another one of the same name answers a conflict."""
+    resource_version: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer as it came, with any status code. Header names are in lower case."""
+
+    code: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Client(Protocol):
+    """One way to talk to the API. Close it when done, or use it as an async context manager."""
+
+    async def resource(self, what: What) -> Resource:
+        """The row `what` names. LookupError if the server serves no such thing."""
+
+    async def resources(self) -> builtins.list[Resource]:
+        """Every resource the server serves now, custom ones included, in the order of discovery."""
+
+    async def get(
+        self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
+    ) -> Obj:
+        """One object. With `resource_version` it is not older than that; "0" accepts any."""
+
+    async def list(
+        self,
+        what: What,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+    ) -> ObjectList:
+        """All objects that match both selectors. Paging happens inside."""
+
+    def watch(
+        self,
+        what: What,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+        bookmarks: bool = True,
+        initial_events: bool = False,
+        timeout: int | None = None,
+    ) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
+        """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
+
+        Ends without an error when the server ends it (after `timeout` seconds, or when it likes): watch
+        again from the last `event.resource_version`. A StatusError of code 410 means the server has
+        forgotten that version: list again. `initial_events` sends what exists first, then a bookmark.
+        """
+
+    async def create(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`."""
+
+    async def update(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        """Replaces the object. One that carries a resourceVersion replaces only that version (else 409)."""
+
+    async def update_status(
+        self, what: What, obj: Obj, namespace: str = "", *, dry_run: bool = False, manager: str = ""
+    ) -> Obj:
+        """`update` of the status subresource: writes the status, keeps the stored spec."""
+
+    async def patch(
+        self,
+        what: What,
+        name: str,
+        patch: Any,
+        namespace: str = "",
+        *,
+        type: PatchType = PatchType.MERGE,
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        """Changes parts of an object. `patch` is a list of operations for JSON, an object otherwise."""
+
+    async def apply(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        manager: str,
+        force: bool = False,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Obj:
+        """Server-side apply: creates or changes the object so that `manager` owns the fields in `obj`."""
+
+    async def delete(
+        self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
+    ) -> Obj | None:
+        """None when the server said no more than that it is gone. An object is the last state of one that
+        waits for its finalizers or grace period, or of a pod, which is answered in either case."""
+
+    async def delete_collection(
+        self,
+        what: What,
+        namespace: str = "",
+        options: DeleteOptions | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> builtins.list[Obj]:
+        """Deletes every object that matches both selectors, one after the other; those it matched."""
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """Any other path, with no retries. Never a StatusError: the caller reads the code."""
+
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Client: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...

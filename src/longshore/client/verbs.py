@@ -1,0 +1,310 @@
+"""The verbs of `Client`, once, for both engines: what is asked and what the answer means.
+
+An engine only carries an `Ask` to the server and brings the answer back. Names, options, paging and
+the rule about `apiVersion` and `kind` are decided here, so the engines cannot come to differ.
+"""
+
+from __future__ import annotations
+
+import builtins
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from longshore.api import types
+from longshore.api.errors import StatusError
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request, before an engine carries it."""
+
+    verb: str
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list. `more` is the token of the next page, empty on the last."""
+
+    items: list[Obj]
+    resource_version: str
+    more: str = ""
+
+
+class VerbClient(ABC):
+    """Everything of `Client` but the way to the server."""
+
+    page_size = 500
+    """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
+
+    def __init__(self, manager: str = "longshore") -> None:
+        """`manager` owns the fields this client writes, unless a call names another."""
+        self.manager = manager
+
+    @abstractmethod
+    async def resource(self, what: What) -> Resource: ...
+
+    @abstractmethod
+    async def resources(self) -> builtins.list[Resource]: ...
+
+    @abstractmethod
+    async def _one(self, ask: Ask) -> Obj:
+        """The answer to anything but list and watch, as the server wrote it."""
+
+    @abstractmethod
+    async def _page(self, ask: Ask) -> Page:
+        """The answer to a list or deletecollection."""
+
+    @abstractmethod
+    def _events(self, ask: Ask) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
+        """The answer to a watch."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def get(
+        self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
+    ) -> Obj:
+        resource = await self.resource(what)
+        query = _given(resourceVersion=resource_version)
+        return await self._one(_named("get", resource, name, namespace, subresource, query))
+
+    async def list(
+        self,
+        what: What,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+    ) -> ObjectList:
+        resource = await self.resource(what)
+        query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
+        if resource_version and resource_version != "0":
+            query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
+        limit = {"limit": str(self.page_size)} if self.page_size else {}
+        page = await self._page(Ask("list", resource, namespace, query=query | limit))
+        items = page.items
+        while page.more:
+            following = _given(labelSelector=labels, fieldSelector=fields) | limit
+            following["continue"] = page.more
+            try:
+                page = await self._page(Ask("list", resource, namespace, query=following))
+            except StatusError as err:
+                if err.code != 410:
+                    raise
+                # The snapshot was forgotten between two pages: one large page cannot be torn.
+                page = await self._page(Ask("list", resource, namespace, query=query))
+                return ObjectList(page.items, page.resource_version)
+            items += page.items
+        return ObjectList(items, page.resource_version)
+
+    @asynccontextmanager
+    async def watch(
+        self,
+        what: What,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+        bookmarks: bool = True,
+        initial_events: bool = False,
+        timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        resource = await self.resource(what)
+        query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
+        query["watch"] = "true"
+        if bookmarks or initial_events:
+            query["allowWatchBookmarks"] = "true"
+        if initial_events:
+            query |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        if timeout is not None:
+            query["timeoutSeconds"] = str(timeout)
+        async with self._events(Ask("watch", resource, namespace, query=query)) as events:
+            yield events
+
+    async def create(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        resource = await self.resource(what)
+        namespace = _place(resource, obj, namespace)
+        query = self._write_query(dry_run, manager)
+        if subresource:
+            ask = _named("create", resource, name or _name_in(obj), namespace, subresource, query)
+        else:
+            ask = Ask("create", resource, namespace, query=query)
+        ask.body = types.encode(obj)
+        return await self._one(ask)
+
+    async def update(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        resource = await self.resource(what)
+        query = self._write_query(dry_run, manager)
+        ask = _named("update", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
+        ask.body = types.encode(obj)
+        return await self._one(ask)
+
+    async def update_status(
+        self, what: What, obj: Obj, namespace: str = "", *, dry_run: bool = False, manager: str = ""
+    ) -> Obj:
+        return await self.update(what, obj, namespace, subresource="status", dry_run=dry_run, manager=manager)
+
+    async def patch(
+        self,
+        what: What,
+        name: str,
+        patch: Any,
+        namespace: str = "",
+        *,
+        type: PatchType = PatchType.MERGE,
+        subresource: str = "",
+        dry_run: bool = False,
+        manager: str = "",
+    ) -> Obj:
+        if type is PatchType.APPLY:
+            raise ValueError("use apply() for a server-side apply: it needs a manager and may be forced")
+        resource = await self.resource(what)
+        ask = _named("patch", resource, name, namespace, subresource, self._write_query(dry_run, manager))
+        ask.body, ask.content_type = types.encode(patch), type.value
+        return await self._one(ask)
+
+    async def apply(
+        self,
+        what: What,
+        obj: Obj,
+        namespace: str = "",
+        *,
+        manager: str,
+        force: bool = False,
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> Obj:
+        resource = await self.resource(what)
+        query = self._write_query(dry_run, manager)
+        if force:
+            query["force"] = "true"
+        ask = _named("patch", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
+        whole = {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
+        ask.body, ask.content_type = types.encode(whole), PatchType.APPLY.value
+        return await self._one(ask)
+
+    async def delete(
+        self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
+    ) -> Obj | None:
+        resource = await self.resource(what)
+        ask = _named("delete", resource, name, namespace)
+        ask.body = _delete_body(options)
+        answer = await self._one(ask)
+        return None if answer.get("kind") == "Status" else answer
+
+    async def delete_collection(
+        self,
+        what: What,
+        namespace: str = "",
+        options: DeleteOptions | None = None,
+        *,
+        labels: str = "",
+        fields: str = "",
+    ) -> builtins.list[Obj]:
+        resource = await self.resource(what)
+        query = _given(labelSelector=labels, fieldSelector=fields)
+        ask = Ask("deletecollection", resource, namespace, query=query, body=_delete_body(options))
+        return (await self._page(ask)).items
+
+    def _write_query(self, dry_run: bool, manager: str) -> dict[str, str]:
+        return _given(fieldManager=manager or self.manager, dryRun="All" if dry_run else "")
+
+
+def plain(resource: Resource, obj: Obj) -> Obj:
+    """`obj`, which the caller owns, without `apiVersion` and `kind` if it is one of `resource`."""
+    if obj.get("kind") == resource.kind:
+        obj.pop("kind")
+        obj.pop("apiVersion", None)
+    return obj
+
+
+def _given(**options: str) -> dict[str, str]:
+    return {key: value for key, value in options.items() if value}
+
+
+def _named(
+    verb: str,
+    resource: Resource,
+    name: str,
+    namespace: str,
+    subresource: str = "",
+    query: dict[str, str] | None = None,
+) -> Ask:
+    """An ask for one object; an empty name would quietly mean the whole collection."""
+    if not name:
+        raise ValueError(f"{verb} of {resource.qualified} needs a name")
+    if resource.namespaced and not namespace:
+        raise ValueError(f"{verb} of {resource.qualified} {name!r} needs a namespace")
+    return Ask(verb, resource, namespace if resource.namespaced else "", name, subresource, query or {})
+
+
+def _name_in(obj: Obj) -> str:
+    name: str = (obj.get("metadata") or {}).get("name") or ""
+    return name
+
+
+def _place(resource: Resource, obj: Obj, namespace: str) -> str:
+    """The namespace of a write: the one given, else the object's own."""
+    if not resource.namespaced:
+        return ""
+    namespace = namespace or (obj.get("metadata") or {}).get("namespace") or ""
+    if not namespace:
+        raise ValueError(f"{resource.qualified} {_name_in(obj)!r} needs a namespace")
+    return namespace
+
+
+def _delete_body(options: DeleteOptions | None) -> bytes:
+    if options is None:
+        return b""
+    body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if options.propagation is not None:
+        body["propagationPolicy"] = options.propagation
+    if options.grace_period_seconds is not None:
+        body["gracePeriodSeconds"] = options.grace_period_seconds
+    if options.dry_run:
+        body["dryRun"] = ["All"]
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    preconditions = {key: value for key, value in preconditions.items() if value is not None}
+    if preconditions:
+        body["preconditions"] = preconditions
+    return types.encode(body)

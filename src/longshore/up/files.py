@@ -1,0 +1,69 @@
+"""Files that only their owner may read: keys, certificates, the kubeconfig, the directory they are in.
+
+A file is written beside its place and renamed, so a reader sees the old text or the new one, never a
+half. Refuses a data directory that is plainly not ours: locking others out of, say, a home directory
+would be a bad surprise.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+_OURS = ("pki", "kubeconfig")
+"""What tells a data directory of longshore from any other directory."""
+
+
+class UnfitDirectory(Exception):
+    """The data directory cannot be used. Pass another one with --data-dir."""
+
+
+def default_data_dir() -> Path:
+    """`$LONGSHORE_HOME`, else `~/.local/share/longshore`."""
+    home = os.environ.get("LONGSHORE_HOME")
+    return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "longshore"
+
+
+def prepare_data_dir(path: Path) -> Path:
+    """Makes the directory (mode 0700) or checks that the existing one may become private."""
+    path = path.expanduser().absolute()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = path.stat()
+        if info.st_uid != os.geteuid():
+            raise UnfitDirectory(
+                f"data directory {path} belongs to user id {info.st_uid}, and this is user id "
+                f"{os.geteuid()}; pass another one with --data-dir"
+            )
+        if stat.S_IMODE(info.st_mode) & 0o077:
+            entries = os.listdir(path)
+            if entries and not any(name in entries for name in _OURS):
+                raise UnfitDirectory(
+                    f"data directory {path} holds other files and is open to other users "
+                    f"(mode {stat.S_IMODE(info.st_mode):04o}); pass a directory of its own with --data-dir"
+                )
+            path.chmod(0o700)
+    except FileExistsError:
+        raise UnfitDirectory(f"data directory {path} is a file; pass another one with --data-dir") from None
+    except OSError as err:
+        raise UnfitDirectory(
+            f"data directory {path} cannot be used: {err.strerror}; pass another one with --data-dir"
+        ) from err
+    return path
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replaces `path` by `content` in one step, durable, mode 0600."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            os.fchmod(fd, 0o600)  # a left-over of a crash may have been made with another mode
+            file.write(content)
+            file.flush()
+            os.fsync(fd)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,54 @@
+"""Writes the kubeconfig of a running longshore: one cluster, one user, everything inlined.
+
+Inlined means the file can be copied anywhere and works alone, and that it is a secret: mode 0600.
+"""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from longshore.up.files import write_private
+from longshore.up.pki import ADMIN, Pki
+
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+_TEXT = """\
+# Written by `longshore up`, anew at every start. Whoever can read this file may do everything there.
+apiVersion: v1
+kind: Config
+clusters:
+- name: longshore
+  cluster:
+    certificate-authority-data: {ca}
+    server: {server}
+users:
+- name: {user}
+  user:
+    client-certificate-data: {cert}
+    client-key-data: {key}
+contexts:
+- name: longshore
+  context:
+    cluster: longshore
+    user: {user}
+    namespace: default
+current-context: longshore
+preferences: {{}}
+"""
+
+
+def write(path: Path, *, server: str, pki: Pki) -> None:
+    """Replaces `path` by a kubeconfig for the admin of the server at this URL."""
+    key, mark, cert = pki.admin.read_bytes().partition(_CERTIFICATE)
+    text = _TEXT.format(
+        ca=_data(pki.ca_cert.read_bytes()),
+        server=server,
+        user=ADMIN,
+        cert=_data(mark + cert),
+        key=_data(key),
+    )
+    write_private(path, text.encode())
+
+
+def _data(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -1,0 +1,114 @@
+"""The own certificate authority: made at the first start, renewed in time, never needed to think of.
+
+Three certificates: the authority itself, the server's (loopback names only) and the admin's, whose
+organisation `system:masters` may do everything. Keys are EC P-256: made in a millisecond, quick in a
+handshake. A certificate and its key are one file, so a crash cannot leave half of a new pair. Files in
+a foreign format are an error, never overwritten.
+
+An ordinary start must not pay for loading the certificate library, so `renewal.json` remembers when
+each certificate is due; without it, the certificates themselves are asked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from longshore.up.files import write_private
+
+ADMIN = "longshore-admin"
+ADMIN_GROUP = "system:masters"
+
+CA_DAYS = 3650
+LEAF_DAYS = 365
+"""As long as kubeadm's: short enough to matter, and every start renews what is due."""
+CA_RENEW_BEFORE = timedelta(days=LEAF_DAYS + 30)
+"""The authority outlives every certificate it signs."""
+LEAF_RENEW_BEFORE = timedelta(days=60)
+
+SERVER_DNS = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+SERVER_IPS = ("127.0.0.1", "::1")
+
+_CA, _SERVER, _ADMIN = _PAIRS = ("ca", "server", "admin")
+_RENEWAL = "renewal.json"
+
+
+class BrokenPki(Exception):
+    """A certificate in the data directory cannot be read. Remove its `pki` directory, new ones are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pki:
+    """Where the certificates are. `renewed` says whether this call made any of them."""
+
+    directory: Path
+    renewed: bool
+
+    @property
+    def ca_cert(self) -> Path:
+        """The authority's certificate alone: what a client needs to trust this longshore."""
+        return self.directory / "ca.crt"
+
+    @property
+    def server(self) -> Path:
+        """Key and certificate of the server in one file, as `SSLContext.load_cert_chain` takes it."""
+        return self.directory / f"{_SERVER}.pem"
+
+    @property
+    def admin(self) -> Path:
+        """Key and certificate of the admin in one file."""
+        return self.directory / f"{_ADMIN}.pem"
+
+
+def ensure(directory: Path, now: datetime) -> Pki:
+    """Makes what is missing and renews what is due in `directory`. `now` is aware."""
+    directory.mkdir(mode=0o700, exist_ok=True)
+    if _nothing_due(directory, now):
+        return Pki(directory, renewed=False)
+
+    from longshore.up import issue
+
+    def current(name: str, renew_before: timedelta) -> issue.Pair | None:
+        pair = issue.load(directory / f"{name}.pem")
+        return None if pair is None or pair.expires - now < renew_before else pair
+
+    def keep(name: str, pair: issue.Pair) -> issue.Pair:
+        write_private(directory / f"{name}.pem", pair.pem)
+        return pair
+
+    try:
+        ca = current(_CA, CA_RENEW_BEFORE) or keep(_CA, issue.authority(now, CA_DAYS))
+        write_private(directory / "ca.crt", ca.cert_pem)
+        server, admin = current(_SERVER, LEAF_RENEW_BEFORE), current(_ADMIN, LEAF_RENEW_BEFORE)
+    except ValueError as err:
+        raise BrokenPki(f"{err}; remove {directory} to have new certificates made") from err
+    if server is None or not issue.signed_by(server, ca):
+        server = keep(_SERVER, issue.server(ca, now, LEAF_DAYS, SERVER_DNS, SERVER_IPS))
+    if admin is None or not issue.signed_by(admin, ca):
+        admin = keep(_ADMIN, issue.user(ca, now, LEAF_DAYS, ADMIN, ADMIN_GROUP))
+    due = {
+        _CA: ca.expires - CA_RENEW_BEFORE,
+        _SERVER: server.expires - LEAF_RENEW_BEFORE,
+        _ADMIN: admin.expires - LEAF_RENEW_BEFORE,
+    }
+    text = json.dumps({name: moment.isoformat() for name, moment in due.items()}, indent=1)
+    write_private(directory / _RENEWAL, text.encode())
+    return Pki(directory, renewed=True)
+
+
+def _nothing_due(directory: Path, now: datetime) -> bool:
+    try:
+        due = json.loads((directory / _RENEWAL).read_bytes())
+        moments = [datetime.fromisoformat(due[name]) for name in _PAIRS]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    files = [directory / "ca.crt", *(directory / f"{name}.pem" for name in _PAIRS)]
+    return all(now < moment for moment in moments) and all(file.is_file() for file in files)
