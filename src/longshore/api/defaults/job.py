@@ -1,0 +1,51 @@
+"""What a Job gets when its manifest leaves it out. Pod-level defaults are those of every pod template.
+
+The same function runs when a request is decoded and, as upstream does on reading from storage, once
+more on the finished object of a create: only then do the generated template labels reach
+`metadata.labels` of a Job that has none of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.defaults import pod
+from longshore.api.types import Obj
+
+_UNLIMITED: Final = 2**31 - 1
+
+
+def default_job(job: Obj) -> None:
+    spec = job.setdefault("spec", {})
+    default_job_spec_pods(spec)
+    meta = job.setdefault("metadata", {})
+    labels = spec["template"].get("metadata", {}).get("labels")
+    if labels and not meta.get("labels"):
+        # The very same dict, as upstream shares it: labels generated into the template while the
+        # object is being created show on the Job as well.
+        meta["labels"] = labels
+    if "parallelism" not in spec:
+        if "completions" not in spec:
+            spec["completions"] = 1
+        spec["parallelism"] = 1
+    if "backoffLimit" not in spec:
+        spec["backoffLimit"] = _UNLIMITED if "backoffLimitPerIndex" in spec else 6
+    if "completionMode" not in spec:
+        spec["completionMode"] = "NonIndexed"
+    if "suspend" not in spec:
+        spec["suspend"] = False
+    if "podReplacementPolicy" not in spec:
+        spec["podReplacementPolicy"] = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
+    if "manualSelector" not in spec:
+        spec["manualSelector"] = False
+
+
+def default_job_spec_pods(spec: Obj) -> None:
+    """The part that Jobs inside a CronJob get too: the pod template, and patterns of pod conditions."""
+    pod.default_pod_template(spec.setdefault("template", {}))
+    policy = spec.get("podFailurePolicy")
+    if policy:
+        for rule in policy.get("rules") or ():
+            for pattern in rule.get("onPodConditions") or ():
+                if not pattern.get("status"):
+                    pattern["status"] = "True"

@@ -1,0 +1,160 @@
+"""Lists of indexes as Indexed Jobs write them: `0,2-5,9`, kept as runs and never as single numbers.
+
+`status.completedIndexes` of a Job with 100,000 completions must be read, merged and written on every
+sync, so an index list is a tuple of (first, last) pairs, ordered and apart from each other, and each
+operation here is one pass over the runs. `parse` is the strict grammar of validation; `read` is the
+forgiving one of the controller, which skips what is corrupt and cuts off what is beyond the Job.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeAlias
+
+from longshore.api import field
+
+Run: TypeAlias = tuple[int, int]
+Runs: TypeAlias = tuple[Run, ...]
+
+_integer: Final = re.compile(r"[+-]?[0-9]+", re.ASCII).fullmatch
+_MAX_INT64: Final = 2**63 - 1
+
+
+class IndexListError(ValueError):
+    """The text is not an index list; the message is the one Kubernetes gives."""
+
+
+def parse(text: str, completions: int) -> Runs:
+    """The runs a list spells, exactly as written. Raises IndexListError for anything out of form, order
+    or range."""
+    runs: list[Run] = []
+    if not text:
+        return ()
+    for fragment in text.split(","):
+        run = parse_fragment(fragment, completions)
+        if runs and runs[-1][1] >= run[0]:
+            raise IndexListError(f"non-increasing order, previous: {runs[-1][1]}, current: {run[0]}")
+        runs.append(run)
+    return tuple(runs)
+
+
+def parse_fragment(fragment: str, completions: int) -> Run:
+    """One part between commas: `n` or `a-b`."""
+    parts = fragment.split("-")
+    if len(parts) > 2:
+        raise IndexListError(
+            f"the fragment {field.quoted(fragment)} violates the requirement that an index interval can "
+            "have at most two parts separated by '-'"
+        )
+    first = last = _index(parts[0], completions)
+    if len(parts) == 2:
+        last = _index(parts[1], completions)
+        if first >= last:
+            raise IndexListError(f"non-increasing order, previous: {first}, current: {last}")
+    return first, last
+
+
+def _index(text: str, completions: int) -> int:
+    number = _number(text)
+    if number is None:
+        raise IndexListError(f"cannot convert string to integer for index: {field.quoted(text)}")
+    if number >= completions:
+        raise IndexListError(f"too large index: {field.quoted(text)}")
+    return number
+
+
+def _number(text: str) -> int | None:
+    if not _integer(text):
+        return None
+    number = int(text)
+    return number if abs(number) <= _MAX_INT64 else None
+
+
+def read(text: str, completions: int) -> Runs:
+    """What a stored list means to the controller: unreadable parts are skipped, the first part at or
+    beyond `completions` ends the list, and neighbours are joined."""
+    runs: list[Run] = []
+    for fragment in text.split(",") if text else ():
+        parts = fragment.split("-")
+        first = _number(parts[0])
+        if first is None:
+            continue
+        if first >= completions:
+            break
+        last = _number(parts[1]) if len(parts) > 1 else first
+        if last is None:
+            continue
+        _append(runs, first, min(last, completions - 1))
+    return tuple(runs)
+
+
+def write(runs: Iterable[Run]) -> str:
+    """The list as Kubernetes writes it: three or more in a row as `a-b`, two as `a,b`."""
+    return ",".join(
+        str(first) if first == last else f"{first}{',' if first + 1 == last else '-'}{last}"
+        for first, last in runs
+    )
+
+
+def from_sorted(indexes: Iterable[int]) -> Runs:
+    """The runs of single indexes that come in rising order."""
+    runs: list[Run] = []
+    for index in indexes:
+        _append(runs, index, index)
+    return tuple(runs)
+
+
+def merge(a: Runs, b: Runs) -> Runs:
+    """All indexes of either list."""
+    if not a or not b:
+        return a or b
+    runs: list[Run] = []
+    for first, last in sorted((*a, *b)):  # two sorted halves: one merge pass for Python's sort
+        if runs and first <= runs[-1][1] + 1:
+            if last > runs[-1][1]:
+                runs[-1] = (runs[-1][0], last)
+        else:
+            runs.append((first, last))
+    return tuple(runs)
+
+
+def common(a: Runs, b: Runs) -> Runs:
+    """The indexes that are in both lists."""
+    runs: list[Run] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        first, last = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if first <= last:
+            runs.append((first, last))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(runs)
+
+
+def count(runs: Runs) -> int:
+    return sum(last - first + 1 for first, last in runs)
+
+
+def contains(runs: Runs, index: int) -> bool:
+    at = bisect_right(runs, (index, _MAX_INT64)) - 1
+    return at >= 0 and runs[at][1] >= index
+
+
+def missing(runs: Runs, completions: int) -> Iterator[int]:
+    """The indexes below `completions` that are not in the list, in rising order."""
+    start = 0
+    for first, last in runs:
+        yield from range(start, min(first, completions))
+        start = last + 1
+    yield from range(start, completions)
+
+
+def _append(runs: list[Run], first: int, last: int) -> None:
+    if runs and runs[-1][1] == first - 1:
+        runs[-1] = (runs[-1][0], last)
+    else:
+        runs.append((first, last))

@@ -1,0 +1,102 @@
+"""Jobs: the generated selector, and a status that is checked against its past.
+
+`default` must run again on the finished object of a create, after validation and managedFields: that
+is when Kubernetes, reading back what it stored, copies generated template labels to a Job without any.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import names
+from longshore.api.defaults import job as defaults
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, Propagation, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import job, job_status, job_update
+from longshore.api.warnings import pod as pod_warnings
+
+_MANY_COMPLETIONS: Final = 100_000
+_MUCH_PARALLELISM: Final = 10_000
+
+
+class JobStrategy(Strategy):
+    """batch/v1 Jobs."""
+
+    default_propagation: ClassVar[Propagation] = "Orphan"
+
+    def default(self, obj: Obj) -> None:
+        defaults.default_job(obj)
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        obj["status"] = {}
+        if not obj["spec"].get("manualSelector"):
+            generate_selector(obj)
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        return job.validate_job(obj)
+
+    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
+        return name_warnings(obj["metadata"]["name"]) + spec_warnings(obj["spec"], None, "spec")
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return job_update.validate_job_update(new, old)
+
+    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
+        if new["metadata"].get("generation") == old["metadata"].get("generation"):
+            return []
+        return spec_warnings(new["spec"], old["spec"], "spec")
+
+    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return job_status.validate_job_status(new, old)
+
+
+def generate_selector(obj: Obj) -> None:
+    """Labels the template with the Job's name and uid and selects by the uid. What the user has set under
+    these keys stays; validation refuses it if it differs."""
+    meta, spec = obj["metadata"], obj["spec"]
+    template_meta = spec["template"].setdefault("metadata", {})
+    labels = template_meta.setdefault("labels", {})
+    shared = labels is meta.get("labels")
+    uid, name = meta["uid"], meta.get("name", "")
+    for key, value in (
+        (job.CONTROLLER_UID, uid),
+        (job.JOB_NAME, name),
+        (job.LEGACY_CONTROLLER_UID, uid),
+        (job.LEGACY_JOB_NAME, name),
+    ):
+        labels.setdefault(key, value)
+    if shared:
+        meta["labels"] = dict(labels)
+    selector = spec.setdefault("selector", {})
+    selector.setdefault("matchLabels", {}).setdefault(job.CONTROLLER_UID, uid)
+
+
+def name_warnings(name: str) -> list[str]:
+    """For names that are no DNS label although pods and hosts are named after them."""
+    problems = names.dns1123_label(name)
+    if not problems:
+        return []
+    return [
+        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+        f"a DNS label is recommended: [{' '.join(problems)}]"
+    ]
+
+
+def spec_warnings(spec: Obj, old: Obj | None, path: str) -> list[str]:
+    """For a Job's spec, also one inside a CronJob."""
+    found = []
+    if (
+        spec.get("completionMode") == "Indexed"
+        and spec.get("completions", 0) > _MANY_COMPLETIONS
+        and spec.get("parallelism", 0) > _MUCH_PARALLELISM
+    ):
+        found.append(
+            f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "
+            "than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes "
+            "fail"
+        )
+    template = spec["template"]
+    return found + pod_warnings.pod_template_warnings(
+        template, old["template"] if old else None, f"{path}.template"
+    )

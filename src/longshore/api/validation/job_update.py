@@ -1,0 +1,124 @@
+"""May this Job become that one? What is fixed once a Job exists, and what a suspended one may still change.
+
+Kubernetes checks the new object in full, then the change, and in between the spec once more; each
+problem of the spec is therefore reported twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from longshore.api import field
+from longshore.api.field import FieldError
+from longshore.api.types import Obj
+from longshore.api.validation import internal, job, metadata
+from longshore.api.validation.metadata import IMMUTABLE
+
+_SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def validate_job_update(new: Obj, old: Obj) -> list[FieldError]:
+    """All problems of an update of the main resource, after those that the registry finds itself."""
+    meta, old_meta = new["metadata"], old["metadata"]
+    spec, old_spec = new["spec"], old["spec"]
+    found = metadata.validate_create(meta, namespaced=True, name_rule="subdomain")
+    given = (old_spec["template"].get("metadata") or {}).get("labels") or {}
+    prefixed = job.JOB_NAME in given and job.CONTROLLER_UID in given
+    found += job.validate_generated_selector(new, prefixed_labels=prefixed)
+    # A spec that is stored has passed before, and the template is the expensive part of the checks.
+    spec_problems = [] if spec == old_spec else job.validate_job_spec(spec, "spec")
+    found += spec_problems
+    found += job.validate_last_hostname(new)
+    found += metadata.validate_update_again(meta, old_meta)
+    found += spec_problems
+    if spec != old_spec:
+        found += _changes(spec, old_spec, template_is_open=template_is_open(old))
+    return found
+
+
+def template_is_open(old: Obj) -> bool:
+    """Whether the pod template may change in part: the Job is suspended and no pod of it exists. Only the
+    stored Job decides, so that one write can change the template and resume."""
+    status = old.get("status") or {}
+    if not old["spec"].get("suspend") or status.get("active"):
+        return False
+    return "startTime" not in status or is_true(status, "Suspended")
+
+
+def is_true(status: Obj, condition: str) -> bool:
+    """Whether some condition of this type has status True."""
+    return any(
+        c.get("type") == condition and c.get("status") == "True" for c in status.get("conditions") or ()
+    )
+
+
+def _changes(spec: Obj, old: Obj, *, template_is_open: bool) -> list[FieldError]:
+    found = _completions(spec, old)
+    _fixed(found, spec, old, "selector", job.shown_selector)
+    if template_is_open:
+        found += _open_template(spec["template"], old["template"])
+    else:
+        _fixed(found, spec, old, "template", internal.go_template)
+    _fixed(found, spec, old, "completionMode")
+    _fixed(found, spec, old, "podFailurePolicy", internal.go_shaped)
+    _fixed(found, spec, old, "backoffLimitPerIndex")
+    _fixed(found, spec, old, "managedBy")
+    _fixed(found, spec, old, "successPolicy", internal.go_shaped)
+    return found
+
+
+def _fixed(found: list[FieldError], spec: Obj, old: Obj, key: str, shown: Any = lambda value: value) -> None:
+    if spec.get(key) != old.get(key):
+        found.append(field.invalid(f"spec.{key}", shown(spec.get(key)), IMMUTABLE))
+
+
+def _completions(spec: Obj, old: Obj) -> list[FieldError]:
+    value = spec.get("completions")
+    if value == old.get("completions"):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [field.invalid("spec.completions", value, IMMUTABLE)]
+    if value is None or value == spec.get("parallelism"):
+        return []  # that Indexed Jobs need completions has been said already
+    text = "can only be modified in tandem with spec.parallelism"
+    return [field.invalid("spec.completions", value, text)]
+
+
+def _open_template(template: Obj, old: Obj) -> list[FieldError]:
+    """What stays fixed even in a template that is open: all that is neither metadata, nor a scheduling
+    directive, nor the resources of a container that kept its name and place."""
+    spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
+    for key in _SCHEDULING:
+        _take(was, spec, key)
+    _take_node_affinity(was, spec)
+    for key in ("containers", "initContainers"):
+        _take_resources(was, spec, key)
+    if spec == was:
+        return []
+    return [field.invalid("spec.template.spec", internal.go_shaped(spec), IMMUTABLE)]
+
+
+def _take(was: Obj, spec: Obj, key: str) -> None:
+    """Makes the old value agree with the new one, so that a comparison passes over it."""
+    if key in spec:
+        was[key] = spec[key]
+    else:
+        was.pop(key, None)
+
+
+def _take_node_affinity(was: Obj, spec: Obj) -> None:
+    if "affinity" in spec:
+        was["affinity"] = dict(was.get("affinity") or {})
+        _take(was["affinity"], spec["affinity"], "nodeAffinity")
+    elif not was.get("affinity", {}).keys() - {"nodeAffinity"}:
+        was.pop("affinity", None)
+
+
+def _take_resources(was: Obj, spec: Obj, key: str) -> None:
+    before, after = was.get(key) or [], spec.get(key) or []
+    if [c.get("name") for c in before] != [c.get("name") for c in after]:
+        return
+    if before:
+        was[key] = [dict(c) for c in before]
+        for container, changed in zip(was[key], after, strict=True):
+            _take(container, changed, "resources")
