@@ -11,8 +11,7 @@ from longshore.api.kinds import table as kinds
 from longshore.apiserver import tables
 
 NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
-PODS = kinds.find("", "v1", "pods")
-assert PODS is not None
+PODS = next(r for r in kinds.RESOURCES if r.qualified == "pods")
 
 RUNNING = {"running": {"startedAt": "2025-06-01T11:00:00Z"}}
 DONE = {"terminated": {"exitCode": 0, "reason": "Completed"}}

@@ -12,8 +12,7 @@ from longshore.api.kinds import table as kinds
 from longshore.apiserver import partial, tables
 
 NOW = datetime(2025, 6, 1, 12, 0, 30, tzinfo=UTC)
-JOBS = kinds.find("batch", "v1", "jobs")
-assert JOBS is not None
+JOBS = next(r for r in kinds.RESOURCES if r.qualified == "jobs.batch")
 JOB: dict[str, Any] = {
     "metadata": {"name": "j", "namespace": "ns", "creationTimestamp": "2025-06-01T12:00:00Z"},
     "spec": {"completions": 1},
