@@ -148,7 +148,7 @@ def test_discovery_comes_aggregated_where_it_can() -> None:
     assert negotiate.discovery(f"{AGGREGATED_BETA},application/json", aggregated=True) == Output(JSON)
 
 
-def answer_to(path: str, accept: str) -> Output:
+def answer_to(path: str, accept: str | None) -> Output:
     if path.count("/") < 5:
         return negotiate.discovery(accept, aggregated=path == "/apis")
     return negotiate.choose(accept)

@@ -1,0 +1,40 @@
+"""A JSON document the server shows of itself: discovery, OpenAPI, its version.
+
+Such documents change rarely and are asked for often, so bytes and ETag are made once and kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+
+from longshore.api.types import Obj, encode
+
+
+class Document:
+    """One document. `headers` go out with it, whatever the answer's code."""
+
+    def __init__(
+        self, obj: Obj, content_type: str = "application/json", headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.obj = obj
+        self.content_type = content_type
+        self.headers = dict(headers or {})
+
+    @cached_property
+    def body(self) -> bytes:
+        """The document as JSON."""
+        return encode(self.obj)
+
+    @cached_property
+    def etag(self) -> str:
+        """Changes with the content and never otherwise."""
+        return f'"{hashlib.sha256(self.body).hexdigest().upper()}"'
+
+    def unchanged(self, if_none_match: str | None) -> bool:
+        """Whether a client that sends this `If-None-Match` has it already (answer 304)."""
+        if not if_none_match:
+            return False
+        known = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+        return self.etag in known or "*" in known
