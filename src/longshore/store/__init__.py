@@ -3,6 +3,8 @@
 `Store` is the whole interface; docs/store.md tells how a write travels through it.
 """
 
+from longshore.store.batch import Staged
+from longshore.store.counters import Commit, Counters
 from longshore.store.errors import (
     Compacted,
     DataDirBusy,
@@ -16,12 +18,19 @@ from longshore.store.errors import (
     WatchOverflow,
     WriteFailed,
 )
+from longshore.store.journal import Durability
+from longshore.store.limits import Limits
+from longshore.store.store import Store
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
+from longshore.store.watch import Watch
 
 __all__ = [
+    "Commit",
     "Compacted",
+    "Counters",
     "DataDirBusy",
     "DiskFull",
+    "Durability",
     "Entry",
     "Event",
     "EventType",
@@ -29,10 +38,14 @@ __all__ = [
     "JournalCorrupt",
     "JournalUnusable",
     "Key",
+    "Limits",
     "SchemaTooNew",
     "Snapshot",
+    "Staged",
+    "Store",
     "StoreClosed",
     "StoreError",
+    "Watch",
     "WatchOverflow",
     "WriteFailed",
 ]

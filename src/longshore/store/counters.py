@@ -1,0 +1,31 @@
+"""What the journal did, for metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One finished transaction."""
+
+    writes: int
+    bytes: int
+    seconds: float
+    """From handing it to the writer thread until the event loop heard that it was durable."""
+
+
+@dataclass(slots=True)
+class Counters:
+    """Sums since the store was opened."""
+
+    commits: int = 0
+    writes: int = 0
+    bytes: int = 0
+    failed_commits: int = 0
+    compacted_rows: int = 0
+
+    def count(self, commit: Commit) -> None:
+        self.commits += 1
+        self.writes += commit.writes
+        self.bytes += commit.bytes

@@ -1,0 +1,66 @@
+"""A data directory, opened: its lock, its journal, and the mark of what was acknowledged.
+
+lock            held while a process uses the directory; names its pid
+journal.db      the journal (with journal.db-wal beside it)
+acknowledged    the last acknowledged revision
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from longshore.store.acknowledged import Acknowledged
+from longshore.store.contents import Contents, recover
+from longshore.store.errors import JournalUnusable
+from longshore.store.journal import Durability, Journal, reading
+from longshore.store.limits import Limits
+from longshore.store.lock import DataDirLock
+
+
+@dataclass(slots=True)
+class Disk:
+    """What must be closed again."""
+
+    journal: Journal
+    _lock: DataDirLock
+    _acknowledged: Acknowledged
+
+    def acknowledge(self, revision: int) -> None:
+        """Notes that this revision is durable, before anybody is told."""
+        with suppress(OSError):  # an older mark only finds less; the write itself is safe
+            self._acknowledged.note(revision)
+
+    def release(self) -> None:
+        """Lets the directory go. The journal must be closed."""
+        self._acknowledged.close()
+        self._lock.release()
+
+
+def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[Disk, Contents]:
+    """Takes the directory, makes it if need be, and reads what it holds."""
+    with ExitStack() as undo:
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = DataDirLock(directory)
+            undo.callback(lock.release)
+            acknowledged = Acknowledged(directory / "acknowledged")
+            undo.callback(acknowledged.close)
+        except OSError as error:
+            raise JournalUnusable(str(error)) from error
+        file = directory / "journal.db"
+        with reading(file) as reader:
+            contents = recover(reader, limits)
+        acknowledged.check(file, contents.revision)
+        journal = Journal(file, durability)
+        undo.callback(journal.close)
+        if acknowledged.revision > contents.revision:
+            # A power cut took writes that were acknowledged, as `normal` durability allows. Their
+            # revisions are not used again, and whoever saw them must list afresh.
+            contents.window.forget(acknowledged.revision)
+            contents.revision = acknowledged.revision
+            journal.compact([], acknowledged.revision)
+        acknowledged.begin(contents.revision, survives_power_loss=durability == "full")
+        undo.pop_all()
+        return Disk(journal, lock, acknowledged), contents

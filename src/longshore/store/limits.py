@@ -1,0 +1,19 @@
+"""How much the store keeps beyond the objects themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Each pair bounds by number and by bytes of JSON; the tighter one counts."""
+
+    window_events: int = 50_000
+    """Changes a watcher can resume behind. Few enough to hold, and hours of a usual server."""
+    window_bytes: int = 64 << 20
+    lag_events: int = 10_000
+    """Changes a watcher may leave unread before it is cut off."""
+    lag_bytes: int = 32 << 20
+    decoded_bytes: int = 4 << 20
+    """Objects kept decoded, which takes about ten times their JSON."""

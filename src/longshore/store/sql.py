@@ -1,0 +1,72 @@
+"""Every SQL statement of the store, each with one sentence. The tables are in `migrations/`."""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x6C6F6E67
+"""`long` in ASCII: tells our file from any other SQLite database."""
+
+PAGE_SIZE = 8192
+"""Three usual pods to a page, where SQLite's own 4096 would hold one and waste the rest."""
+
+# Settings of a new file. Both hold only if they are there before the first table.
+SET_PAGE_SIZE = f"PRAGMA page_size = {PAGE_SIZE}"
+SET_INCREMENTAL_VACUUM = "PRAGMA auto_vacuum = INCREMENTAL"
+SET_APPLICATION_ID = f"PRAGMA application_id = {APPLICATION_ID}"
+
+# Settings of each connection that writes.
+LOCK_EXCLUSIVELY = "PRAGMA locking_mode = EXCLUSIVE"  # one process anyway, so no shared index to keep
+USE_WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
+SYNC_ON_CHECKPOINT = "PRAGMA synchronous = NORMAL"  # a commit survives kill -9
+SYNC_ON_COMMIT = "PRAGMA synchronous = FULL"  # a commit survives power loss
+CHECKPOINT_ONLY_WHEN_TOLD = "PRAGMA wal_autocheckpoint = 0"  # never between a write and its answer
+KEEP_WAL_BELOW = "PRAGMA journal_size_limit = {}"  # bytes; a longer log is cut when it starts over
+
+# What a file is.
+READ_APPLICATION_ID = "PRAGMA application_id"
+READ_SCHEMA_VERSION = "PRAGMA user_version"
+CHECK_STRUCTURE = "PRAGMA quick_check(1)"
+
+# Runs one migration and notes its number, both or neither.
+MIGRATE = "BEGIN IMMEDIATE;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;"
+
+# Reads the whole journal in the order it was written.
+READ_ALL = (
+    "SELECT revision, storage, namespace, name, deleted, checksum, value FROM journal ORDER BY revision"
+)
+
+# Reads up to where history has been compacted.
+READ_COMPACTED = "SELECT revision FROM compacted"
+
+# Notes up to where history has been compacted; it never goes back.
+SET_COMPACTED = "UPDATE compacted SET revision = max(revision, ?)"
+
+BEGIN = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+ROLLBACK = "ROLLBACK"
+
+# Moves the write-ahead log into the database as far as it goes.
+CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
+
+# The same, and empties the log: for a clean stop.
+CHECKPOINT_AND_TRUNCATE = "PRAGMA wal_checkpoint(TRUNCATE)"
+
+# How many pages the file has, and how many of them hold nothing.
+READ_PAGE_COUNT = "PRAGMA page_count"
+READ_FREE_COUNT = "PRAGMA freelist_count"
+
+# Gives some empty pages back to the file system.
+VACUUM_SOME = "PRAGMA incremental_vacuum({})"
+
+
+def append(rows: int) -> str:
+    """Adds this many rows, as one statement and so as one transaction.
+
+    One statement, not `executemany`: the interpreter lock is given up and fought for once, and not
+    once a row, which under a busy event loop costs up to 5 ms each time.
+    """
+    return "INSERT INTO journal VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * rows)
+
+
+def remove(rows: int) -> str:
+    """Removes this many rows that nothing needs any more."""
+    return f"DELETE FROM journal WHERE revision IN ({','.join('?' * rows)})"

@@ -1,0 +1,95 @@
+"""The objects as they are now, by storage, namespace and name. Durable state only.
+
+Writing costs the same however many objects there are: the order of names is put right when somebody
+lists, by merging what came since into what was sorted before, which takes time linear in that list.
+"""
+
+from __future__ import annotations
+
+from longshore.store.types import Entry, Key
+
+
+class _Space:
+    """The objects of one storage in one namespace."""
+
+    __slots__ = ("_added", "_order", "_removed", "entries")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+        self._order: list[str] = []
+        self._added: set[str] = set()
+        """Names not yet in `_order`, or there only as leftovers of an object removed since."""
+        self._removed = False
+        """Whether `_order` has such leftovers."""
+
+    def put(self, name: str, entry: Entry) -> None:
+        if name not in self.entries:
+            self._added.add(name)
+        self.entries[name] = entry
+
+    def remove(self, name: str) -> None:
+        del self.entries[name]
+        if name in self._added:
+            self._added.remove(name)
+        else:
+            self._removed = True
+
+    def ordered(self) -> list[Entry]:
+        entries, added = self.entries, self._added
+        if self._removed:
+            self._order = [name for name in self._order if name in entries and name not in added]
+            self._removed = False
+        if added:
+            self._order += sorted(added)
+            self._order.sort()  # two sorted runs: one merge
+            self._added = set()
+        return [entries[name] for name in self._order]
+
+
+class State:
+    """Every object, readable by key and listable in order."""
+
+    __slots__ = ("_storages",)
+
+    def __init__(self) -> None:
+        self._storages: dict[str, dict[str, _Space]] = {}
+
+    def get(self, key: Key) -> Entry | None:
+        space = self._storages.get(key.storage, _NOTHING).get(key.namespace)
+        return None if space is None else space.entries.get(key.name)
+
+    def put(self, entry: Entry) -> None:
+        key = entry.key
+        spaces = self._storages.setdefault(key.storage, {})
+        space = spaces.get(key.namespace)
+        if space is None:
+            space = spaces[key.namespace] = _Space()
+        space.put(key.name, entry)
+
+    def remove(self, key: Key) -> None:
+        """Takes an object out that is there."""
+        spaces = self._storages[key.storage]
+        space = spaces[key.namespace]
+        space.remove(key.name)
+        if not space.entries:
+            del spaces[key.namespace]
+
+    def entries(self, storage: str, namespace: str | None) -> list[Entry]:
+        """The objects by (namespace, name); of all namespaces for None."""
+        spaces = self._storages.get(storage, _NOTHING)
+        if namespace is not None:
+            space = spaces.get(namespace)
+            return [] if space is None else space.ordered()
+        if len(spaces) == 1:
+            return next(iter(spaces.values())).ordered()
+        return [entry for name in sorted(spaces) for entry in spaces[name].ordered()]
+
+    def counts(self) -> dict[str, int]:
+        """How many objects each storage has."""
+        return {
+            storage: sum(len(space.entries) for space in spaces.values())
+            for storage, spaces in self._storages.items()
+        }
+
+
+_NOTHING: dict[str, _Space] = {}

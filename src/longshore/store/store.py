@@ -1,0 +1,181 @@
+"""The store: all objects in memory, and every write in the journal before anybody sees it.
+
+Everything here is called in the event loop's thread and, but for waiting, is synchronous. A writer
+reads `latest`, computes and stages without awaiting in between, so no two writers interleave.
+Readers and watchers see durable state only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from longshore.api.types import Obj, encode
+from longshore.store import contents
+from longshore.store.batch import Batch, Staged
+from longshore.store.commit import GroupCommit
+from longshore.store.contents import Contents
+from longshore.store.counters import Commit, Counters
+from longshore.store.disk import Disk, open_disk
+from longshore.store.errors import Compacted, FutureRevision, StoreClosed
+from longshore.store.journal import Durability
+from longshore.store.limits import Limits
+from longshore.store.types import Entry, Event, Key, Snapshot
+from longshore.store.watch import Hub, Watch
+
+
+class Store:
+    """Make one with `Store.open`."""
+
+    def __init__(self, disk: Disk | None, found: Contents, limits: Limits) -> None:
+        self._disk = disk
+        self._contents = found
+        self._assigned = found.revision
+        self._staged: dict[Key, Event] = {}
+        """The newest change of each object that is not durable yet."""
+        self._hub = Hub(limits.lag_events, limits.lag_bytes)
+        journal = disk.journal if disk is not None else None
+        self._commit = GroupCommit(journal, found.window, self._durable, self._staged.clear)
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls, directory: Path | None, *, durability: Durability = "normal", limits: Limits | None = None
+    ) -> Store:
+        """The store of a data directory, made if it is not there; None keeps nothing.
+
+        Raises `DataDirBusy`, `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`.
+        """
+        limits = limits or Limits()
+        if directory is None:
+            return cls(None, Contents(limits), limits)
+        return cls(*open_disk(directory, durability, limits), limits)
+
+    @property
+    def revision(self) -> int:
+        """The last durable revision, which is the last visible one."""
+        return self._contents.revision
+
+    @property
+    def oldest(self) -> int:
+        """The oldest revision in the window: a watch may resume from the one before it."""
+        return self._contents.window.compacted + 1
+
+    @property
+    def counters(self) -> Counters:
+        return self._commit.counters
+
+    def on_commit(self, hook: Callable[[Commit], None] | None) -> None:
+        """Calls `hook` after each commit, for metrics."""
+        self._commit.on_commit = hook
+
+    def counts(self) -> dict[str, int]:
+        """How many objects each storage has."""
+        return self._contents.state.counts()
+
+    # For writers
+
+    def latest(self, key: Key) -> Entry | None:
+        """The newest staged state: what the next write builds upon."""
+        event = self._staged.get(key)
+        if event is None:
+            return self._contents.state.get(key)
+        return None if event.type == "DELETED" else event.entry
+
+    def stage(self, key: Key, obj: Obj) -> Staged:
+        """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on."""
+        return self._stage(key, obj, self.latest(key), deleted=False)
+
+    def stage_delete(self, key: Key, obj: Obj) -> Staged:
+        """Removes an object that is there. `obj` is its last state, taken over as by `stage`."""
+        previous = self.latest(key)
+        if previous is None:
+            raise KeyError(key)
+        return self._stage(key, obj, previous, deleted=True)
+
+    def _stage(self, key: Key, obj: Obj, previous: Entry | None, *, deleted: bool) -> Staged:
+        if self._closed:
+            raise StoreClosed
+        revision = self._assigned + 1
+        obj["metadata"]["resourceVersion"] = str(revision)
+        decoded = self._contents.decoded
+        entry = Entry(contents.shared(key, previous), revision, encode(obj), decoded)
+        decoded.keep(entry, obj)
+        event = contents.change(previous, entry, deleted=deleted)
+        batch = self._commit.add(event)
+        self._assigned = revision
+        self._staged[entry.key] = event
+        return Staged(entry, batch)
+
+    def _durable(self, batch: Batch) -> None:
+        """Makes a batch visible, in one go."""
+        if self._disk is not None:
+            self._disk.acknowledge(batch.events[-1].revision)
+        staged, apply = self._staged, self._contents.apply
+        for event in batch.events:
+            apply(event)
+            if staged.get(event.entry.key) is event:
+                del staged[event.entry.key]
+        self._hub.publish(batch.events)
+        for waiter, revision in self._waiting.items():
+            if revision <= self.revision and not waiter.done():
+                waiter.set_result(None)
+
+    # For readers
+
+    def get(self, key: Key) -> Entry | None:
+        """The newest durable state."""
+        return self._contents.state.get(key)
+
+    def list(self, storage: str, namespace: str | None = None) -> Snapshot:
+        """The objects of a storage, or of one namespace in it, as they are now."""
+        return Snapshot(self.revision, self._contents.state.entries(storage, namespace))
+
+    def list_at(self, storage: str, namespace: str | None, revision: int) -> Snapshot:
+        """The same as of an older revision. Raises `Compacted` or `FutureRevision`."""
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+        self._refuse_compacted(revision)
+        now = self._contents.state.entries(storage, namespace)
+        changes = self._contents.window.after(revision, storage, namespace)
+        return Snapshot(revision, self._contents.window.rewind(now, changes))
+
+    def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
+        """The changes after `since`, then live ones; None starts now. Raises `Compacted`."""
+        if since is None:
+            since = self.revision
+        self._refuse_compacted(since)
+        replay = self._contents.window.after(since, storage, namespace)
+        return self._hub.add(storage, namespace, since, replay)
+
+    async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - it answers, not raises
+        """Whether the store has reached this revision within so many seconds."""
+        if self.revision >= revision:
+            return True
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting[waiter] = revision
+        try:
+            async with asyncio.timeout(timeout):
+                await waiter
+        except TimeoutError:
+            return False
+        finally:
+            del self._waiting[waiter]
+        return True
+
+    def _refuse_compacted(self, revision: int) -> None:
+        if revision < self._contents.window.compacted:
+            raise Compacted(revision, self.oldest)
+
+    async def close(self) -> None:
+        """Commits what is staged, ends all watches and lets the data directory go."""
+        if self._closed:
+            return
+        self._closed = True
+        await self._commit.close()
+        self._hub.close()
+        self._contents.decoded.clear()
+        if self._disk is not None:
+            self._disk.release()

@@ -1,0 +1,141 @@
+"""Who watches what. A change reaches exactly the watchers of its storage and namespace.
+
+Publishing costs one append and at most one wake-up per watcher and commit, and watchers share the
+lists they get. One that does not keep up is cut off (`WatchOverflow`); it can never hold the
+server's memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from longshore.store.errors import WatchOverflow
+from longshore.store.types import Event
+
+_Scope: TypeAlias = tuple[str, str | None]
+
+
+class Watch:
+    """Changes in order, as batches: `async for events in watch`. The batches are shared; read only.
+
+    Iteration ends when the watch or the store is closed, and raises `WatchOverflow` when this
+    consumer fell too far behind. One consumer per watch.
+    """
+
+    __slots__ = (
+        "_after", "_batches", "_hub", "_lag_bytes", "_lag_events", "_open", "_overflowed", "_waiter", "scope",
+    )  # fmt: skip
+
+    def __init__(self, hub: Hub, scope: _Scope, after: int, replay: list[Event]) -> None:
+        self.scope = scope
+        self._hub = hub
+        self._after = after
+        self._batches: deque[list[Event]] = deque([replay] if replay else ())
+        self._lag_events = 0
+        self._lag_bytes = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._open = True
+        self._overflowed = False
+
+    def __aiter__(self) -> Watch:
+        return self
+
+    async def __anext__(self) -> list[Event]:
+        """The changes since the last call; waits until there is at least one."""
+        while not self._batches:
+            if self._overflowed:
+                raise WatchOverflow
+            if not self._open:
+                raise StopAsyncIteration
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        self._lag_events = self._lag_bytes = 0
+        batches = self._batches
+        if len(batches) == 1:
+            return batches.popleft()
+        events = [event for batch in batches for event in batch]
+        batches.clear()
+        return events
+
+    def close(self) -> None:
+        """Ends the watch; what was not read yet is dropped. Closing twice is fine."""
+        if self._open:
+            self._batches.clear()
+            self._end()
+
+    def _push(self, events: list[Event], size: int, max_events: int, max_bytes: int) -> None:
+        if events[0].revision <= self._after:  # asked to start at a revision still to come
+            events = [event for event in events if event.revision > self._after]
+            if not events:
+                return
+        self._lag_events += len(events)
+        self._lag_bytes += size
+        if self._batches and (self._lag_events > max_events or self._lag_bytes > max_bytes):
+            self._overflowed = True
+            self._batches.clear()
+            self._end()
+            return
+        self._batches.append(events)
+        self._wake()
+
+    def _end(self) -> None:
+        self._open = False
+        self._hub.remove(self)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Hub:
+    """All watches, by scope: (storage, namespace), or (storage, None) for every namespace."""
+
+    __slots__ = ("_max_bytes", "_max_events", "_watches")
+
+    def __init__(self, max_lag_events: int, max_lag_bytes: int) -> None:
+        self._max_events = max_lag_events
+        self._max_bytes = max_lag_bytes
+        self._watches: dict[_Scope, dict[Watch, None]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._watches.values()))
+
+    def add(self, storage: str, namespace: str | None, after: int, replay: list[Event]) -> Watch:
+        """A watch that gets `replay` first and then what is published after `after`."""
+        watch = Watch(self, (storage, namespace), after, replay)
+        self._watches.setdefault(watch.scope, {})[watch] = None
+        return watch
+
+    def remove(self, watch: Watch) -> None:
+        watches = self._watches[watch.scope]
+        del watches[watch]
+        if not watches:
+            del self._watches[watch.scope]
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Hands each change to its watchers."""
+        if not self._watches:
+            return
+        routed: dict[_Scope, list[Event]] = {}
+        for event in events:
+            key = event.entry.key
+            scopes: tuple[_Scope, _Scope] = ((key.storage, None), (key.storage, key.namespace))
+            for scope in scopes:
+                if scope in self._watches:
+                    routed.setdefault(scope, []).append(event)
+        for scope, batch in routed.items():
+            size = sum(len(event.entry.raw) for event in batch)
+            for watch in list(self._watches[scope]):
+                watch._push(batch, size, self._max_events, self._max_bytes)
+
+    def close(self) -> None:
+        """Ends every watch; what was published before is still delivered."""
+        for watch in [watch for watches in self._watches.values() for watch in watches]:
+            watch._end()

@@ -1,0 +1,91 @@
+"""The last changes, so that a watcher can resume and a list can look a little into the past.
+
+Bounded by number and by bytes, never by age: an idle server keeps what it has. Each change that
+leaves the window tells which journal rows nothing needs any more (`dead`): the state it replaced,
+and, for a deletion, itself. That is the whole of compaction's knowledge; see commit.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from longshore.store.types import Entry, Event
+
+
+class Dead(NamedTuple):
+    """A journal row that may go, and the change whose leaving the window made it so."""
+
+    revision: int
+    through: int
+
+
+class Window:
+    """Every change after `compacted`, in order; also by storage."""
+
+    __slots__ = ("_by_storage", "_bytes", "_events", "_max_bytes", "_max_events", "compacted", "dead")
+
+    def __init__(self, max_events: int, max_bytes: int, compacted: int) -> None:
+        self.compacted = compacted
+        """The last revision that is no longer here."""
+        self.dead: deque[Dead] = deque()
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._events: deque[Event] = deque()
+        self._by_storage: dict[str, deque[Event]] = {}
+        self._bytes = 0
+
+    def add(self, event: Event) -> None:
+        """Takes the newest change in, and lets the oldest ones go that no longer fit."""
+        self._events.append(event)
+        self._by_storage.setdefault(event.entry.key.storage, deque()).append(event)
+        self._bytes += len(event.entry.raw)
+        while self._bytes > self._max_bytes or len(self._events) > self._max_events:
+            self._drop_oldest()
+
+    def after(self, revision: int, storage: str, namespace: str | None) -> list[Event]:
+        """The changes after this revision, which must not be compacted."""
+        found: list[Event] = []
+        for event in reversed(self._by_storage.get(storage, ())):
+            if event.revision <= revision:
+                break
+            if namespace is None or event.entry.key.namespace == namespace:
+                found.append(event)
+        found.reverse()
+        return found
+
+    def rewind(self, entries: list[Entry], changes: list[Event]) -> list[Entry]:
+        """The entries as they were before these changes, which must be all since then."""
+        if not changes:
+            return entries
+        before: dict[tuple[str, str], Entry | None] = {}
+        for change in changes:
+            before.setdefault(change.entry.key[1:], change.previous)
+        past = [entry for entry in entries if entry.key[1:] not in before]
+        past += sorted((entry for entry in before.values() if entry is not None), key=_place)
+        past.sort(key=_place)  # two sorted runs: one merge
+        return past
+
+    def forget(self, revision: int) -> None:
+        """Drops all history up to this revision, even if it was never here."""
+        while self._events and self._events[0].revision <= revision:
+            self._drop_oldest()
+        self.compacted = max(self.compacted, revision)
+
+    def _drop_oldest(self) -> None:
+        event = self._events.popleft()
+        storage = event.entry.key.storage
+        of_storage = self._by_storage[storage]
+        of_storage.popleft()  # the oldest of all is the oldest of its storage
+        if not of_storage:
+            del self._by_storage[storage]
+        self._bytes -= len(event.entry.raw)
+        self.compacted = event.revision
+        if event.previous is not None:
+            self.dead.append(Dead(event.previous.revision, event.revision))
+        if event.type == "DELETED":
+            self.dead.append(Dead(event.revision, event.revision))
+
+
+def _place(entry: Entry) -> tuple[str, ...]:
+    return entry.key[1:]

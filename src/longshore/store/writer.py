@@ -1,0 +1,52 @@
+"""The one thread that SQLite runs in. Jobs run in the order given; results come back to the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import TypeAlias
+
+from longshore.store.errors import WriteFailed
+
+Finished: TypeAlias = Callable[[WriteFailed | None], None]
+_Job: TypeAlias = tuple[Callable[[], None], asyncio.AbstractEventLoop, Finished]
+
+
+class Writer:
+    """A thread that lives from the first job to `stop`. A daemon: the process may be killed at any
+    moment anyway, so nothing rests on this thread ending well."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, job: Callable[[], None], finished: Finished) -> None:
+        """Runs `job` in the thread, then `finished` in the running loop, with the error if there was one."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="longshore-journal", daemon=True)
+            self._thread.start()
+        self._jobs.put((job, asyncio.get_running_loop(), finished))
+
+    def stop(self) -> None:
+        """Ends the thread after the jobs it has."""
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        while (item := self._jobs.get()) is not None:
+            job, loop, finished = item
+            error: WriteFailed | None = None
+            try:
+                job()
+            except WriteFailed as failed:
+                error = failed
+            except Exception as failed:  # whatever it is, those who wait must hear of it
+                error = WriteFailed(repr(failed))
+                error.__cause__ = failed
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(finished, error)
