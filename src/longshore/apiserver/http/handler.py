@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
@@ -18,6 +20,7 @@ from longshore.apiserver import router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, respond, stream
+from longshore.apiserver.metrics import Metrics
 from longshore.apiserver.options import watch_wanted
 from longshore.store import StoreError
 
@@ -28,12 +31,21 @@ _BODY_SECONDS: Final = 30.0  # a client that takes longer to send its body is dr
 log = logging.getLogger("longshore.http")
 
 
+@dataclass(slots=True)
+class _Context:
+    """What is known of a request so far, for the answer to one that fails half way."""
+
+    call: Call | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
 class Handler:
     """Turns requests into calls of one Api."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._endpoints = endpoints.Endpoints(api)
+        self._metrics = Metrics(api.store)
+        self._endpoints = endpoints.Endpoints(api, self._metrics)
         self._closing = asyncio.Event()
 
     def close(self) -> None:
@@ -41,32 +53,37 @@ class Handler:
         self._closing.set()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        warnings: list[str] = []
+        """Answers one request, whatever happens."""
+        began = time.perf_counter()
+        context = _Context()
         try:
-            return await self._answer(request, warnings)
+            response = await self._answer(request, context)
         except errors.StatusError as error:
-            return respond.error(request, error, warnings)
+            response = respond.error(request, error, context.warnings)
         except web.HTTPRequestEntityTooLarge:
-            return respond.error(request, _too_large(request), warnings)
+            response = respond.error(request, _too_large(request), context.warnings)
         except StoreError as error:
-            return respond.error(request, _store_failed(error), warnings)
+            response = respond.error(request, _store_failed(error), context.warnings)
         except (asyncio.CancelledError, ConnectionError):
             raise
         except Exception:
             log.exception("request failed: %s %s", request.method, request.path)
-            return respond.error(request, errors.internal("see the server's log"), warnings)
+            response = respond.error(request, errors.internal("see the server's log"), context.warnings)
+        if context.call is not None:
+            self._metrics.finished(context.call, response.status, time.perf_counter() - began)
+        return response
 
-    async def _answer(self, request: web.BaseRequest, warnings: list[str]) -> web.StreamResponse:
+    async def _answer(self, request: web.BaseRequest, context: _Context) -> web.StreamResponse:
         raw_path, _, raw_query = request.raw_path.partition("?")
         certificate = request.get_extra_info("peercert")
         user = authn.authenticate(self._api, request.headers, certificate)
         route = router.split(raw_path)
         if route is None or (route.group and not self._api.catalog.has_group(route.group)):
-            return await self._endpoints.answer(request, user, unquote(raw_path), raw_query)
-        return await self._call(request, user, route, raw_query, warnings)
+            return self._endpoints.answer(request, user, unquote(raw_path), raw_query)
+        return await self._call(request, user, route, raw_query, context)
 
     async def _call(
-        self, request: web.BaseRequest, user: User, route: router.Route, raw_query: str, warnings: list[str]
+        self, request: web.BaseRequest, user: User, route: router.Route, raw_query: str, context: _Context
     ) -> web.StreamResponse:
         api = self._api
         resource = router.resource_of(route, api.catalog.find)
@@ -80,8 +97,9 @@ class Handler:
             parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
             user,
             request.headers.get("User-Agent", ""),
-            warnings=warnings,
+            warnings=context.warnings,
         )
+        context.call = call
         if verb in ("list", "watch") and (route.watch or watch_wanted(call)):
             return await self._watch(request, call, by_name=route.watch)
         output = respond.choose(request, call)
@@ -115,7 +133,11 @@ class Handler:
             call.name = ""
         output = respond.choose(request, call, streaming=True)
         changes = await self._api.watch(call)
-        return await stream.stream(request, self._api, call, output, changes, self._closing)
+        self._metrics.watching(call, +1)
+        try:
+            return await stream.stream(request, self._api, call, output, changes, self._closing)
+        finally:
+            self._metrics.watching(call, -1)
 
 
 def _too_large(request: web.BaseRequest) -> errors.StatusError:

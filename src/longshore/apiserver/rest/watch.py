@@ -18,7 +18,7 @@ from longshore.apiserver import options
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest import versions
 from longshore.apiserver.rest.list import Predicate, predicate, scope
-from longshore.store import Compacted, Entry, Event, WatchOverflow
+from longshore.store import Compacted, Entry, Event, Watch, WatchOverflow
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -69,42 +69,37 @@ async def _stream(
     except Compacted as gone:
         yield [_expired(since, gone.oldest)]
         return
-    end = api.monotonic() + (wanted.timeout if wanted.timeout else api.watch_timeout())
     try:
         if first:
             yield first
-        async for batch in _live(api, source, end, wanted.bookmarks, since):
-            changes = [c for e in batch if (c := _filtered(e, matches)) is not None] if type(batch) is list else [batch]
-            if changes:
-                yield changes  # type: ignore[misc]  # narrowed by the test above
+        async for batch in _live(api, source, wanted):
+            if type(batch) is Change:
+                yield [batch]
+            elif changes := [c for e in batch if (c := _filtered(e, matches)) is not None]:
+                yield changes
     except WatchOverflow:
         yield [_expired(since, api.store.oldest)]
     finally:
         source.close()
 
 
-async def _live(
-    api: Api, source: object, end: float, bookmarks: bool, since: int
-) -> AsyncIterator[list[Event] | Change]:
+async def _live(api: Api, source: Watch, wanted: options.ListOptions) -> AsyncIterator[list[Event] | Change]:
     """Batches of the store as they come, with bookmarks in between, until the time is up."""
-    batches = aiter(source)  # type: ignore[call-overload]  # store.Watch
-    pending: asyncio.Task[list[Event]] | None = None
-    next_bookmark = min(api.monotonic() + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END)
-    try:
-        while (left := end - api.monotonic()) > 0:
-            wait = min(left, next_bookmark - api.monotonic()) if bookmarks else left
-            if pending is None:
-                pending = asyncio.ensure_future(anext(batches))
-            done, _ = await asyncio.wait({pending}, timeout=max(wait, 0))
-            if done:
-                batch, pending = pending.result(), None
-                yield batch
-            if bookmarks and api.monotonic() >= next_bookmark:
-                next_bookmark = api.monotonic() + _BOOKMARK_EVERY
-                yield _bookmark(max(since, api.store.revision))
-    finally:
-        if pending is not None:
-            pending.cancel()
+    end = api.monotonic() + (wanted.timeout or api.watch_timeout())
+    bookmark = min(api.monotonic() + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END) if wanted.bookmarks else end
+    while (now := api.monotonic()) < end:
+        try:
+            async with asyncio.timeout(max(min(end, bookmark) - now, 0)):
+                batch = await anext(source)
+        except TimeoutError:
+            pass
+        except StopAsyncIteration:
+            return
+        else:
+            yield batch
+        if wanted.bookmarks and api.monotonic() >= bookmark:
+            bookmark = api.monotonic() + _BOOKMARK_EVERY
+            yield _bookmark(api.store.revision)
 
 
 def _filtered(event: Event, matches: Predicate | None) -> Change | None:

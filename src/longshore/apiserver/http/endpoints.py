@@ -1,0 +1,71 @@
+"""Paths that are no resources: discovery, OpenAPI, version, health, metrics, the list of paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
+
+from aiohttp import web
+
+from longshore.api import errors
+from longshore.apiserver import meta_endpoints
+from longshore.apiserver.call import User
+from longshore.apiserver.discovery import Discovery
+from longshore.apiserver.document import Document
+from longshore.apiserver.http import respond
+from longshore.apiserver.openapi import Documents
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.metrics import Metrics
+
+_NOT_FOUND: Final = "404 page not found\n"
+
+
+class Endpoints:
+    """Answers every path that the router does not know as a resource's."""
+
+    def __init__(self, api: Api, metrics: Metrics) -> None:
+        self._api = api
+        self._metrics = metrics
+        self._discovery = Discovery(api.catalog.resources)
+        self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
+        self._version = Document(meta_endpoints.version())
+        self._checks: dict[str, meta_endpoints.Check] = {"ping": lambda: True, "store": lambda: not api.store.closed}
+
+    def answer(self, request: web.BaseRequest, user: User, path: str, raw_query: str) -> web.Response:
+        """The document at `path`, or upstream's plain 404."""
+        self._api.authorizer.check_path(user, request.method.lower(), path)
+        found = self._find(request, path, raw_query)
+        if found is None:
+            return respond.text(404, _NOT_FOUND)
+        if request.method != "GET":
+            raise errors.method_not_allowed()
+        return found
+
+    def _find(self, request: web.BaseRequest, path: str, raw_query: str) -> web.Response | None:
+        bare = path.rstrip("/") or "/"
+        accept = request.headers.get("Accept")
+        if bare == "/version":
+            return respond.document(request, self._version)
+        if bare.startswith(("/healthz", "/livez", "/readyz")):
+            return self._health(bare, raw_query)
+        if bare == "/":
+            paths = meta_endpoints.root_paths(self._api.catalog.resources(), self._checks)
+            return respond.document(request, Document(paths))
+        if bare == "/metrics":
+            return respond.text(200, self._metrics.text().decode())
+        if bare == "/api" or bare.startswith(("/api/", "/apis")):
+            found = self._discovery.find(bare, accept, request.host)
+            return respond.document(request, *found) if found is not None else None
+        if bare.startswith("/openapi/") or bare == "/swagger-2.0.0.pb-v1":
+            spec = self._openapi.find(bare, accept)
+            return respond.document(request, spec) if spec is not None else None
+        return None
+
+    def _health(self, path: str, raw_query: str) -> web.Response | None:
+        query = parse_qs(raw_query, keep_blank_values=True)
+        found = meta_endpoints.health(
+            path, self._checks, verbose="verbose" in query, exclude=query.get("exclude", ())
+        )
+        return respond.text(*found) if found is not None else None

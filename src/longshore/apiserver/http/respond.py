@@ -1,0 +1,164 @@
+"""The last step of a request: the answer in the form the client asked for, with its headers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import yaml
+from aiohttp import web
+
+from longshore.api import codec, errors
+from longshore.api.types import Obj, decode, encode
+from longshore.apiserver import negotiate, partial, tables
+from longshore.apiserver.answer import Answer, ListAnswer, served
+from longshore.apiserver.call import Call
+from longshore.apiserver.document import Document
+from longshore.apiserver.http import render
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.negotiate import Output
+
+_WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
+_NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:
+    """The output form for this request; raises 406 when none of the wanted ones can be had."""
+    return negotiate.choose(
+        request.headers.get("Accept"),
+        streaming=streaming,
+        custom=call.resource.style == "custom",
+        transforms=call.subresource in ("", "status"),
+    )
+
+
+def answer(
+    request: web.BaseRequest, api: Api, call: Call, output: Output, found: Answer | ListAnswer
+) -> web.Response:
+    """A complete response."""
+    if isinstance(found, Answer) and found.code == 204:
+        return web.Response(status=204, headers=_NO_CACHE)
+    body = _body(request, api, call, output, found)
+    code = 200 if isinstance(found, ListAnswer) else found.code
+    return _response(code, body, output.media_type, call.warnings)
+
+
+def _body(
+    request: web.BaseRequest, api: Api, call: Call, output: Output, found: Answer | ListAnswer
+) -> bytes:
+    plain = not output.transform and output.media_type == "application/json" and not _pretty(request, call)
+    if plain and isinstance(found, ListAnswer):
+        return render.list_json(found)
+    if plain and isinstance(found, Answer):
+        if found.document is not None:
+            return encode(found.document)
+        return render.object_json(found.resource, found.raw())
+    document = _document(api, call, output, found)
+    if output.media_type == "application/yaml":
+        return to_yaml(document)
+    if output.media_type == "application/vnd.kubernetes.protobuf":
+        return codec.encode_document(document)
+    return _indented(document) if _pretty(request, call) else encode(document)
+
+
+def _document(api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Obj:
+    """The answer as one JSON document, in the asked-for transform."""
+    if isinstance(found, Answer):
+        if found.document is not None:
+            return found.document
+        if not output.transform:
+            return render.with_type(found.resource, found.view())
+        partial.check(output.transform, found.resource, is_list=False)
+        obj = found.view()
+        if output.transform == "Table":
+            meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            return _table(api, call, output, [obj], meta)
+        return partial.item(obj, output.group_version)
+    if not output.transform:
+        loaded: Obj = decode(render.list_json(found))
+        return loaded
+    partial.check(output.transform, found.resource, is_list=True)
+    objs = [served(found.resource, e.obj) for e in found.entries]
+    if output.transform == "Table":
+        return _table(api, call, output, objs, found.metadata())
+    return partial.items(objs, found.metadata(), output.group_version)
+
+
+def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj) -> Obj:
+    include = tables.include_of(call.one("includeObject"))
+    return tables.table(
+        call.resource, objs, metadata, include, api.instant(), group_version=output.group_version
+    )
+
+
+def _pretty(request: web.BaseRequest, call: Call) -> bool:
+    asked = call.query.get("pretty")
+    if asked is not None:
+        return asked[0] not in ("false", "0")
+    agent = request.headers.get("User-Agent", "")
+    return agent.startswith(("curl", "Wget", "Mozilla/5.0"))
+
+
+def _indented(document: Any) -> bytes:
+    return msgspec.json.format(encode(document), indent=2)
+
+
+def to_yaml(document: Obj) -> bytes:
+    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False)
+    return text.encode()
+
+
+def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[str]) -> web.Response:
+    """The Status of an error, in YAML for a client that wants nothing else."""
+    status = problem.status()
+    if negotiate.prefers_yaml(request.headers.get("Accept")):
+        body, media_type = to_yaml(status), "application/yaml"
+    else:
+        body, media_type = encode(status), "application/json"
+    response = _response(problem.code, body, media_type, warnings)
+    response.headers.update(problem.headers)
+    if problem.retry_after is not None:
+        response.headers["Retry-After"] = str(problem.retry_after)
+    if request.method == "HEAD":
+        return web.Response(status=problem.code, headers=response.headers)
+    return response
+
+
+def _response(code: int, body: bytes, media_type: str, warnings: list[str]) -> web.Response:
+    response = web.Response(status=code, body=body, headers={"Content-Type": media_type, **_NO_CACHE})
+    if warnings:
+        _add_warnings(response, warnings)
+    return response
+
+
+def _add_warnings(response: web.StreamResponse, warnings: list[str]) -> None:
+    spent = 0
+    for text in dict.fromkeys(warnings):
+        clean = text.replace("\\", "\\\\").replace('"', '\\"')
+        value = f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'
+        spent += len(value.encode())
+        if spent > _WARNING_BYTES:
+            return
+        response.headers.add("Warning", value)
+
+
+def document(request: web.BaseRequest, found: Document, output: Output | None = None) -> web.Response:
+    """A document the server shows of itself; 304 for a client that has it already."""
+    headers = {"Cache-Control": "no-cache, private", "Vary": "Accept", **found.headers, "ETag": found.etag}
+    if found.unchanged(request.headers.get("If-None-Match")):
+        return web.Response(status=304, headers=headers)
+    if output is not None and output.media_type == "application/yaml":
+        return web.Response(body=to_yaml(found.obj), headers={**headers, "Content-Type": "application/yaml"})
+    return web.Response(body=found.body, headers={**headers, "Content-Type": found.content_type})
+
+
+def text(code: int, body: str, headers: dict[str, str] | None = None) -> web.Response:
+    """A plain-text answer: health, unknown paths."""
+    return web.Response(
+        status=code,
+        body=body.encode(),
+        headers={"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff", **(headers or {})},
+    )

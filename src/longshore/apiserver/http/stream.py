@@ -1,0 +1,151 @@
+"""Watches on the wire: one JSON document a line, many lines a write, slow readers dropped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from longshore.api import codec
+from longshore.api.types import Obj, encode
+from longshore.apiserver import partial, tables
+from longshore.apiserver.answer import served
+from longshore.apiserver.call import Call
+from longshore.apiserver.http import render
+from longshore.apiserver.http.respond import _add_warnings
+from longshore.apiserver.rest.watch import Change
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.negotiate import Output
+
+_STUCK_SECONDS: Final = 30.0  # a reader that takes nothing for so long is cut off
+_SHARED_LINES: Final = 4096  # rendered lines kept for other watchers of the same change
+
+Render = Callable[[Change], bytes]
+
+
+async def stream(
+    request: web.BaseRequest,
+    api: Api,
+    call: Call,
+    output: Output,
+    changes: AsyncIterator[list[Change]],
+    closing: asyncio.Event,
+) -> web.StreamResponse:
+    """Sends changes until the watch ends, the client goes, or the server stops."""
+    response = web.StreamResponse(
+        headers={"Content-Type": output.media_type, "Cache-Control": "no-cache, private"}
+    )
+    _add_warnings(response, call.warnings)
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    await response.write(b"")
+    to_bytes = _renderer(api, call, output)
+    stop = asyncio.ensure_future(closing.wait())
+    sender = asyncio.ensure_future(_send(response, changes, to_bytes))
+    try:
+        await asyncio.wait({stop, sender}, return_when=asyncio.FIRST_COMPLETED)
+        if sender.done():
+            sender.result()
+    except (ConnectionError, TimeoutError):
+        if request.transport is not None:
+            request.transport.abort()
+    finally:
+        stop.cancel()
+        sender.cancel()
+        await asyncio.gather(stop, sender, return_exceptions=True)
+    return response
+
+
+async def _send(response: web.StreamResponse, changes: AsyncIterator[list[Change]], to_bytes: Render) -> None:
+    async for batch in changes:
+        data = to_bytes(batch[0]) if len(batch) == 1 else b"".join(map(to_bytes, batch))
+        async with asyncio.timeout(_STUCK_SECONDS):
+            await response.write(data)
+
+
+def _renderer(api: Api, call: Call, output: Output) -> Render:
+    if output.media_type.startswith("application/vnd.kubernetes.protobuf"):
+        return lambda change: codec.encode_watch_event(change.type, _document(api, call, output, change))
+    if output.transform == "Table":
+        return _table_renderer(api, call, output)
+    if output.transform:
+        return lambda change: _line(change.type, encode(_document(api, call, output, change)))
+    return _plain_renderer(api, call)
+
+
+def _line(type_: str, obj: bytes) -> bytes:
+    return b'{"type":"' + type_.encode() + b'","object":' + obj + b"}\n"
+
+
+_lines: dict[tuple[int, str, str], bytes] = {}
+"""Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once."""
+
+
+def _plain_renderer(api: Api, call: Call) -> Render:
+    resource = call.resource
+    version = resource.group_version
+
+    def to_bytes(change: Change) -> bytes:
+        if change.entry is None:
+            return _line(change.type, encode(_untyped(api, call, change)))
+        key = (change.revision, change.type, version)
+        line = _lines.get(key)
+        if line is None:
+            line = _line(change.type, render.entry_json(resource, change.entry))
+            if len(_lines) >= _SHARED_LINES:
+                _lines.clear()
+            _lines[key] = line
+        return line
+
+    return to_bytes
+
+
+def _untyped(api: Api, call: Call, change: Change) -> Obj:
+    """A bookmark or an error as a document."""
+    if change.status is not None:
+        return change.status
+    return render.with_type(call.resource, {**api.empty(call.resource), "metadata": change.metadata})
+
+
+def _document(api: Api, call: Call, output: Output, change: Change) -> Obj:
+    if change.status is not None:
+        return change.status
+    obj = served(call.resource, change.entry.obj) if change.entry else {"metadata": change.metadata}
+    if output.transform in (partial.ITEM, partial.LIST):
+        return partial.item(obj, output.group_version)
+    if change.entry is None:
+        return _untyped(api, call, change)
+    return render.with_type(call.resource, obj)
+
+
+def _table_renderer(api: Api, call: Call, output: Output) -> Render:
+    include = tables.include_of(call.one("includeObject"))
+    first = True
+
+    def to_bytes(change: Change) -> bytes:
+        nonlocal first
+        if change.status is not None:
+            return _line(change.type, encode(change.status))
+        obj = (
+            served(call.resource, change.entry.obj)
+            if change.entry
+            else {**api.empty(call.resource), "metadata": change.metadata}
+        )
+        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        table = tables.table(
+            call.resource,
+            [obj],
+            meta,
+            include,
+            api.instant(),
+            with_columns=first,
+            group_version=output.group_version,
+        )
+        first = False
+        return _line(change.type, encode(table))
+
+    return to_bytes

@@ -1,0 +1,54 @@
+"""pods/binding and the older bindings collection: a pod gets its node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.kinds import pod_binding
+from longshore.api.types import Obj
+from longshore.apiserver import body, options
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+SUCCESS: Final[Obj] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def bind(api: Api, call: Call) -> Answer:
+    """POST …/pods/x/binding."""
+    wanted, binding = _read(call)
+    return _bind(api, call, binding, wanted, call.name)
+
+
+def bind_through_collection(api: Api, call: Call) -> Answer:
+    """POST …/bindings, where the pod is the binding's own name."""
+    wanted, binding = _read(call)
+    return _bind(api, call, binding, wanted, (binding.get("metadata") or {}).get("name", ""))
+
+
+def _read(call: Call) -> tuple[options.WriteOptions, Obj]:
+    wanted = options.write_options(call, "CreateOptions")
+    binding = body.object_from(
+        call.body,
+        call.content_type,
+        call.resource,
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+        kind="Binding",
+        group_version="v1",
+    )
+    return wanted, binding
+
+
+def _bind(api: Api, call: Call, binding: Obj, wanted: options.WriteOptions, name: str) -> Answer:
+    key = Key("pods", call.namespace, name)
+    entry = api.store.latest(key)
+    bound = pod_binding.bind(entry.obj if entry else None, binding, namespace=call.namespace, name=name, now=api.now())
+    if wanted.dry_run:
+        return Answer(call.resource, document=SUCCESS, code=201)
+    return Answer(call.resource, document=SUCCESS, code=201, staged=[api.store.stage(key, bound)])
+
+
