@@ -1,0 +1,98 @@
+"""Starts longshore in the foreground: the API server on the loopback interface, with TLS, and controllers.
+
+The ready line names the address and the kubeconfig. Ctrl-C stops it; data is kept in the data directory and
+is there at the next start. This version has no node and no scheduler yet: pods are stored, nothing runs them.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.up.options import DEFAULT_PORT
+
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="D",
+        help="where to keep data (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        metavar="N",
+        default=DEFAULT_PORT,
+        help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
+    )
+    parser.add_argument(
+        "--in-memory", action="store_true", help="keep nothing; without --data-dir the kubeconfig goes too"
+    )
+    parser.add_argument(
+        "--durability",
+        choices=("normal", "full"),
+        default="normal",
+        help="what an acknowledged write survives: kill -9 (normal), or power loss too (full)",
+    )
+    parser.add_argument(
+        "--controllers",
+        type=_controllers,
+        metavar="LIST|none",
+        help=f"controllers to run, separated by commas (default: {','.join(_known())})",
+    )
+    parser.add_argument(
+        "--no-node", action="store_true", help="run no pods here (accepted; there is no node in this version)"
+    )
+    parser.add_argument(
+        "--no-scheduler",
+        action="store_true",
+        help="bind no pods to nodes (accepted; there is no scheduler in this version)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.main import Failure
+    from longshore.store import StoreError
+    from longshore.up import foreground
+    from longshore.up.files import UnfitDirectory
+    from longshore.up.options import Options
+    from longshore.up.pki import BrokenPki
+    from longshore.up.running import PortBusy
+
+    options = Options(
+        data_dir=arguments.data_dir,
+        port=arguments.port,
+        in_memory=arguments.in_memory,
+        durability=arguments.durability,
+        controllers=arguments.controllers,
+    )
+    try:
+        foreground.run(options)
+    except (StoreError, UnfitDirectory, BrokenPki, PortBusy) as err:
+        raise Failure(str(err)) from None
+    return 0
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 <= int(text) <= 65535:
+        raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
+    return int(text)
+
+
+def _controllers(text: str) -> tuple[str, ...]:
+    if text == "none":
+        return ()
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in _known():
+            raise ArgumentTypeError(
+                f"there is no controller {name!r}; there are: {', '.join(_known())}, or none"
+            )
+    return names
+
+
+def _known() -> tuple[str, ...]:
+    from longshore.up.controllers import CONTROLLERS
+
+    return tuple(CONTROLLERS)

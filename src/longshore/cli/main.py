@@ -1,0 +1,113 @@
+"""The entry point: finds the command, imports it alone, runs it, and turns known errors into one line.
+
+Start-up time is why this is plain argparse and why nothing is imported before it is needed: `longshore
+version` must answer at once. Exit codes: 0 well, 1 failed, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+GROUPS = (
+    (
+        "Run it",
+        (("up", "start longshore here; prints where its kubeconfig is"),),
+    ),
+    (
+        "Know it",
+        (("version", "print the version"),),
+    ),
+)
+"""Every command with its one line of help, as `longshore --help` shows them."""
+
+_HELP = """\
+longshore is the batch half of Kubernetes in one Python process.
+
+usage: longshore COMMAND [options]
+
+{commands}
+
+Examples
+  longshore up                          keeps its data in ~/.local/share/longshore
+  longshore up --in-memory --port 0     a throw-away one, on any free port
+  kubectl --kubeconfig ~/.local/share/longshore/kubeconfig get jobs
+
+longshore COMMAND --help tells more of a command.
+"""
+
+
+class Failure(Exception):
+    """Ends the command with this message on standard error, without a traceback."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command line and returns its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        sys.stdout.write(help_text())
+        return 0
+    name, rest = words[0], words[1:]
+    if name in ("-V", "--version"):
+        name = "version"
+    if name not in {command for _, commands in GROUPS for command, _ in commands}:
+        return _complain(f"there is no command {name!r}{_suggestion(name)}", "longshore --help", 2)
+    try:
+        return _run(name, rest)
+    except Failure as failure:
+        return _complain(str(failure), "", failure.code)
+    except KeyboardInterrupt:
+        return 130
+
+
+def help_text() -> str:
+    lines = []
+    for title, commands in GROUPS:
+        lines.append(title)
+        lines += [f"  {name:<10}{summary}" for name, summary in commands]
+        lines.append("")
+    return _HELP.format(commands="\n".join(lines).rstrip())
+
+
+def _run(name: str, rest: Sequence[str]) -> int:
+    import argparse
+    from importlib import import_module
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise Failure(f"{message}\nsee: {self.prog} --help", 2)
+
+    command = import_module(f"longshore.cli.commands.{name}")
+    parser = Parser(
+        prog=f"longshore {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    try:
+        parsed = parser.parse_args(rest)
+    except SystemExit as leave:  # --help
+        return int(leave.code or 0)
+    code: int = command.run(parsed)
+    return code
+
+
+def _complain(message: str, see: str, code: int) -> int:
+    sys.stderr.write(f"longshore: {message}\n")
+    if see:
+        sys.stderr.write(f"see: {see}\n")
+    return code
+
+
+def _suggestion(name: str) -> str:
+    from difflib import get_close_matches
+
+    names = [command for _, commands in GROUPS for command, _ in commands]
+    close = get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

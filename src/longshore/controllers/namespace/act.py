@@ -1,0 +1,44 @@
+"""Carries a plan out. Status before deletes, deletes before the end, so a crash in between loses nothing."""
+
+from __future__ import annotations
+
+from longshore.api.errors import StatusError
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.namespace.decide import FINALIZER, Plan
+from longshore.controllers.namespace.observe import NAMESPACES, Content, View
+
+_BACKGROUND = DeleteOptions(propagation="Background")
+
+
+async def act(client: Client, view: View, plan: Plan) -> tuple[str, ...]:
+    """Does what the plan says and returns what could not be deleted, in words."""
+    namespace = view.namespace
+    if plan.conditions is not None:
+        status = {**(namespace.get("status") or {}), "conditions": plan.conditions}
+        namespace = await client.update_status(NAMESPACES, {**namespace, "status": status})
+    failures: list[str] = []
+    for content in plan.delete:
+        failures += await _delete(client, content, namespace["metadata"]["name"])
+    if plan.finalize:
+        spec = dict(namespace["spec"])
+        spec["finalizers"] = [f for f in spec["finalizers"] if f != FINALIZER]
+        await client.update(NAMESPACES, {**namespace, "spec": spec}, subresource="finalize")
+    return tuple(failures)
+
+
+async def _delete(client: Client, content: Content, namespace: str) -> list[str]:
+    resource = content.resource
+    if "deletecollection" in resource.verbs:
+        try:
+            await client.delete_collection(resource, namespace, _BACKGROUND)
+        except StatusError as err:
+            return [str(err)]
+        return []
+    failures = []
+    for obj in content.objects:
+        try:
+            await client.delete(resource, obj["metadata"]["name"], namespace, _BACKGROUND)
+        except StatusError as err:
+            if err.code != 404:
+                failures.append(str(err))
+    return failures

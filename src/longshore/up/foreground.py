@@ -1,0 +1,51 @@
+"""`longshore up` in a terminal: starts, says so in one line, and stops at Ctrl-C or SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+import signal
+import sys
+
+from longshore import __version__
+from longshore.up.options import Options
+from longshore.up.running import Longshore, running
+
+
+def run(options: Options) -> None:
+    """Runs a longshore until it is told to stop. A second signal does not wait for open requests."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with asyncio.Runner(loop_factory=_loop) as runner:
+        runner.run(_until_stopped(options))
+
+
+def ready_line(longshore: Longshore) -> str:
+    """The one line that says where to go on."""
+    config = shlex.quote(str(longshore.kubeconfig))
+    return f"longshore {__version__} is ready at {longshore.server}; use it with: export KUBECONFIG={config}"
+
+
+async def _until_stopped(options: Options) -> None:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def asked() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        stop.set()
+
+    async with running(options) as longshore:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, asked)
+        print(ready_line(longshore), flush=True)
+        await stop.wait()
+        print("longshore is stopping", file=sys.stderr, flush=True)
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:  # not made for this system
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

@@ -1,0 +1,23 @@
+"""What `longshore up` can be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from longshore.store.journal import Durability
+
+DEFAULT_PORT = 6443
+"""Kubernetes' own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    data_dir: Path | None = None
+    """None means the default directory, or with `in_memory` one that goes with the process."""
+    port: int = DEFAULT_PORT
+    """0 means any free one."""
+    in_memory: bool = False
+    durability: Durability = "normal"
+    controllers: tuple[str, ...] | None = None
+    """Names from `up.controllers`; None means all of them."""
