@@ -1,0 +1,1 @@
+"""The API server: REST semantics over the store (`rest/`), then HTTP over that (`http/`)."""
