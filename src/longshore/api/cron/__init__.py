@@ -1,0 +1,28 @@
+"""When does a CronJob run? The schedule language, time zones, and what was missed.
+
+Instants are integers: nanoseconds since 1970, UTC. The answers are those of the cron library that
+Kubernetes uses, oddities around clock changes included.
+"""
+
+from longshore.api.cron.missed import NeverFires, Outlook, due, most_recent, requeue_after
+from longshore.api.cron.parse import ScheduleError, parse, parse_in_zone
+from longshore.api.cron.schedule import Every, Instant, Schedule
+from longshore.api.cron.zones import UTC, UnknownZone, Zone, load
+
+__all__ = [
+    "UTC",
+    "Every",
+    "Instant",
+    "NeverFires",
+    "Outlook",
+    "Schedule",
+    "ScheduleError",
+    "UnknownZone",
+    "Zone",
+    "due",
+    "load",
+    "most_recent",
+    "parse",
+    "parse_in_zone",
+    "requeue_after",
+]

@@ -1,0 +1,107 @@
+"""Which activation is due now, and when to look again: the CronJob controller's arithmetic.
+
+Only the most recent missed activation counts. It is found by an estimate that takes the first two
+activations as the rhythm of all, so an irregular schedule can lose some; Kubernetes does the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from longshore.api.cron.schedule import SECOND, Every, Instant, Schedule
+from longshore.api.cron.zones import Zone
+
+Missed = Literal["none", "few", "many"]
+
+_MANY: Final = 100
+_DELTA: Final = 100_000_000
+"""Added to every wake-up, so that a clock that runs a little behind does not wake up too early."""
+_MAX_DURATION: Final = 2**63 - 1
+_GO_ZERO: Final = -62_135_596_800 * SECOND
+"""Go's zero time, which upstream's arithmetic meets when a schedule never fires again."""
+
+
+class NeverFires(Exception):
+    """time difference between two schedules is less than 1 second"""
+
+    def __str__(self) -> str:
+        return str(self.__doc__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the search found. `none` missed with an `at` means that exactly one start is due."""
+
+    earliest: Instant
+    at: Instant | None
+    missed: Missed
+
+
+def most_recent(
+    schedule: Schedule | Every,
+    zone: Zone,
+    now: Instant,
+    *,
+    created: Instant,
+    last: Instant | None,
+    deadline: int | None,
+) -> Outlook:
+    """The last activation up to `now`, none older than `last` (or `created` while there was no run) or
+    than `deadline` seconds. Raises NeverFires."""
+    earliest = created if last is None else last
+    if deadline is not None:
+        earliest = max(earliest, now - deadline * SECOND)
+    first = _next(schedule, earliest, zone)
+    if now < first:
+        return Outlook(earliest, None, "none")
+    second = _next(schedule, first, zone)
+    if now < second:
+        return Outlook(earliest, first, "none")
+    gap = (second - first) // SECOND
+    if gap < 1:
+        raise NeverFires
+    starts = min(now - first, _MAX_DURATION) // SECOND // gap + 1
+    at = None
+    probe = schedule.next(first + (starts - 2) * gap * SECOND, zone)
+    while probe is not None and probe <= now:
+        at = probe
+        probe = schedule.next(probe, zone)
+    return Outlook(earliest, at, "many" if starts > _MANY else "few")
+
+
+def due(
+    schedule: Schedule | Every,
+    zone: Zone,
+    now: Instant,
+    *,
+    created: Instant,
+    last: Instant | None,
+    deadline: int | None,
+) -> tuple[Instant | None, bool]:
+    """For which activation to start a Job now, if any, and whether to warn that too many were missed.
+    Raises NeverFires."""
+    found = most_recent(schedule, zone, now, created=created, last=last, deadline=deadline)
+    return found.at, found.at is not None and found.missed == "many"
+
+
+def requeue_after(
+    schedule: Schedule | Every, zone: Zone, now: Instant, *, created: Instant, last: Instant | None
+) -> int | None:
+    """Nanoseconds until the next look is worth while; None when nothing will ever be due."""
+    try:
+        found = most_recent(schedule, zone, now, created=created, last=last, deadline=None)
+    except NeverFires:
+        base = now
+    else:
+        if found.at is not None:
+            base = found.at
+        else:
+            base = found.earliest if found.missed == "none" else now
+    at = schedule.next(base, zone)
+    return None if at is None else at + _DELTA - now
+
+
+def _next(schedule: Schedule | Every, after: Instant, zone: Zone) -> Instant:
+    at = schedule.next(after, zone)
+    return _GO_ZERO if at is None else at
