@@ -1,7 +1,10 @@
 """Group commit: writes that are staged while a transaction runs go together into the next one.
 
-An idle store commits a write at once; under load the batches grow by themselves. Between two commits
-there is room for one small step of housekeeping: removing dead rows, or moving the write-ahead log.
+An idle store commits a write at once; under load the batches grow by themselves. Where a commit only
+reaches the page cache (durability `normal`) a small one is made right here, in less time than waking
+a thread takes; all that may wait for a disk goes to the writer thread. Between two commits there is
+room for one small step of housekeeping: removing dead rows, or moving the write-ahead log.
+
 A failed commit also fails everything staged behind it, because that was computed from it.
 """
 
@@ -12,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 
 from longshore.store.batch import Batch
@@ -20,19 +24,19 @@ from longshore.store.errors import WriteFailed
 from longshore.store.journal import Journal
 from longshore.store.types import Event
 from longshore.store.window import Window
-from longshore.store.writer import Writer
+from longshore.store.writer import Writer, attempt
 
 _COMPACT_AT = 256
 _COMPACT_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
+_SLOW = 0.005  # seconds the event loop may be held up by a commit before it sends for the thread
 
 
 class GroupCommit:
-    """Takes staged writes and reports each batch when it is durable. Without a journal that is at
-    the end of the loop's turn."""
+    """Takes staged writes and reports each batch when it is durable."""
 
     def __init__(
         self,
-        journal: Journal | None,
+        journal: Journal,
         window: Window,
         durable: Callable[[Batch], None],
         failed: Callable[[], None],
@@ -48,9 +52,12 @@ class GroupCommit:
         self._running: Batch | None = None
         self._started = 0.0
         self._busy = False
-        """Whether the writer has a job, or `_next` is about to give it one."""
+        """Whether the writer thread has a job, or `_next` is about to run."""
+        self._slow = False
+        """Whether the last commit took long, so that the next one had better not hold up the loop."""
         self._may_tidy = False
         """One step of housekeeping after each commit; none after one that failed."""
+        self._closing = False
 
     def add(self, event: Event) -> Batch:
         """Queues one write. It is committed when this turn of the loop is over or, when a transaction
@@ -70,35 +77,35 @@ class GroupCommit:
         if last is not None:
             with suppress(WriteFailed):  # told to those who wait for the writes
                 await last.wait()
-        journal, self._journal = self._journal, None
-        if journal is not None:
-            closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
-            self._writer.submit(journal.close, closed.set_result)
-            await closed
-            self._writer.stop()
+        self._closing = True
+        closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
+        self._writer.submit(self._journal.close, closed.set_result)
+        await closed
+        self._writer.stop()
 
     def _next(self) -> None:
-        """Gives the writer the most urgent thing to do, or leaves it idle."""
+        """Works off the queue until the writer thread has a job or nothing is left to do."""
         self._busy = False
-        if self._journal is None:
-            self._window.dead.clear()
-            while self._queue:
-                self._running, self._started = self._queue.popleft(), time.perf_counter()
-                self._settle(None)
-        elif not (self._may_tidy and self._tidy(self._journal)) and self._queue:
+        while not self._tidy() and self._queue:
             batch = self._queue.popleft()
-            append = self._journal.append
-            self._busy, self._running, self._started = True, batch, time.perf_counter()
-            self._writer.submit(lambda: append(batch.events), self._appended)
+            self._running, self._started = batch, time.perf_counter()
+            append = partial(self._journal.append, batch.events)
+            if self._slow or not self._journal.is_quick(batch):
+                self._busy = True
+                self._writer.submit(append, self._appended)
+                return
+            self._settle(attempt(append))
 
     def _appended(self, error: WriteFailed | None) -> None:
-        self._may_tidy = error is None
         self._settle(error)
         self._next()
 
     def _settle(self, error: WriteFailed | None) -> None:
         batch, self._running = self._running, None
         assert batch is not None
+        seconds = time.perf_counter() - self._started
+        self._slow = seconds > _SLOW
+        self._may_tidy = error is None
         if error is not None:
             self.counters.failed_commits += 1
             lost = [batch, *self._queue]
@@ -107,37 +114,37 @@ class GroupCommit:
             for each in lost:
                 each.settle(error)
             return
-        commit = Commit(len(batch.events), batch.size, time.perf_counter() - self._started)
+        commit = Commit(len(batch.events), batch.size, seconds)
         self.counters.count(commit)
         self._durable(batch)
         batch.settle(None)
         if self.on_commit is not None:
             self.on_commit(commit)
 
-    def _tidy(self, journal: Journal) -> bool:
-        """Starts one step of housekeeping if one is due."""
-        dead = list(islice(self._window.dead, _COMPACT_ROWS))
+    def _tidy(self) -> bool:
+        """Starts one step of housekeeping if it may and one is due."""
+        if not self._may_tidy:
+            return False
+        dead = self._window.dead
         if len(dead) >= _COMPACT_AT:
-            revisions, through = [row.revision for row in dead], dead[-1].through
-            self._writer.submit(lambda: journal.compact(revisions, through), self._compacted(len(dead)))
-        elif journal.checkpoint_due:
-            self._writer.submit(journal.checkpoint, self._tidied)
+            rows = list(islice(dead, _COMPACT_ROWS))
+            compact = partial(self._journal.compact, [row.revision for row in rows], rows[-1].through)
+            self._writer.submit(compact, partial(self._compacted, len(rows)))
+        elif self._journal.checkpoint_due:
+            self._writer.submit(self._journal.checkpoint, self._tidied)
         else:
             return False
         self._busy = True
         return True
 
-    def _compacted(self, rows: int) -> Callable[[WriteFailed | None], None]:
-        def finished(error: WriteFailed | None) -> None:
-            if error is None:
-                self.counters.compacted_rows += rows
-                for _ in range(rows):
-                    self._window.dead.popleft()
-            self._tidied(error)
-
-        return finished
+    def _compacted(self, rows: int, error: WriteFailed | None) -> None:
+        if error is None:
+            self.counters.compacted_rows += rows
+            for _ in range(rows):
+                self._window.dead.popleft()
+        self._tidied(error)
 
     def _tidied(self, error: WriteFailed | None) -> None:
         """Writes that came meanwhile go first; without any, the housekeeping goes on."""
-        self._may_tidy = error is None and not self._queue
+        self._may_tidy = error is None and not self._queue and not self._closing
         self._next()

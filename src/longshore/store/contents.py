@@ -11,14 +11,14 @@ from pathlib import Path
 
 from longshore.store.decoded import Decoded
 from longshore.store.errors import JournalCorrupt
-from longshore.store.journal import Reader, Row
 from longshore.store.limits import Limits
+from longshore.store.reader import Reader, Row
 from longshore.store.state import State
 from longshore.store.types import Entry, Event, EventType, Key
 from longshore.store.window import Dead, Window
 
 FIRST_REVISION = 1
-"""Of a store nobody wrote to, as in etcd: "0" has a meaning of its own in the API."""
+"""Of a store that nobody wrote to. As in etcd, because "0" has a meaning of its own in the API."""
 
 
 class Contents:
@@ -26,10 +26,10 @@ class Contents:
 
     __slots__ = ("decoded", "revision", "state", "window")
 
-    def __init__(self, limits: Limits, compacted: int = FIRST_REVISION) -> None:
+    def __init__(self, limits: Limits, compacted: int, *, journalled: bool) -> None:
         self.revision = compacted
         self.state = State()
-        self.window = Window(limits.window_events, limits.window_bytes, compacted)
+        self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
 
     def apply(self, event: Event) -> None:
@@ -44,7 +44,7 @@ class Contents:
 
 def recover(reader: Reader, limits: Limits) -> Contents:
     """The contents that a journal holds."""
-    contents = Contents(limits, reader.compacted)
+    contents = Contents(limits, reader.compacted, journalled=True)
     for row in reader.rows():
         if row.revision > reader.compacted:
             contents.apply(_event(contents, row, reader.file))

@@ -14,16 +14,18 @@ from pathlib import Path
 from longshore.store.acknowledged import Acknowledged
 from longshore.store.contents import Contents, recover
 from longshore.store.errors import JournalUnusable
-from longshore.store.journal import Durability, Journal, reading
+from longshore.store.journal import Durability
 from longshore.store.limits import Limits
 from longshore.store.lock import DataDirLock
+from longshore.store.reader import reading
+from longshore.store.sqlite import SqliteJournal
 
 
 @dataclass(slots=True)
 class Disk:
     """What must be closed again."""
 
-    journal: Journal
+    journal: SqliteJournal
     _lock: DataDirLock
     _acknowledged: Acknowledged
 
@@ -53,7 +55,7 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
         with reading(file) as reader:
             contents = recover(reader, limits)
         acknowledged.check(file, contents.revision)
-        journal = Journal(file, durability)
+        journal = SqliteJournal(file, durability)
         undo.callback(journal.close)
         if acknowledged.revision > contents.revision:
             # A power cut took writes that were acknowledged, as `normal` durability allows. Their

@@ -19,7 +19,7 @@ from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
 from longshore.store.disk import Disk, open_disk
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
-from longshore.store.journal import Durability
+from longshore.store.journal import Durability, NoJournal
 from longshore.store.limits import Limits
 from longshore.store.types import Entry, Event, Key, Snapshot
 from longshore.store.watch import Hub, Watch
@@ -35,7 +35,7 @@ class Store:
         self._staged: dict[Key, Event] = {}
         """The newest change of each object that is not durable yet."""
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
-        journal = disk.journal if disk is not None else None
+        journal = disk.journal if disk is not None else NoJournal()
         self._commit = GroupCommit(journal, found.window, self._durable, self._staged.clear)
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
@@ -50,7 +50,7 @@ class Store:
         """
         limits = limits or Limits()
         if directory is None:
-            return cls(None, Contents(limits), limits)
+            return cls(None, Contents(limits, contents.FIRST_REVISION, journalled=False), limits)
         return cls(*open_disk(directory, durability, limits), limits)
 
     @property

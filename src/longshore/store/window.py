@@ -25,10 +25,10 @@ class Window:
 
     __slots__ = ("_by_storage", "_bytes", "_events", "_max_bytes", "_max_events", "compacted", "dead")
 
-    def __init__(self, max_events: int, max_bytes: int, compacted: int) -> None:
+    def __init__(self, max_events: int, max_bytes: int, compacted: int, *, journalled: bool) -> None:
         self.compacted = compacted
         """The last revision that is no longer here."""
-        self.dead: deque[Dead] = deque()
+        self.dead: deque[Dead] = deque(maxlen=None if journalled else 0)
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._events: deque[Event] = deque()

@@ -1,4 +1,4 @@
-"""The one thread that SQLite runs in. Jobs run in the order given; results come back to the loop."""
+"""The thread for everything that may wait for a disk. One job at a time; results go to the loop."""
 
 from __future__ import annotations
 
@@ -40,13 +40,19 @@ class Writer:
     def _run(self) -> None:
         while (item := self._jobs.get()) is not None:
             job, loop, finished = item
-            error: WriteFailed | None = None
-            try:
-                job()
-            except WriteFailed as failed:
-                error = failed
-            except Exception as failed:  # whatever it is, those who wait must hear of it
-                error = WriteFailed(repr(failed))
-                error.__cause__ = failed
+            error = attempt(job)
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(finished, error)
+
+
+def attempt(job: Callable[[], None]) -> WriteFailed | None:
+    """Runs a job and returns its error. Whatever that is, those who wait must hear of it."""
+    try:
+        job()
+    except WriteFailed as failed:
+        return failed
+    except Exception as failed:
+        error = WriteFailed(repr(failed))
+        error.__cause__ = failed
+        return error
+    return None

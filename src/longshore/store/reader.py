@@ -1,0 +1,72 @@
+"""Looks a journal over and reads it whole, through a connection that cannot write.
+
+So a damaged file is refused exactly as it was found: SQLite neither repairs it nor folds its log in.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from longshore.store import schema, sql
+from longshore.store.errors import JournalCorrupt
+from longshore.store.sqlite import checksum, explained
+
+
+class Row(NamedTuple):
+    """One write as the journal has it."""
+
+    revision: int
+    storage: str
+    namespace: str
+    name: str
+    deleted: int
+    checksum: int
+    value: bytes
+
+
+class Reader:
+    """A journal that can be trusted as far as SQLite can tell."""
+
+    def __init__(self, db: sqlite3.Connection, file: Path) -> None:
+        self.file = file
+        self.compacted: int = db.execute(sql.READ_COMPACTED).fetchone()[0]
+        """History up to and including this revision may have gaps; its rows are state."""
+        self._db = db
+
+    def rows(self) -> Iterator[Row]:
+        """Every row in order, each checked against its checksum."""
+        for row in map(Row._make, self._db.execute(sql.READ_ALL)):
+            if row.checksum != checksum(*row[:5], row.value):
+                raise JournalCorrupt(self.file, f"revision {row.revision} does not match its checksum")
+            yield row
+
+
+@contextmanager
+def reading(file: Path, migrations: Path = schema.MIGRATIONS) -> Iterator[Reader]:
+    """Makes the file if there is none, brings it up to date, looks it over and opens it to be read.
+
+    Raises `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`, also for what goes wrong while reading.
+    """
+    log = file.with_name(file.name + "-wal")
+    with explained(file):
+        if not file.exists():
+            if log.exists() and log.stat().st_size:
+                raise JournalCorrupt(file, f"the file is missing, but {log.name} is there")
+            schema.create(file, migrations)
+        with closing(_read_only(file)) as db:
+            current = schema.check(db, file, migrations)
+            verdict = db.execute(sql.CHECK_STRUCTURE).fetchone()[0]
+            if verdict != "ok":
+                raise JournalCorrupt(file, verdict)
+        if not current:
+            schema.upgrade(file, migrations)
+        with closing(_read_only(file)) as db:
+            yield Reader(db, file)
+
+
+def _read_only(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
