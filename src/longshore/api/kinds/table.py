@@ -12,6 +12,26 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from longshore.api.kinds.configmap import ConfigMapStrategy
+from longshore.api.kinds.endpoints import EndpointsStrategy
+from longshore.api.kinds.event import EventStrategy, NewEventStrategy
+from longshore.api.kinds.lease import LeaseStrategy
+from longshore.api.kinds.limitrange import LimitRangeStrategy
+from longshore.api.kinds.namespace import NamespaceStrategy
+from longshore.api.kinds.networkpolicy import NetworkPolicyStrategy
+from longshore.api.kinds.node import NodeStrategy
+from longshore.api.kinds.persistentvolume import PersistentVolumeStrategy
+from longshore.api.kinds.persistentvolumeclaim import PersistentVolumeClaimStrategy
+from longshore.api.kinds.poddisruptionbudget import PodDisruptionBudgetStrategy
+from longshore.api.kinds.podtemplate import PodTemplateStrategy
+from longshore.api.kinds.priorityclass import PriorityClassStrategy
+from longshore.api.kinds.rbac import RoleBindingStrategy, RoleStrategy
+from longshore.api.kinds.replicationcontroller import ReplicationControllerStrategy
+from longshore.api.kinds.resourcequota import ResourceQuotaStrategy
+from longshore.api.kinds.secret import SecretStrategy
+from longshore.api.kinds.service import ServiceStrategy
+from longshore.api.kinds.serviceaccount import ServiceAccountStrategy
+from longshore.api.kinds.storageclass import StorageClassStrategy
 from longshore.api.resources import ALL_VERBS, STATUS_VERBS, Resource, Subresource
 from longshore.api.strategy import Strategy
 
@@ -59,14 +79,15 @@ def _core() -> Iterable[Resource]:
         )
 
     yield row("Binding", "bindings", verbs=_CREATE)
-    yield row("ConfigMap", "configmaps", "cm")
-    yield row("Endpoints", "endpoints", "ep")
-    yield row("Event", "events", "ev")
-    yield row("LimitRange", "limitranges", "limits")
+    yield row("ConfigMap", "configmaps", "cm", strategy=ConfigMapStrategy())
+    yield row("Endpoints", "endpoints", "ep", strategy=EndpointsStrategy())
+    yield row("Event", "events", "ev", strategy=EventStrategy())
+    yield row("LimitRange", "limitranges", "limits", strategy=LimitRangeStrategy())
     yield row(
         "Namespace",
         "namespaces",
         "ns",
+        strategy=NamespaceStrategy(),
         namespaced=False,
         verbs=_NO_COLLECTION,
         subresources=_subs(
@@ -78,6 +99,7 @@ def _core() -> Iterable[Resource]:
         "Node",
         "nodes",
         "no",
+        strategy=NodeStrategy(),
         namespaced=False,
         subresources=_subs(
             Subresource("proxy", _PROXY, "NodeProxyOptions"),
@@ -88,12 +110,14 @@ def _core() -> Iterable[Resource]:
         "PersistentVolumeClaim",
         "persistentvolumeclaims",
         "pvc",
+        strategy=PersistentVolumeClaimStrategy(),
         subresources=_status("PersistentVolumeClaim"),
     )
     yield row(
         "PersistentVolume",
         "persistentvolumes",
         "pv",
+        strategy=PersistentVolumeStrategy(),
         namespaced=False,
         subresources=_status("PersistentVolume"),
     )
@@ -115,23 +139,38 @@ def _core() -> Iterable[Resource]:
             Subresource("status", STATUS_VERBS, "Pod"),
         ),
     )
-    yield row("PodTemplate", "podtemplates")
+    yield row("PodTemplate", "podtemplates", strategy=PodTemplateStrategy())
     yield row(
         "ReplicationController",
         "replicationcontrollers",
         "rc",
+        strategy=ReplicationControllerStrategy(),
         categories=("all",),
         subresources=_status("ReplicationController"),
     )
-    yield row("ResourceQuota", "resourcequotas", "quota", subresources=_status("ResourceQuota"))
-    yield row("Secret", "secrets")
+    yield row(
+        "ResourceQuota",
+        "resourcequotas",
+        "quota",
+        strategy=ResourceQuotaStrategy(),
+        subresources=_status("ResourceQuota"),
+    )
+    yield row("Secret", "secrets", strategy=SecretStrategy())
     yield row(
         "ServiceAccount",
         "serviceaccounts",
         "sa",
+        strategy=ServiceAccountStrategy(),
         subresources=_subs(Subresource("token", _CREATE, "TokenRequest", "authentication.k8s.io/v1")),
     )
-    yield row("Service", "services", "svc", categories=("all",), subresources=_status("Service"))
+    yield row(
+        "Service",
+        "services",
+        "svc",
+        strategy=ServiceStrategy(),
+        categories=("all",),
+        subresources=_status("Service"),
+    )
 
 
 def _groups() -> Iterable[Resource]:
@@ -169,7 +208,7 @@ def _groups() -> Iterable[Resource]:
     def review(group: str, kind: str, namespaced: bool = False) -> Resource:
         return row(group, kind, kind.lower() + "s", namespaced=namespaced, verbs=_CREATE)
 
-    yield row("events.k8s.io", "Event", "events", "ev", storage="events")
+    yield row("events.k8s.io", "Event", "events", "ev", strategy=NewEventStrategy(), storage="events")
     yield review("authentication.k8s.io", "SelfSubjectReview")
     yield review("authentication.k8s.io", "TokenReview")
     yield review("authorization.k8s.io", "LocalSubjectAccessReview", namespaced=True)
@@ -178,14 +217,42 @@ def _groups() -> Iterable[Resource]:
     yield review("authorization.k8s.io", "SubjectAccessReview")
     yield row("batch", "CronJob", "cronjobs", "cj", categories=("all",), status=True)
     yield row("batch", "Job", "jobs", categories=("all",), status=True)
-    yield row("networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol")
-    yield row("policy", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", status=True)
+    yield row(
+        "networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol", strategy=NetworkPolicyStrategy()
+    )
+    yield row(
+        "policy",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        "pdb",
+        strategy=PodDisruptionBudgetStrategy(),
+        status=True,
+    )
     rbac = "rbac.authorization.k8s.io"
-    yield row(rbac, "ClusterRoleBinding", "clusterrolebindings", namespaced=False)
-    yield row(rbac, "ClusterRole", "clusterroles", namespaced=False)
-    yield row(rbac, "RoleBinding", "rolebindings")
-    yield row(rbac, "Role", "roles")
-    yield row("storage.k8s.io", "StorageClass", "storageclasses", "sc", namespaced=False)
+    for namespaced, prefix in ((False, "Cluster"), (True, "")):
+        binding, role = f"{prefix}RoleBinding", f"{prefix}Role"
+        yield row(
+            rbac,
+            binding,
+            binding.lower() + "s",
+            strategy=RoleBindingStrategy(namespaced=namespaced),
+            namespaced=namespaced,
+        )
+        yield row(
+            rbac,
+            role,
+            role.lower() + "s",
+            strategy=RoleStrategy(namespaced=namespaced),
+            namespaced=namespaced,
+        )
+    yield row(
+        "storage.k8s.io",
+        "StorageClass",
+        "storageclasses",
+        "sc",
+        strategy=StorageClassStrategy(),
+        namespaced=False,
+    )
     yield row(
         "apiextensions.k8s.io",
         "CustomResourceDefinition",
@@ -196,8 +263,15 @@ def _groups() -> Iterable[Resource]:
         namespaced=False,
         status=True,
     )
-    yield row("scheduling.k8s.io", "PriorityClass", "priorityclasses", "pc", namespaced=False)
-    yield row("coordination.k8s.io", "Lease", "leases")
+    yield row(
+        "scheduling.k8s.io",
+        "PriorityClass",
+        "priorityclasses",
+        "pc",
+        strategy=PriorityClassStrategy(),
+        namespaced=False,
+    )
+    yield row("coordination.k8s.io", "Lease", "leases", strategy=LeaseStrategy())
 
 
 def _volcano() -> Iterable[Resource]:

@@ -1,0 +1,76 @@
+"""Endpoints: addresses behind a service, as somebody wrote them."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import metadata, net
+
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+
+
+class EndpointsStrategy(Strategy):
+    counts_generation: ClassVar[bool] = False
+    has_status: ClassVar[bool] = False
+    create_on_update: ClassVar[bool] = True
+
+    def default(self, obj: Obj) -> None:
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
+                if not port.get("protocol"):
+                    port["protocol"] = "TCP"
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        for i, subset in enumerate(obj.get("subsets") or ()):
+            found += _subset(subset, f"subsets[{i}]")
+        return found
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_update_again(new["metadata"], old["metadata"])
+        found += metadata.validate_create(new["metadata"], namespaced=True, name_rule=self.name_rule)
+        return found + self.validate_create(new, ctx)
+
+
+def _subset(subset: Obj, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        found.append(field.required(path, "must specify `addresses` or `notReadyAddresses`"))
+    for key in ("addresses", "notReadyAddresses"):
+        for i, address in enumerate(subset.get(key) or ()):
+            found += _address(address, f"{path}.{key}[{i}]")
+    ports = subset.get("ports") or ()
+    for i, port in enumerate(ports):
+        found += _port(port, len(ports) > 1, f"{path}.ports[{i}]")
+    return found
+
+
+def _address(address: Obj, path: str) -> list[FieldError]:
+    ip = address.get("ip", "")
+    found = net.validate_ip(ip, f"{path}.ip")
+    host, node = address.get("hostname"), address.get("nodeName")
+    if host:
+        found += [field.invalid(f"{path}.hostname", host, text) for text in names.dns1123_label(host)]
+    if node is not None:
+        found += [field.invalid(f"{path}.nodeName", node, text) for text in names.dns1123_subdomain(node)]
+    return found + net.validate_not_special(ip, f"{path}.ip")
+
+
+def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    name, number, protocol = port.get("name", ""), port.get("port", 0), port["protocol"]
+    if name:
+        found += [field.invalid(f"{path}.name", name, text) for text in names.dns1123_label(name)]
+    elif needs_name:
+        found.append(field.required(f"{path}.name"))
+    found += [field.invalid(f"{path}.port", number, text) for text in names.port_number(number)]
+    if protocol not in _PROTOCOLS:
+        found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
+    app = port.get("appProtocol")
+    if app is not None:
+        found += [field.invalid(f"{path}.appProtocol", app, text) for text in names.qualified_name(app)]
+    return found

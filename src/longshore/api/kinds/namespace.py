@@ -1,0 +1,105 @@
+"""Namespaces: kept by the `kubernetes` finalizer in spec until they are empty, phase in status.
+
+A namespace's own finalizers (spec.finalizers) are written through /finalize alone. Three namespaces
+can never be deleted.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import errors, field, names
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, NameRule, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+FINALIZER: Final = "kubernetes"
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+ACTIVE: Final = "Active"
+TERMINATING: Final = "Terminating"
+UNDELETABLE: Final = frozenset(("default", "kube-system", "kube-public"))
+
+
+class NamespaceStrategy(Strategy):
+    name_rule: ClassVar[NameRule] = "label"
+    counts_generation: ClassVar[bool] = False
+    marks_grace: ClassVar[bool] = False
+
+    def default(self, obj: Obj) -> None:
+        """Labels the namespace with its own name, so that selectors can pick it."""
+        meta = obj.setdefault("metadata", {})
+        name = meta.get("name")
+        if name:
+            labels = meta.get("labels")
+            if labels is None:
+                labels = meta["labels"] = {}
+            labels[NAME_LABEL] = name
+        obj.setdefault("spec", {})
+        status = obj.setdefault("status", {})
+        if not status.get("phase"):
+            status["phase"] = ACTIVE
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        obj["status"] = {"phase": ACTIVE}
+        finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
+        if FINALIZER not in finalizers:
+            finalizers.append(FINALIZER)
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        for name in obj["spec"].get("finalizers") or ():
+            found += _finalizer(name, "spec.finalizers")
+        return found
+
+    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
+        super().prepare_update(new, old, ctx)
+        spec = new.setdefault("spec", {})
+        kept = old["spec"].get("finalizers")
+        if kept:
+            spec["finalizers"] = kept
+        else:
+            spec.pop("finalizers", None)
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_create(new["metadata"], namespaced=False, name_rule=self.name_rule)
+        found += self.validate_create(new, ctx)
+        return found + metadata.validate_update_again(new["metadata"], old["metadata"])
+
+    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_update_again(new["metadata"], old["metadata"])
+        phase = (new.get("status") or {}).get("phase", "")
+        if "deletionTimestamp" not in new["metadata"]:
+            if phase != ACTIVE:
+                text = "may only be 'Active' if `deletionTimestamp` is empty"
+                found.append(field.invalid("status.Phase", phase, text))
+        elif phase != TERMINATING:
+            text = "may only be 'Terminating' if `deletionTimestamp` is not empty"
+            found.append(field.invalid("status.Phase", phase, text))
+        return found
+
+    def validate_subresource(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        """/finalize."""
+        found = metadata.validate_update_again(new["metadata"], old["metadata"])
+        for i, name in enumerate(new["spec"].get("finalizers") or ()):
+            found += _finalizer(name, f"spec.finalizers[{i}]")
+        return found
+
+    def check_deletable(self, obj: Obj) -> None:
+        name = obj["metadata"]["name"]
+        if name in UNDELETABLE:
+            raise errors.forbidden("", "namespaces", name, "this namespace may not be deleted")
+
+    def begin_deletion(self, obj: Obj) -> None:
+        obj["status"] = {**(obj.get("status") or {}), "phase": TERMINATING}
+
+    def holds(self, obj: Obj) -> bool:
+        return bool(obj["spec"].get("finalizers"))
+
+
+def _finalizer(name: str, path: str) -> list[FieldError]:
+    found = [field.invalid(path, name, text) for text in names.qualified_name(name)]
+    if "/" not in name and name not in metadata.STANDARD_FINALIZERS:
+        text = "name is neither a standard finalizer name nor is it fully qualified"
+        found.append(field.invalid(path, name, text))
+    return found

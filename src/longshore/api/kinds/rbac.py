@@ -1,0 +1,129 @@
+"""Roles and bindings of RBAC. Who may do what because of them is for the authorizer to say."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, NameRule, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+GROUP: Final = "rbac.authorization.k8s.io"
+_SUBJECTS: Final = ("ServiceAccount", "User", "Group")
+
+
+class _RbacStrategy(Strategy):
+    name_rule: ClassVar[NameRule] = "any"
+    counts_generation: ClassVar[bool] = False
+    has_status: ClassVar[bool] = False
+    create_on_update: ClassVar[bool] = True
+
+    def __init__(self, *, namespaced: bool) -> None:
+        self._namespaced = namespaced
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_create(
+            new["metadata"], namespaced=self._namespaced, name_rule=self.name_rule
+        )
+        found += self.validate_create(new, ctx)
+        return found + metadata.validate_update_again(new["metadata"], old["metadata"])
+
+
+class RoleStrategy(_RbacStrategy):
+    """Role when namespaced, ClusterRole otherwise."""
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        for i, rule in enumerate(obj.get("rules") or ()):
+            found += _rule(rule, self._namespaced, f"rules[{i}]")
+        aggregation = obj.get("aggregationRule")
+        if aggregation is not None:
+            path = "aggregationRule.clusterRoleSelectors"
+            selectors = aggregation.get("clusterRoleSelectors") or ()
+            if not selectors:
+                text = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+                found.append(field.required(path, text))
+            for i, selector in enumerate(selectors):
+                found += metadata.validate_label_selector(selector, f"{path}[{i}]")
+        return found
+
+
+def _rule(rule: Obj, namespaced: bool, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    if not rule.get("verbs"):
+        found.append(field.required(f"{path}.verbs", "verbs must contain at least one value"))
+    urls = rule.get("nonResourceURLs")
+    if urls:
+        if namespaced:
+            text = "namespaced rules cannot apply to non-resource URLs"
+            found.append(field.invalid(f"{path}.nonResourceURLs", urls, text))
+        if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+            text = "rules cannot apply to both regular resources and non-resource URLs"
+            found.append(field.invalid(f"{path}.nonResourceURLs", urls, text))
+        return found
+    if not rule.get("apiGroups"):
+        text = "resource rules must supply at least one api group"
+        found.append(field.required(f"{path}.apiGroups", text))
+    if not rule.get("resources"):
+        text = "resource rules must supply at least one resource"
+        found.append(field.required(f"{path}.resources", text))
+    return found
+
+
+class RoleBindingStrategy(_RbacStrategy):
+    """RoleBinding when namespaced, ClusterRoleBinding otherwise."""
+
+    def default(self, obj: Obj) -> None:
+        ref = obj.setdefault("roleRef", {})
+        if not ref.get("apiGroup"):
+            ref["apiGroup"] = GROUP
+        for subject in obj.get("subjects") or ():
+            if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
+                subject["apiGroup"] = GROUP
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        ref = obj["roleRef"]
+        kinds = ("Role", "ClusterRole") if self._namespaced else ("ClusterRole",)
+        found: list[FieldError] = []
+        if ref["apiGroup"] != GROUP:
+            found.append(field.not_supported("roleRef.apiGroup", ref["apiGroup"], (GROUP,)))
+        if ref.get("kind", "") not in kinds:
+            found.append(field.not_supported("roleRef.kind", ref.get("kind", ""), kinds))
+        name = ref.get("name", "")
+        if not name:
+            found.append(field.required("roleRef.name"))
+        found += [field.invalid("roleRef.name", name, text) for text in names.path_segment(name)]
+        for i, subject in enumerate(obj.get("subjects") or ()):
+            found += _subject(subject, self._namespaced, f"subjects[{i}]")
+        return found
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = super().validate_update(new, old, ctx)
+        ref = new["roleRef"]
+        if ref != old["roleRef"]:
+            shown = {"APIGroup": ref["apiGroup"], "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}
+            found.append(field.invalid("roleRef", shown, "cannot change roleRef"))
+        return found
+
+
+def _subject(subject: Obj, namespaced: bool, path: str) -> list[FieldError]:
+    kind, name, group = subject.get("kind", ""), subject.get("name", ""), subject.get("apiGroup", "")
+    found = [] if name else [field.required(f"{path}.name")]
+    if kind == "ServiceAccount":
+        if name:
+            found += [field.invalid(f"{path}.name", name, text) for text in names.dns1123_subdomain(name)]
+        if group:
+            found.append(field.not_supported(f"{path}.apiGroup", group, ("",)))
+        if not namespaced and not subject.get("namespace"):
+            found.append(field.required(f"{path}.namespace"))
+    elif kind in _SUBJECTS:
+        if not name:
+            text = f"{kind.lower()} name cannot be empty"
+            found.append(field.invalid(f"{path}.name", name, text))
+        if group != GROUP:
+            found.append(field.not_supported(f"{path}.apiGroup", group, (GROUP,)))
+    else:
+        found.append(field.not_supported(f"{path}.kind", kind, _SUBJECTS))
+    return found

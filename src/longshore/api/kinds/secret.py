@@ -1,0 +1,106 @@
+"""Secrets: base64 values, a type that asks for certain keys, and no change once `immutable`.
+
+`stringData` is for writing only: its values are put into `data`, over what is there, and it is gone.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import ClassVar, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.kinds.configmap import MAX_SIZE, decoded_size, frozen
+from longshore.api.strategy import Context, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+OPAQUE: Final = "Opaque"
+_ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
+_DOCKER_CONFIGS: Final = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+class SecretStrategy(Strategy):
+    counts_generation: ClassVar[bool] = False
+    has_status: ClassVar[bool] = False
+
+    def default(self, obj: Obj) -> None:
+        texts = obj.pop("stringData", None)
+        if texts:
+            data = obj["data"] = dict(obj.get("data") or {})
+            for key, text in texts.items():
+                data[key] = base64.b64encode(text.encode()).decode()
+        if not obj.get("type"):
+            obj["type"] = OPAQUE
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        found: list[FieldError] = []
+        data = obj.get("data") or {}
+        size = 0
+        for key, value in data.items():
+            found += [field.invalid(f"data[{key}]", key, text) for text in names.config_map_key(key)]
+            size += decoded_size(value or "")
+        if size > MAX_SIZE:
+            found.append(field.too_long("data", MAX_SIZE))
+        if obj["type"] != OPAQUE:
+            found += _type_problems(obj, data)
+        return found
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_update_again(new["metadata"], old["metadata"])
+        if new["type"] != old["type"]:
+            found.append(field.invalid("type", new["type"], metadata.IMMUTABLE))
+        if old.get("immutable"):
+            found += frozen(new, old, ("data",))
+        found += metadata.validate_create(new["metadata"], namespaced=True, name_rule=self.name_rule)
+        return found + self.validate_create(new, ctx)
+
+
+def _type_problems(obj: Obj, data: dict[str, str]) -> list[FieldError]:
+    """The keys that a well-known type asks for."""
+    kind = obj["type"]
+    if kind in _DOCKER_CONFIGS:
+        return _docker_config(_DOCKER_CONFIGS[kind], data)
+    missing: list[str] = []
+    match kind:
+        case "kubernetes.io/service-account-token":
+            if not (obj["metadata"].get("annotations") or {}).get(_ACCOUNT_NAME):
+                return [field.required(f"metadata.annotations[{_ACCOUNT_NAME}]")]
+        case "kubernetes.io/basic-auth":
+            if "username" not in data and "password" not in data:
+                missing = ["username", "password"]
+        case "kubernetes.io/ssh-auth":
+            if not data.get("ssh-privatekey"):
+                missing = ["ssh-privatekey"]
+        case "kubernetes.io/tls":
+            missing = [key for key in ("tls.crt", "tls.key") if key not in data]
+    return [field.required(f"data[{key}]") for key in missing]
+
+
+def _docker_config(key: str, data: dict[str, str]) -> list[FieldError]:
+    if key not in data:
+        return [field.required(f"data[{key}]")]
+    problem = _json_problem(base64.b64decode(data[key] or ""))
+    return [field.invalid(f"data[{key}]", "<secret contents redacted>", problem)] if problem else []
+
+
+_JSON_TYPES: Final = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
+
+
+def _json_problem(raw: bytes) -> str:
+    """Why this is no JSON object; an empty text when it is one."""
+    text = raw.decode(errors="replace")
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        if not text[error.pos :].strip():
+            return "unexpected end of JSON input"
+        return f"invalid character '{text[error.pos]}' looking for beginning of value"
+    if value is None or isinstance(value, dict):
+        return ""
+    found = _JSON_TYPES[type(value)]
+    return f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"

@@ -1,0 +1,61 @@
+"""StorageClasses: how volumes would be made. All but metadata and a few switches is fixed."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+_RECLAIM: Final = ("Delete", "Retain")
+_BINDING: Final = ("Immediate", "WaitForFirstConsumer")
+_MAX_PARAMETERS: Final = 512
+_MAX_PARAMETER_SIZE: Final = 256 * 1024
+
+
+class StorageClassStrategy(Strategy):
+    counts_generation: ClassVar[bool] = False
+    has_status: ClassVar[bool] = False
+
+    def default(self, obj: Obj) -> None:
+        if obj.get("reclaimPolicy") is None:
+            obj["reclaimPolicy"] = "Delete"
+        if obj.get("volumeBindingMode") is None:
+            obj["volumeBindingMode"] = "Immediate"
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        provisioner = obj.get("provisioner", "")
+        if provisioner:
+            wrong = names.qualified_name(provisioner.lower())
+            found = [field.invalid("provisioner", provisioner, text) for text in wrong]
+        else:
+            found = [field.required("provisioner")]
+        found += _parameters(obj.get("parameters") or {})
+        if obj["reclaimPolicy"] not in _RECLAIM:
+            found.append(field.not_supported("reclaimPolicy", obj["reclaimPolicy"], _RECLAIM))
+        if obj["volumeBindingMode"] not in _BINDING:
+            found.append(field.not_supported("volumeBindingMode", obj["volumeBindingMode"], _BINDING))
+        return found
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        found = metadata.validate_update_again(new["metadata"], old["metadata"])
+        if (new.get("parameters") or {}) != (old.get("parameters") or {}):
+            found.append(field.forbidden("parameters", "updates to parameters are forbidden."))
+        if new.get("provisioner", "") != old.get("provisioner", ""):
+            found.append(field.forbidden("provisioner", "updates to provisioner are forbidden."))
+        for key in ("reclaimPolicy", "volumeBindingMode"):
+            if new[key] != old[key]:
+                found.append(field.invalid(key, new[key], metadata.IMMUTABLE))
+        return found
+
+
+def _parameters(parameters: dict[str, str]) -> list[FieldError]:
+    if len(parameters) > _MAX_PARAMETERS:
+        return [field.too_long("parameters", _MAX_PARAMETERS)]
+    found = [field.invalid("parameters", key, "field can not be empty.") for key in parameters if not key]
+    if sum(len(k.encode()) + len(v.encode()) for k, v in parameters.items()) > _MAX_PARAMETER_SIZE:
+        found.append(field.too_long("parameters", _MAX_PARAMETER_SIZE))
+    return found

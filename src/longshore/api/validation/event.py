@@ -1,0 +1,130 @@
+"""Checks of events, always on the stored (core) form.
+
+`validate` is what both groups ask: an event that carries an eventTime must be complete, an older one
+need only name an object of its own namespace. `validate_new` and `validate_new_update` are what
+events.k8s.io asks on top.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+_LIMITS: Final = {"reportingInstance": 128, "action": 128, "reason": 128}
+_MESSAGE_LIMIT: Final = 1024
+_MISMATCH: Final = "does not match event.namespace"
+
+
+def validate(event: Obj, reporter: str) -> list[FieldError]:
+    """`reporter` is what the request's group calls the reporting component."""
+    found: list[FieldError] = []
+    namespace = event["metadata"].get("namespace", "")
+    involved = event["involvedObject"].get("namespace", "")
+    if not event.get("eventTime"):
+        fits = involved == namespace if involved else namespace in ("", "default")
+        if not fits:
+            found.append(field.invalid("involvedObject.namespace", involved, _MISMATCH))
+    else:
+        if not involved and namespace not in ("default", "kube-system"):
+            found.append(field.invalid("involvedObject.namespace", involved, _MISMATCH))
+        found += _complete(event, reporter)
+    found += [field.invalid("namespace", namespace, text) for text in names.dns1123_subdomain(namespace)]
+    return found
+
+
+def _complete(event: Obj, reporter: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    component = event.get("reportingComponent", "")
+    if not component:
+        found.append(field.required(reporter))
+    found += [field.invalid(reporter, component, text) for text in names.qualified_name(component)]
+    for key, limit in _LIMITS.items():
+        value = event.get(key, "")
+        if not value:
+            found.append(field.required(key))
+        found += _too_long(key, value, limit)
+    return found + _too_long("message", event.get("message", ""), _MESSAGE_LIMIT)
+
+
+def _too_long(key: str, value: str, limit: int) -> list[FieldError]:
+    if len(value) <= limit and (value.isascii() or len(value.encode()) <= limit):
+        return []
+    return [field.invalid(key, "", f"can have at most {limit} characters")]
+
+
+def validate_new(event: Obj) -> list[FieldError]:
+    """A new event of events.k8s.io uses none of the deprecated fields."""
+    found = _series(event)
+    if not event.get("eventTime"):
+        found.append(field.required("eventTime"))
+    if event.get("type") not in ("Normal", "Warning"):
+        found.append(field.invalid("type", "", f"has invalid value: {event.get('type', '')}"))
+    for key in ("firstTimestamp", "lastTimestamp", "count"):
+        if event.get(key):
+            found.append(field.invalid(key, "", "needs to be unset"))
+    source = event.get("source") or {}
+    if source.get("component") or source.get("host"):
+        found.append(field.invalid("source", "", "needs to be unset"))
+    return found
+
+
+def _series(event: Obj) -> list[FieldError]:
+    series = event.get("series")
+    if series is None:
+        return []
+    found: list[FieldError] = []
+    if series.get("count", 0) < 2:
+        found.append(field.invalid("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        found.append(field.required("series.lastObservedTime"))
+    return found
+
+
+_FIXED: Final[tuple[tuple[str, str, Any], ...]] = (
+    ("involvedObject", "involvedObject", {}),
+    ("reason", "reason", ""),
+    ("message", "message", ""),
+    ("source", "source", {}),
+    ("firstTimestamp", "firstTimestamp", None),
+    ("lastTimestamp", "lastTimestamp", None),
+    ("count", "count", 0),
+    ("reason", "reason", ""),
+    ("type", "type", ""),
+    ("eventTime", "eventTime", None),
+    ("action", "action", ""),
+    ("related", "related", None),
+    ("reportingComponent", "reportingController", ""),
+    ("reportingInstance", "reportingInstance", ""),
+)
+"""Stored field, its name in the error, its value when unset. `reason` is looked at twice upstream."""
+
+
+def validate_new_update(new: Obj, old: Obj) -> list[FieldError]:
+    """Through events.k8s.io only the series of an event may change."""
+    found = metadata.validate_update_again(new["metadata"], old["metadata"])
+    if new.get("series") != old.get("series"):
+        found += _series(new)
+    for key, shown_as, unset in _FIXED:
+        value = new.get(key, unset)
+        if value != old.get(key, unset):
+            found.append(field.invalid(shown_as, _internal(key, value), metadata.IMMUTABLE))
+    return found
+
+
+_INTERNAL: Final = {
+    "involvedObject": ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"),
+    "source": ("component", "host"),
+}
+_INTERNAL["related"] = _INTERNAL["involvedObject"]
+_GO_NAMES: Final = {"uid": "UID", "apiVersion": "APIVersion"}
+
+
+def _internal(key: str, value: Any) -> Any:
+    """A structure the way Kubernetes prints it from its internal types: Go's names, nothing left out."""
+    if key not in _INTERNAL or value is None:
+        return value
+    return {_GO_NAMES.get(k, k[0].upper() + k[1:]): value.get(k, "") for k in _INTERNAL[key]}
