@@ -1,0 +1,336 @@
+"""Which fields differ between two objects: the ones that were set, and the ones that went away.
+
+Shapes are compiled to functions on first use, because this runs on every write: one dict lookup per
+field, no paths, no work below parts that are equal. A value that is new is owned with everything in
+it, each container included; a changed container is owned only where its members changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from json.encoder import encode_basestring
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from longshore.api import field
+from longshore.api.apply.fieldset import LEAF, SELF
+from longshore.api.shape import FieldSet, ListShape, MapShape, ScalarShape, Shape
+from longshore.api.types import Obj
+
+Change: TypeAlias = tuple[FieldSet | None, FieldSet | None]
+"""What was set and what went away, as nodes of field sets; None for nothing."""
+
+NO_CHANGE: Final[Change] = (None, None)
+_MISSING: Final = object()
+
+
+class Untypable(Exception):
+    """A list has an item without the keys that tell items apart, so its fields have no names."""
+
+
+class Plan(NamedTuple):
+    """The two functions of a shape: all fields of a value, and the difference of two values."""
+
+    whole: Callable[[Any], FieldSet]
+    change: Callable[[Any, Any], Change]
+
+
+def plan_of(shape: Shape) -> Plan:
+    """The compiled form of a shape."""
+    found: Plan | None = shape.plan
+    if found is None:
+        found = shape.plan = _compiled(shape)
+    return found
+
+
+def change_of(shape: MapShape, old: Obj, new: Obj, skip: FieldSet) -> tuple[FieldSet, FieldSet]:
+    """The sets of fields that were set and that went away between two whole objects.
+
+    `skip` names what is not looked at: top-level fields, and single fields of metadata. What no one
+    can own (metadata's name, uid, version and so on) is never looked at.
+    """
+    set_: FieldSet = {}
+    gone: FieldSet = {}
+    if old is new:
+        return set_, gone
+    fields = shape.fields
+    for key in new if len(new) >= len(old) and new.keys() >= old.keys() else {**new, **old}:
+        step = "f:" + key
+        if step in skip and not (skipped := skip[step]):
+            continue
+        before, after = old.get(key, _MISSING), new.get(key, _MISSING)
+        if before is after or before == after:
+            continue
+        child = fields.get(key) or shape.element
+        if key == "metadata" and isinstance(child, MapShape):
+            hidden = _UNOWNED | skipped.keys() if step in skip else _UNOWNED
+            added, removed = _metadata_change(child, before, after, hidden)
+        else:
+            added, removed = _field_change(plan_of(child) if child else None, before, after)
+        if added is not None:
+            set_[step] = added
+        if removed is not None:
+            gone[step] = removed
+    return set_, gone
+
+
+_UNOWNED: Final = frozenset(
+    f"f:{name}"
+    for name in (
+        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+        "managedFields", "resourceVersion",
+    )
+)  # fmt: skip
+
+
+def _metadata_change(shape: MapShape, old: Any, new: Any, hidden: frozenset[str]) -> Change:
+    old = {} if old is _MISSING or not old else old
+    new = {} if new is _MISSING or not new else new
+    set_: FieldSet = {}
+    gone: FieldSet = {}
+    for key in {**old, **new}:
+        step = "f:" + key
+        before, after = old.get(key, _MISSING), new.get(key, _MISSING)
+        if step in hidden or before is after or before == after:
+            continue
+        child = shape.fields.get(key)
+        added, removed = _field_change(plan_of(child) if child else None, before, after)
+        if added is not None:
+            set_[step] = added
+        if removed is not None:
+            gone[step] = removed
+    return set_ or None, gone or None
+
+
+def _field_change(plan: Plan | None, before: Any, after: Any) -> Change:
+    if before is _MISSING:
+        return (plan.whole(after) if plan else LEAF), None
+    if after is _MISSING:
+        return None, (plan.whole(before) if plan else LEAF)
+    return plan.change(before, after) if plan else (LEAF, None)
+
+
+def _compiled(shape: Shape) -> Plan:
+    if isinstance(shape, ScalarShape):
+        return _LEAF_PLAN
+    if isinstance(shape, MapShape):
+        return _LEAF_PLAN if shape.atomic else _map_plan(shape)
+    if isinstance(shape, ListShape):
+        return _LEAF_PLAN if shape.type == "atomic" else _list_plan(shape)
+    return Plan(_untyped_whole, _untyped_change)
+
+
+def _leaf_whole(value: Any) -> FieldSet:
+    return LEAF
+
+
+def _leaf_change(old: Any, new: Any) -> Change:
+    return NO_CHANGE if old == new else (LEAF, None)
+
+
+_LEAF_PLAN: Final = Plan(_leaf_whole, _leaf_change)
+
+
+class _Steps(dict[str, tuple[str, Plan | None]]):
+    """Field name to path step and plan, filled on first use; the plan of a leaf is None."""
+
+    def __init__(self, shape: MapShape) -> None:
+        super().__init__()
+        self._shape = shape
+
+    def __missing__(self, name: str) -> tuple[str, Plan | None]:
+        known = self._shape.fields.get(name)
+        child = known or self._shape.element
+        plan = plan_of(child) if child is not None else _LEAF_PLAN
+        entry = ("f:" + name, None if plan is _LEAF_PLAN else plan)
+        if known is not None:
+            # Free keys (labels) are not remembered: a server sees any number of them.
+            self[name] = entry
+        return entry
+
+
+def _map_plan(shape: MapShape) -> Plan:
+    steps = _Steps(shape)
+
+    def whole(value: Any) -> FieldSet:
+        if not value:
+            return LEAF
+        out: FieldSet = {SELF: LEAF}
+        for name, inner in value.items():
+            step, plan = steps[name]
+            out[step] = LEAF if plan is None else plan.whole(inner)
+        return out
+
+    def change(old: Any, new: Any) -> Change:
+        if not old:
+            return _members_of(whole(new)) if new else _leaf_change(old, new)
+        return _members_change(steps, old, new or {})
+
+    return Plan(whole, change)
+
+
+def _members_change(steps: Mapping[str, tuple[str, Plan | None]], old: Obj, new: Obj) -> Change:
+    set_: FieldSet = {}
+    gone: FieldSet = {}
+    shared = 0
+    for name, after in new.items():
+        before = old.get(name, _MISSING)
+        if before is _MISSING:
+            step, plan = steps[name]
+            set_[step] = LEAF if plan is None else plan.whole(after)
+            continue
+        shared += 1
+        if before is after or before == after:
+            continue
+        step, plan = steps[name]
+        if plan is None:
+            set_[step] = LEAF
+            continue
+        added, removed = plan.change(before, after)
+        if added is not None:
+            set_[step] = added
+        if removed is not None:
+            gone[step] = removed
+    if shared != len(old):
+        for name, before in old.items():
+            if name not in new:
+                step, plan = steps[name]
+                gone[step] = LEAF if plan is None else plan.whole(before)
+    return set_ or None, gone or None
+
+
+def _members_of(node: FieldSet) -> Change:
+    """The change of a container that was there but empty: its members are new, it is not."""
+    del node[SELF]
+    return node, None
+
+
+def item_step(shape: ListShape) -> Callable[[Any], str]:
+    """A function that names a list's item by its keys or, in a set, by its value."""
+    if shape.type == "set":
+        return _value_step
+    if len(shape.keys) == 1:
+        return _one_key_step(shape.keys[0], shape.defaults.get(shape.keys[0], _MISSING))
+    heads = [(k, "," * bool(i) + _string(k) + ":") for i, k in enumerate(shape.keys)]
+    defaults = shape.defaults
+
+    def by_keys(item: Any) -> str:
+        if type(item) is not dict:
+            raise Untypable
+        out = "k:{"
+        for key, head in heads:
+            value = item.get(key, _MISSING)
+            if value is _MISSING and (value := defaults.get(key, _MISSING)) is _MISSING:
+                raise Untypable
+            out += head + _json(value)
+        return out + "}"
+
+    return by_keys
+
+
+def _value_step(item: Any) -> str:
+    if item is None or type(item) in (dict, list):
+        raise Untypable
+    return "v:" + _json(item)
+
+
+def _one_key_step(key: str, default: Any) -> Callable[[Any], str]:
+    head = "k:{" + _string(key) + ":"
+
+    def by_key(item: Any) -> str:
+        if type(item) is not dict:
+            raise Untypable
+        value = item.get(key, default)
+        if value is _MISSING:
+            raise Untypable
+        return head + _json(value) + "}"
+
+    return by_key
+
+
+def _json(value: Any) -> str:
+    if type(value) is str:
+        return _string(value)
+    return str(value) if type(value) is int else field.json_text(value)
+
+
+def _string(value: str) -> str:
+    if "<" in value or ">" in value or "&" in value:
+        return field.json_text(value)
+    return encode_basestring(value)
+
+
+def _list_plan(shape: ListShape) -> Plan:
+    step_of = item_step(shape)
+    element = plan_of(shape.element)
+
+    def indexed(items: list[Any]) -> dict[str, list[Any]]:
+        out: dict[str, list[Any]] = {}
+        for item in items:
+            out.setdefault(step_of(item), []).append(item)
+        return out
+
+    def whole(value: Any) -> FieldSet:
+        if not value:
+            return LEAF
+        out: FieldSet = {SELF: LEAF}
+        for item in value:
+            step = step_of(item)
+            out[step] = LEAF if step in out else element.whole(item)
+        return out
+
+    def change(old: Any, new: Any) -> Change:
+        if not old:
+            return _members_of(whole(new)) if new else _leaf_change(old, new)
+        before, after = indexed(old), indexed(new or [])
+        set_: FieldSet = {}
+        gone: FieldSet = {}
+        for step in {**before, **after}:
+            added, removed = _items_change(element, before.get(step, ()), after.get(step, ()))
+            if added is not None:
+                set_[step] = added
+            if removed is not None:
+                gone[step] = removed
+        return set_ or None, gone or None
+
+    return Plan(whole, change)
+
+
+def _items_change(element: Plan, old: Any, new: Any) -> Change:
+    """Items under one name. Several of them are one leaf: there is no telling them apart."""
+    if len(old) <= 1 and len(new) <= 1:
+        if not old:
+            return element.whole(new[0]), None
+        return element.change(old[0], new[0]) if new else (None, element.whole(old[0]))
+    if len(old) > 1 and len(new) > 1:
+        return _leaf_change(old, new)
+    if len(old) > 1:
+        return (element.whole(new[0]) if new else None), LEAF
+    return LEAF, (element.whole(old[0]) if old else None)
+
+
+def _untyped_whole(value: Any) -> FieldSet:
+    if type(value) is not dict or not value:
+        return LEAF
+    return {SELF: LEAF, **{"f:" + k: _untyped_whole(v) for k, v in value.items()}}
+
+
+class _UntypedSteps(dict[str, tuple[str, Plan | None]]):
+    def __missing__(self, name: str) -> tuple[str, Plan | None]:
+        return "f:" + name, _UNTYPED_PLAN
+
+
+def _untyped_change(old: Any, new: Any) -> Change:
+    if old == new:
+        return NO_CHANGE
+    old_map, new_map = type(old) is dict and bool(old), type(new) is dict and bool(new)
+    if not old_map and not new_map:
+        return LEAF, None
+    if (old_map or old is None or old == {}) and (new_map or new is None or new == {}):
+        return _members_change(_UntypedSteps(), old or {}, new or {})
+    # A map that became something else, or the reverse: the members go or come, and the field changed.
+    set_ = _untyped_whole(new) if new_map else LEAF
+    gone = {k: v for k, v in _untyped_whole(old).items() if k != SELF} if old_map else None
+    return set_, gone
+
+
+_UNTYPED_PLAN: Final = Plan(_untyped_whole, _untyped_change)

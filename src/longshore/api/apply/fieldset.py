@@ -1,0 +1,253 @@
+"""Sets of field paths, kept in the very form the API shows them: `fieldsV1`.
+
+A set is a tree of dicts. A key is one step of a path: `f:<field>`, `k:{"name":"c"}` (list item by its
+keys), `v:<value>` (item of a set), `i:<index>`. A node that is empty, or has the key `.`, stands for a
+path that is itself in the set; the node's other keys are the paths below it. The empty root is the
+empty set. Nothing has to be converted to read or write managedFields, and parts are shared between
+sets: they are frozen, every function returns new nodes or the ones it was given.
+
+`difference` and `intersection` take paths one by one: removing a path leaves the paths below it.
+`without` removes whole branches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from longshore.api import field
+from longshore.api.shape import FieldSet
+
+LEAF: Final[FieldSet] = {}
+"""A path that is in the set with nothing below it. Shared: never write to it."""
+SELF: Final = "."
+
+
+def union(a: FieldSet, b: FieldSet) -> FieldSet:
+    """All paths of both sets."""
+    if not a or not b:
+        return a or b
+    return _union(a, b)
+
+
+def difference(a: FieldSet, b: FieldSet) -> FieldSet:
+    """The paths of `a` that are not in `b`; `a` itself when there are no others."""
+    return _difference(a, b) or {} if a and b else a
+
+
+def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
+    """The paths in both sets."""
+    return _intersection(a, b) or {} if a and b else {}
+
+
+def without(a: FieldSet, b: FieldSet) -> FieldSet:
+    """The paths of `a` that are neither in `b` nor below a path of `b`."""
+    return _without(a, b) or {} if a and b else a
+
+
+def has(a: FieldSet, path: tuple[str, ...]) -> bool:
+    """Whether this very path is in the set."""
+    node = a
+    for step in path:
+        found = node.get(step)
+        if found is None:
+            return False
+        node = found
+    return bool(path) and is_member(node)
+
+
+def is_member(node: FieldSet) -> bool:
+    """Whether the path a node stands for is itself in the set."""
+    return not node or SELF in node
+
+
+def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
+    """Every path in Kubernetes' order: what is in the set at one level first, then what is below."""
+    return _paths(a, ())
+
+
+def text(path: tuple[str, ...]) -> str:
+    """A path as messages show it: `.spec.containers[name="main"].image`."""
+    return "".join(map(step_text, path))
+
+
+def step_text(step: str) -> str:
+    kind, rest = step[:2], step[2:]
+    if kind == "f:":
+        return "." + rest
+    if kind == "i:":
+        return f"[{rest}]"
+    value = json.loads(rest)
+    if kind == "v:":
+        return f"[={_shown(value)}]"
+    return "[" + ",".join(f"{k}={_shown(value[k])}" for k in sorted(value)) + "]"
+
+
+def parsed(raw: Any) -> FieldSet:
+    """A set that a client wrote, in canonical form. ValueError when it is not one.
+
+    Steps of an unknown kind are left out, as by upstream: a later version may know them.
+    """
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise ValueError("a set of fields is a JSON object")
+    out: FieldSet = {}
+    for step, below in raw.items():
+        if step == SELF:
+            continue
+        key = _parsed_step(step)
+        if key is not None:
+            out[key] = _parsed_node(below)
+    return out
+
+
+def _parsed_node(raw: Any) -> FieldSet:
+    children = parsed(raw)
+    if not raw or (SELF in raw and not children):
+        return LEAF
+    return {SELF: LEAF, **children} if SELF in raw else children or LEAF
+
+
+def _parsed_step(step: str) -> str | None:
+    kind, rest = step[:2], step[2:]
+    if len(step) < 2 or step[1] != ":":
+        raise ValueError(f"missing colon: {step}")
+    if kind == "f:":
+        return step
+    if kind == "i:":
+        return f"i:{int(rest)}"
+    if kind == "v:":
+        return "v:" + field.json_text(json.loads(rest))
+    if kind == "k:":
+        keys = json.loads(rest)
+        if not isinstance(keys, dict) or not keys:
+            raise ValueError("a key is a JSON object with at least one member")
+        return "k:" + field.json_text({k: keys[k] for k in sorted(keys)})
+    return None
+
+
+def _union(a: FieldSet, b: FieldSet) -> FieldSet:
+    if a is b:
+        return a
+    if not a or not b:
+        other = a or b
+        return other if is_member(other) else {SELF: LEAF, **other}
+    out = a
+    for step, below in b.items():
+        known = a.get(step)
+        joined = below if known is None else _union(known, below)
+        if joined is not known:
+            if out is a:
+                out = dict(a)
+            out[step] = joined
+    return out
+
+
+def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
+    """None when nothing is left; `a` itself when nothing went."""
+    if a is b:
+        return None
+    if not a:
+        return None if SELF in b else a
+    if not b:
+        return _not_itself(a)
+    out = a
+    for step, minus in b.items():
+        known = a.get(step)
+        if known is None:
+            continue
+        left = _difference(known, minus) if step != SELF else None
+        if left is known:
+            continue
+        if out is a:
+            out = dict(a)
+        if left is None:
+            del out[step]
+        else:
+            out[step] = left
+    return _tidy(out)
+
+
+def _not_itself(a: FieldSet) -> FieldSet | None:
+    if SELF not in a:
+        return a
+    return {k: v for k, v in a.items() if k != SELF} or None
+
+
+def _tidy(node: FieldSet) -> FieldSet | None:
+    if not node:
+        return None
+    return LEAF if len(node) == 1 and SELF in node else node
+
+
+def _intersection(a: FieldSet, b: FieldSet) -> FieldSet | None:
+    if a is b:
+        return a
+    if not a or not b:
+        return LEAF if is_member(a) and is_member(b) else None
+    out: FieldSet = {}
+    for step, below in a.items():
+        other = b.get(step)
+        if other is not None and (both := _intersection(below, other)) is not None:
+            out[step] = both
+    return _tidy(out)
+
+
+def _without(a: FieldSet, b: FieldSet) -> FieldSet | None:
+    if is_member(b):
+        return None
+    out = a
+    for step, minus in b.items():
+        known = a.get(step)
+        if known is None:
+            continue
+        left = _without(known, minus)
+        if left is known:
+            continue
+        if out is a:
+            out = dict(a)
+        if left is None:
+            del out[step]
+        else:
+            out[step] = left
+    return out if out is a else _tidy(out)
+
+
+_KINDS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
+
+
+def _order(step: str) -> tuple[Any, ...]:
+    """Fields before keys before values before indexes, each by content."""
+    kind, rest = step[0], step[2:]
+    if kind == "f":
+        return (0, rest)
+    value = json.loads(rest)
+    if kind == "k":
+        return (1, tuple((k, _rank(v)) for k, v in sorted(value.items())))
+    return (_KINDS[kind], _rank(value))
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """Numbers before strings before booleans before null: values of one kind are compared alone."""
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    return (3, str(value))
+
+
+def _paths(node: FieldSet, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    steps = sorted((s for s in node if s != SELF), key=_order)
+    for step in steps:
+        if is_member(node[step]):
+            yield (*prefix, step)
+    for step in steps:
+        yield from _paths(node[step], (*prefix, step))
+
+
+def _shown(value: Any) -> str:
+    return field.quoted(value) if isinstance(value, str) else field.json_text(value)
