@@ -23,6 +23,8 @@ NameFunction: TypeAlias = Callable[[str, bool], list[str]]
 
 _LABEL_1123: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = _LABEL_1123 + r"(\." + _LABEL_1123 + ")*"
+_LABEL_UNDERSCORE: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN_UNDERSCORE: Final = _LABEL_UNDERSCORE + r"(\." + _LABEL_UNDERSCORE + ")*"
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE: Final = f"({_QUALIFIED})?"
@@ -33,6 +35,7 @@ _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 
 _is_label_1123: Final = re.compile(_LABEL_1123).fullmatch
 _is_subdomain: Final = re.compile(_SUBDOMAIN).fullmatch
+_is_subdomain_underscore: Final = re.compile(_SUBDOMAIN_UNDERSCORE).fullmatch
 _is_label_1035: Final = re.compile(_LABEL_1035).fullmatch
 _is_qualified: Final = re.compile(_QUALIFIED).fullmatch
 _is_label_value: Final = re.compile(_LABEL_VALUE).fullmatch
@@ -53,6 +56,10 @@ _LABEL_1123_TEXT: Final = (
 _SUBDOMAIN_TEXT: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
     f"{_ALNUM_ENDS} (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_SUBDOMAIN_UNDERSCORE_TEXT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-', '_' or '.', "
+    f"{_ALNUM_ENDS} (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN_UNDERSCORE}')"
 )
 _LABEL_1035_TEXT: Final = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
@@ -109,6 +116,14 @@ def dns1123_subdomain(value: str) -> list[str]:
     problems = ["must be no more than 253 characters"] if _longer(value, 253) else []
     if not _is_subdomain(value):
         problems.append(_SUBDOMAIN_TEXT)
+    return problems
+
+
+def dns1123_subdomain_with_underscore(value: str) -> list[str]:
+    """A search domain of a resolver: as a subdomain, with underscores as service records have them."""
+    problems = ["must be no more than 253 characters"] if _longer(value, 253) else []
+    if not _is_subdomain_underscore(value):
+        problems.append(_SUBDOMAIN_UNDERSCORE_TEXT)
     return problems
 
 

@@ -1,0 +1,167 @@
+"""Pods: a status the server begins, a spec that hardly changes, three subresources that change it anyway."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from longshore.api import names
+from longshore.api.defaults.pod import default_pod
+from longshore.api.field import FieldError
+from longshore.api.kinds.pod_conditions import with_condition
+from longshore.api.kinds.pod_gated import drop_disabled
+from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
+from longshore.api.strategy import Context, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import pod as checks
+from longshore.api.warnings import pod as pod_warnings
+
+_TERMINAL: Final = frozenset(("Succeeded", "Failed"))
+_KEPT_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+def is_terminal(pod: Obj) -> bool:
+    """Whether all containers have ended for good."""
+    return (pod.get("status") or {}).get("phase") in _TERMINAL
+
+
+class PodStrategy(Strategy):
+    graceful: ClassVar[bool] = True
+    delete_answers_object: ClassVar[bool] = True
+
+    def default(self, obj: Obj) -> None:
+        default_pod(obj)
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        spec = obj["spec"]
+        drop_disabled(spec)
+        _merge_label_keys(spec, obj["metadata"].get("labels") or {})
+        status: Obj = {"phase": "Pending"}
+        if spec.get("schedulingGates"):
+            status["conditions"] = with_condition(
+                [],
+                "PodScheduled",
+                "False",
+                now=ctx.now,
+                reason="SchedulingGated",
+                message="Scheduling is blocked due to non-empty scheduling gates",
+            )
+        status["qosClass"] = qos_class(spec)
+        obj["status"] = status
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        return checks.validate_pod_create(obj)
+
+    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
+        found = []
+        if problems := names.dns1123_label(obj["metadata"]["name"]):
+            found.append(
+                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+                f"a DNS label is recommended: [{' '.join(problems)}]"
+            )
+        return found + pod_warnings.pod_warnings(obj)
+
+    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
+        super().prepare_update(new, old, ctx)
+        drop_disabled(new["spec"])
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return checks.validate_pod_update(new, old)
+
+    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
+        """Owners stay too: old kubelets used to mangle them here."""
+        super().prepare_status(new, old, ctx)
+        _keep(new["metadata"], old["metadata"], "ownerReferences")
+        before = old.get("status") or {}
+        status = dict(new.get("status") or {})
+        for key in ("qosClass", "observedGeneration"):
+            if not status.get(key):
+                _keep(status, before, key)
+        if status.get("conditions"):
+            status["conditions"] = _observed(status["conditions"], before.get("conditions") or [])
+        new["status"] = status
+
+    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return checks.validate_pod_status_update(new, old)
+
+    def prepare_subresource(self, new: Obj, old: Obj, ctx: Context) -> None:
+        """`ephemeralcontainers` changes these alone, `resize` the resources of containers alone."""
+        asked, spec = new["spec"], dict(old["spec"])
+        if ctx.subresource == "ephemeralcontainers":
+            _keep(spec, asked, "ephemeralContainers")
+        elif not _resized(spec, asked):
+            spec = asked
+        new["spec"] = spec
+        new["status"] = old["status"]
+        for key in _KEPT_METADATA:
+            _keep(new["metadata"], old["metadata"], key)
+        if spec != old["spec"]:
+            new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def validate_subresource(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        if ctx.subresource == "ephemeralcontainers":
+            return checks.validate_ephemeral_containers_update(new, old)
+        return checks.validate_resize(new, old)
+
+
+def _keep(target: Obj, source: Obj, key: str) -> None:
+    if key in source:
+        target[key] = source[key]
+    else:
+        target.pop(key, None)
+
+
+def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
+    """Conditions that do not say which generation they saw keep what the last ones of their type said."""
+    seen: dict[str, list[int]] = {}
+    for entry in old:
+        seen.setdefault(entry.get("type", ""), []).append(entry.get("observedGeneration") or 0)
+    result = []
+    for entry in new:
+        earlier = seen.get(entry.get("type", ""))
+        generation = earlier.pop(0) if earlier else 0
+        if generation and not entry.get("observedGeneration"):
+            entry = {**entry, "observedGeneration": generation}
+        result.append(entry)
+    return result
+
+
+def _resized(spec: Obj, asked: Obj) -> bool:
+    """Puts the asked sizes into `spec`; False when the containers are not the same ones, which validation
+    will say."""
+    for part in ("containers", "initContainers"):
+        mine, theirs = spec.get(part) or [], asked.get(part) or []
+        if [c.get("name") for c in mine] != [c.get("name") for c in theirs]:
+            return False
+        if mine:
+            spec[part] = [dict(c) for c in mine]
+            for container, wanted in zip(spec[part], theirs, strict=True):
+                _keep(container, wanted, "resources")
+                _keep(container, wanted, "resizePolicy")
+    _keep(spec, asked, "resources")
+    return True
+
+
+def _merge_label_keys(spec: Obj, labels: Obj) -> None:
+    """Turns `matchLabelKeys` and `mismatchLabelKeys` into expressions with the pod's own label values."""
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _merge_term(constraint, labels)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = (spec.get("affinity") or {}).get(kind) or {}
+        for weighted in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            _merge_term(weighted.get("podAffinityTerm") or {}, labels)
+        for term in rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+            _merge_term(term, labels)
+
+
+def _merge_term(term: Obj, labels: Obj) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for key, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for label in term.get(key) or ():
+            if label in labels:
+                rule = {"key": label, "operator": operator, "values": [labels[label]]}
+                selector.setdefault("matchExpressions", []).append(rule)
+
+
+__all__ = ["PodStrategy", "is_terminal", "pod_limits", "pod_requests", "qos_class"]

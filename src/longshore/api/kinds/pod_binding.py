@@ -1,0 +1,84 @@
+"""A pod gets its node (binding), or is asked to leave it (eviction): the rules, without the storing."""
+
+from __future__ import annotations
+
+from longshore.api import errors, field
+from longshore.api.errors import StatusError
+from longshore.api.field import FieldError
+from longshore.api.kinds.pod_conditions import with_condition
+from longshore.api.types import Obj
+
+
+def bind(pod: Obj | None, binding: Obj, *, namespace: str, name: str, now: str) -> Obj:
+    """The pod with its node, or a StatusError. `pod` is None when there is none of this name."""
+    meta, target = binding.get("metadata") or {}, binding.get("target") or {}
+    if (meta.get("name") or "") != name:
+        raise errors.bad_request("name in URL does not match name in Binding object")
+    problems = _problems(target)
+    if problems:
+        # Upstream forgets to make these a 422.
+        texts = [str(p) for p in problems]
+        raise StatusError(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    if pod is None:
+        raise errors.not_found("", "pods", name)
+    _check_preconditions(pod, meta, namespace, name)
+    spec = pod["spec"]
+    if "deletionTimestamp" in pod["metadata"]:
+        raise _refused(name, "is being deleted, cannot be assigned to a host")
+    if spec.get("nodeName"):
+        raise _refused(name, f"is already assigned to node {field.quoted(spec['nodeName'])}")
+    if spec.get("schedulingGates"):
+        raise _refused(name, "has non-empty .spec.schedulingGates")
+    return _bound(pod, meta, target["name"], now)
+
+
+def _problems(target: Obj) -> list[FieldError]:
+    found = []
+    kind = target.get("kind") or ""
+    if kind not in ("", "Node"):
+        found.append(field.not_supported("target.kind", kind, ("Node", "<empty>")))
+    if not target.get("name"):
+        found.append(field.required("target.name"))
+    return found
+
+
+def _check_preconditions(pod: Obj, meta: Obj, namespace: str, name: str) -> None:
+    """The binding's uid and version, when given, are the pod's."""
+    for key, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        asked, found = meta.get(key), pod["metadata"].get(key) or ""
+        if asked and asked != found:
+            text = (
+                f"StorageError: invalid object, Code: 4, Key: /registry/pods/{namespace}/{name}, "
+                "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+                f"{word} in precondition: {asked}, {word} in object meta: {found}"
+            )
+            raise errors.conflict("", "pods", name, text)
+
+
+def _refused(name: str, why: str) -> StatusError:
+    return errors.conflict("", "pods/binding", name, f"pod {name} {why}")
+
+
+def _bound(pod: Obj, meta: Obj, node: str, now: str) -> Obj:
+    """Annotations and labels of the binding go to the pod; a node it was only promised is forgotten."""
+    new_meta = dict(pod["metadata"])
+    for key in ("annotations", "labels"):
+        if meta.get(key):
+            new_meta[key] = {**(new_meta.get(key) or {}), **meta[key]}
+    status = {k: v for k, v in (pod.get("status") or {}).items() if k != "nominatedNodeName"}
+    status["conditions"] = with_condition(status.get("conditions") or [], "PodScheduled", "True", now=now)
+    return {**pod, "metadata": new_meta, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+
+
+def evicted(pod: Obj, *, now: str) -> Obj:
+    """The pod with the mark that says why it is deleted next."""
+    status = dict(pod.get("status") or {})
+    status["conditions"] = with_condition(
+        status.get("conditions") or [],
+        "DisruptionTarget",
+        "True",
+        now=now,
+        reason="EvictionByEvictionAPI",
+        message="Eviction API: evicting",
+    )
+    return {**pod, "status": status}

@@ -1,0 +1,36 @@
+"""Conditions in a Pod's status: set one, keeping the time of its last change of mind."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+
+
+def condition(pod: Obj, kind: str) -> Obj | None:
+    """The condition of this type, None when the pod has none."""
+    for entry in (pod.get("status") or {}).get("conditions") or ():
+        if entry.get("type") == kind:
+            found: Obj = entry
+            return found
+    return None
+
+
+def with_condition(
+    conditions: list[Obj], kind: str, status: str, *, now: str, reason: str = "", message: str = ""
+) -> list[Obj]:
+    """A new list with this condition in the place of the old one of its type, or at the end."""
+    entry: Obj = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": now}
+    if reason:
+        entry["reason"] = reason
+    if message:
+        entry["message"] = message
+    result = []
+    placed = False
+    for old in conditions:
+        if old.get("type") == kind and not placed:
+            placed = True
+            if old.get("status") == status:
+                entry["lastTransitionTime"] = old.get("lastTransitionTime")
+            result.append(entry)
+        else:
+            result.append(old)
+    return result if placed else [*result, entry]

@@ -1,0 +1,21 @@
+"""Fields that this version of Kubernetes knows but has switched off: they are accepted and dropped."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+
+
+def drop_disabled(spec: Obj) -> None:
+    """For a pod spec of any kind, before it is checked."""
+    spec.pop("schedulingGroup", None)
+    for part in ("containers", "initContainers", "ephemeralContainers"):
+        for container in spec.get(part) or ():
+            if "stopSignal" in (container.get("lifecycle") or ()):
+                del container["lifecycle"]["stopSignal"]
+                if not container["lifecycle"]:
+                    del container["lifecycle"]
+    for volume in spec.get("volumes") or ():
+        if projected := volume.get("projected"):
+            for source in projected.get("sources") or ():
+                source.pop("clusterTrustBundle", None)
+                source.pop("podCertificate", None)

@@ -1,0 +1,218 @@
+"""The volumes of a pod: one source each, names of their own, and what each source must say.
+
+Order matters: sources are looked at in Kubernetes' order, and every further one after the first is
+refused. Sources that need more than a line or two have files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.api import field, names
+from longshore.api.field import FieldError
+from longshore.api.types import Obj
+from longshore.api.validation.pod import cloud_volumes, paths, projected
+from longshore.api.validation.pod.claims import validate_claim_spec, validate_claim_template_meta
+
+Check = Callable[[Obj, str, list[FieldError]], None]
+
+_HOST_PATH_TYPES: Final = (
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+)
+
+
+def validate_volumes(
+    volumes: list[Obj], path: str, found: list[FieldError], *, pod_name: str = ""
+) -> dict[str, Obj]:
+    """Returns the valid ones by name; mounts of the others are reported as not found, as upstream does.
+
+    `pod_name` is the real pod's, empty for templates: claims made for ephemeral volumes carry it.
+    """
+    valid: dict[str, Obj] = {}
+    created = {
+        f"{pod_name}-{v.get('name') or ''}" for v in volumes if pod_name and v.get("ephemeral") is not None
+    }
+    for i, volume in enumerate(volumes):
+        here = f"{path}[{i}]"
+        own: list[FieldError] = []
+        name = volume.get("name") or ""
+        _source(volume, name, here, own, pod_name)
+        if not name:
+            own.append(field.required(f"{here}.name"))
+        elif problems := names.dns1123_label(name):
+            own += [field.invalid(f"{here}.name", name, text) for text in problems]
+        if name in valid:
+            own.append(field.duplicate(f"{here}.name", name))
+        if own:
+            found += own
+        else:
+            valid[name] = volume
+        if created and (claim := volume.get("persistentVolumeClaim")) is not None:
+            claim_name = claim.get("claimName") or ""
+            if claim_name in created:
+                text = "must not reference a PVC that gets created for an ephemeral volume"
+                found.append(field.invalid(f"{here}.persistentVolumeClaim.claimName", claim_name, text))
+    return valid
+
+
+def _source(volume: Obj, name: str, path: str, found: list[FieldError], pod_name: str) -> None:
+    given = [kind for kind in volume if kind in _CHECKS and volume[kind] is not None]
+    if not given:
+        found.append(field.required(path, "must specify a volume type"))
+        return
+    if len(given) > 1:
+        given.sort(key=_ORDER.__getitem__)
+    first = given[0]
+    _CHECKS[first](volume[first], f"{path}.{_SPELLING.get(first, first)}", found)
+    for kind in given[1:]:
+        where = _EXTRA_SPELLING.get(kind, kind)
+        found.append(field.forbidden(f"{path}.{where}", "may not specify more than 1 volume type"))
+    if (iscsi := volume.get("iscsi")) is not None and iscsi.get("initiatorName") is not None:
+        cloud_volumes.validate_initiator_length(iscsi, name, path, found)
+    if first == "ephemeral" and pod_name and name:
+        claim = f"{pod_name}-{name}"
+        for text in names.dns1123_subdomain(claim):
+            found.append(field.invalid(f"{path}.name", name, f"PVC name {field.quoted(claim)}: {text}"))
+
+
+def _empty_dir(source: Obj, path: str, found: list[FieldError]) -> None:
+    limit = source.get("sizeLimit")
+    if limit is not None and limit.startswith("-"):
+        text = "SizeLimit field must be a valid resource quantity"
+        found.append(field.forbidden(f"{path}.sizeLimit", text))
+
+
+def _host_path(source: Obj, path: str, found: list[FieldError]) -> None:
+    where = source.get("path") or ""
+    if not where:
+        found.append(field.required(f"{path}.path"))
+        return
+    paths.no_backsteps(where, f"{path}.path", found)
+    kind = source.get("type")
+    if kind is not None and kind not in _HOST_PATH_TYPES:
+        found.append(field.not_supported(f"{path}.type", kind, _HOST_PATH_TYPES))
+
+
+def _git_repo(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("repository"):
+        found.append(field.required(f"{path}.repository"))
+    paths.descending(source.get("directory") or "", f"{path}.directory", found)
+
+
+def _secret(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("secretName"):
+        found.append(field.required(f"{path}.secretName"))
+    projected.validate_items(source, path, found)
+
+
+def _config_map(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("name"):
+        found.append(field.required(f"{path}.name"))
+    projected.validate_items(source, path, found)
+
+
+def _nfs(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("server"):
+        found.append(field.required(f"{path}.server"))
+    where = source.get("path") or ""
+    if not where:
+        found.append(field.required(f"{path}.path"))
+    if not where.startswith("/"):
+        found.append(field.invalid(f"{path}.path", where, "must be an absolute path"))
+
+
+def _claim(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("claimName"):
+        found.append(field.required(f"{path}.claimName"))
+
+
+def _csi(source: Obj, path: str, found: list[FieldError]) -> None:
+    driver = source.get("driver") or ""
+    if not driver:
+        found.append(field.required(f"{path}.driver"))
+    else:
+        if len(driver) > 63:
+            found.append(field.too_long(f"{path}.driver", 63))
+        found += [field.invalid(f"{path}.driver", driver, t) for t in names.dns1123_subdomain(driver.lower())]
+    secret = source.get("nodePublishSecretRef")
+    if secret is not None:
+        if not (name := secret.get("name")):
+            found.append(field.required(f"{path}.nodePublishSecretRef.name"))
+        else:
+            found += [field.invalid(f"{path}.name", name, text) for text in names.dns1123_subdomain(name)]
+
+
+def _ephemeral(source: Obj, path: str, found: list[FieldError]) -> None:
+    template = source.get("volumeClaimTemplate")
+    if template is None:
+        found.append(field.required(f"{path}.volumeClaimTemplate"))
+        return
+    validate_claim_template_meta(
+        template.get("metadata") or {}, f"{path}.volumeClaimTemplate.metadata", found
+    )
+    validate_claim_spec(template.get("spec") or {}, f"{path}.volumeClaimTemplate.spec", found)
+
+
+def _image(source: Obj, path: str, found: list[FieldError]) -> None:
+    if not source.get("reference"):
+        found.append(field.required(f"{path}.reference"))
+    validate_pull_policy(source.get("pullPolicy") or "", f"{path}.pullPolicy", found)
+
+
+def validate_pull_policy(policy: str, path: str, found: list[FieldError]) -> None:
+    """Also the one of containers."""
+    if policy not in PULL_POLICIES:
+        if policy:
+            found.append(field.not_supported(path, policy, PULL_POLICIES))
+        else:
+            found.append(field.required(path))
+
+
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+
+_CHECKS: Final[dict[str, Check]] = {
+    "emptyDir": _empty_dir,
+    "hostPath": _host_path,
+    "gitRepo": _git_repo,
+    "gcePersistentDisk": cloud_volumes.gce_disk,
+    "awsElasticBlockStore": cloud_volumes.aws_disk,
+    "secret": _secret,
+    "nfs": _nfs,
+    "iscsi": cloud_volumes.iscsi,
+    "glusterfs": cloud_volumes.needs("endpoints", "path"),
+    "flocker": cloud_volumes.flocker,
+    "persistentVolumeClaim": _claim,
+    "rbd": cloud_volumes.needs("monitors", "image"),
+    "cinder": cloud_volumes.cinder,
+    "cephfs": cloud_volumes.needs("monitors"),
+    "quobyte": cloud_volumes.quobyte,
+    "downwardAPI": projected.validate_downward,
+    "fc": cloud_volumes.fibre_channel,
+    "flexVolume": cloud_volumes.flex,
+    "configMap": _config_map,
+    "azureFile": cloud_volumes.needs("secretName", "shareName"),
+    "vsphereVolume": cloud_volumes.needs("volumePath"),
+    "photonPersistentDisk": cloud_volumes.needs("pdID"),
+    "portworxVolume": cloud_volumes.needs("volumeID"),
+    "azureDisk": cloud_volumes.azure_disk,
+    "storageos": cloud_volumes.storage_os,
+    "projected": projected.validate_projected,
+    "scaleIO": cloud_volumes.needs("gateway", "system", "volumeName"),
+    "csi": _csi,
+    "ephemeral": _ephemeral,
+    "image": _image,
+}
+"""By JSON name, in the order Kubernetes looks at them."""
+
+_ORDER: Final = {kind: i for i, kind in enumerate(_CHECKS)}
+# Upstream spells these differently in its messages.
+_SPELLING: Final = {"gcePersistentDisk": "persistentDisk"}
+_EXTRA_SPELLING: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}

@@ -1,0 +1,1 @@
+"""Admission plugins: what changes or refuses a request after decoding and before validation."""
