@@ -1,0 +1,91 @@
+"""Index lists of Indexed Jobs: reading, writing, merging, at any size."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from longshore.api import indexes
+
+SETS = st.frozensets(st.integers(0, 200))
+
+
+def runs(members: frozenset[int]) -> indexes.Runs:
+    return indexes.from_sorted(sorted(members))
+
+
+def members(found: indexes.Runs) -> set[int]:
+    return {i for first, last in found for i in range(first, last + 1)}
+
+
+@given(SETS)
+def test_what_is_written_reads_back(given_set: frozenset[int]) -> None:
+    text = indexes.write(runs(given_set))
+    assert indexes.read(text, 201) == runs(given_set)
+    assert members(indexes.parse(text, 201)) == given_set
+    assert indexes.count(indexes.parse(text, 201)) == len(given_set)
+
+
+@given(SETS, SETS)
+def test_merging_and_intersecting_are_those_of_sets(a: frozenset[int], b: frozenset[int]) -> None:
+    assert indexes.merge(runs(a), runs(b)) == runs(a | b)
+    assert members(indexes.common(runs(a), runs(b))) == a & b
+
+
+@given(SETS, st.integers(0, 250))
+def test_membership_and_what_is_missing_are_those_of_sets(a: frozenset[int], limit: int) -> None:
+    assert indexes.contains(runs(a), limit) == (limit in a)
+    assert list(indexes.missing(runs(a), limit)) == [i for i in range(limit) if i not in a]
+
+
+def test_two_in_a_row_are_written_apart_and_three_as_a_range() -> None:
+    assert indexes.write(indexes.from_sorted([0, 1, 3, 5, 6, 7])) == "0,1,3,5-7"
+    assert indexes.write(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", 'cannot convert string to integer for index: "x"'),
+        ("1,", 'cannot convert string to integer for index: ""'),
+        ("-1", 'cannot convert string to integer for index: ""'),
+        ("1-", 'cannot convert string to integer for index: ""'),
+        ("1_0", 'cannot convert string to integer for index: "1_0"'),
+        ("99999999999999999999", 'cannot convert string to integer for index: "99999999999999999999"'),
+        ("10", 'too large index: "10"'),
+        ("0-10", 'too large index: "10"'),
+        ("2,1", "non-increasing order, previous: 2, current: 1"),
+        ("1,1", "non-increasing order, previous: 1, current: 1"),
+        ("3-2", "non-increasing order, previous: 3, current: 2"),
+        ("3-3", "non-increasing order, previous: 3, current: 3"),
+        (
+            "1-2-3",
+            'the fragment "1-2-3" violates the requirement that an index interval can have at most two parts '
+            "separated by '-'",
+        ),
+    ],
+)
+def test_a_list_out_of_form_is_refused_with_the_reason(text: str, message: str) -> None:
+    with pytest.raises(indexes.IndexListError) as refused:
+        indexes.parse(text, 10)
+    assert str(refused.value) == message
+
+
+def test_reading_skips_what_is_corrupt_and_cuts_what_is_beyond_the_job() -> None:
+    assert indexes.read("0,1-foo,bar", 5) == ((0, 0),)
+    assert indexes.read("0-1,2,4-9,11", 6) == ((0, 2), (4, 5))
+    assert indexes.read("", 5) == ()
+
+
+def test_a_hundred_thousand_indexes_are_quick() -> None:
+    half = indexes.from_sorted(range(0, 100_000, 2))
+    began = time.perf_counter()
+    text = indexes.write(half)
+    again = indexes.read(text, 100_000)
+    everything = indexes.merge(again, indexes.from_sorted(range(1, 100_000, 2)))
+    assert everything == ((0, 99_999),)
+    assert indexes.count(indexes.common(again, everything)) == 50_000
+    assert time.perf_counter() - began < 2
