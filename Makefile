@@ -1,0 +1,41 @@
+# The two commands that matter are `make demo` and `make test`; both need nothing but Python 3.11 or newer.
+#
+# PYTHON=/path/to/python3 chooses the Python for the virtual environment (default: the first that is new enough).
+
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: help demo test lint format kubectl clean
+
+help:
+	@echo 'make demo      see longshore at work: a throw-away one, and a Job on it'
+	@echo 'make test      every check: format, lint, types, layers, tests'
+	@echo 'make lint      the same without the tests'
+	@echo 'make format    put the code into shape'
+	@echo 'make kubectl   fetch a kubectl into .tools'
+	@echo 'make clean     remove what the others made'
+
+demo:
+	@tools/venv
+	@$(BIN)/python examples/demo.py
+
+test: lint
+	$(BIN)/pytest -n 2 -q
+
+lint:
+	@tools/venv dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format:
+	@tools/venv dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+kubectl:
+	@tools/install-kubectl .tools
+
+clean:
+	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,75 @@
+"""The data directory: private, ours, and never someone else's by accident."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from longshore.up import files, secrets
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_directory_is_for_its_owner_alone(tmp_path: Path) -> None:
+    made = files.prepare_data_dir(tmp_path / "a" / "b")
+    assert mode(made) == 0o700
+
+
+def test_an_empty_directory_open_to_others_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir(mode=0o755)
+    (tmp_path / "d").chmod(0o755)
+    assert mode(files.prepare_data_dir(tmp_path / "d")) == 0o700
+
+
+def test_a_directory_of_ours_that_was_opened_is_closed_again(tmp_path: Path) -> None:
+    made = files.prepare_data_dir(tmp_path / "d")
+    (made / "pki").mkdir()
+    made.chmod(0o777)
+    assert mode(files.prepare_data_dir(made)) == 0o700
+
+
+def test_a_directory_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(files.UnfitDirectory, match=r"holds other files and is open.*0755.*--data-dir"):
+        files.prepare_data_dir(tmp_path)
+    assert mode(tmp_path) == 0o755
+
+
+def test_a_file_in_its_place_is_an_error_with_the_flag_to_pass(tmp_path: Path) -> None:
+    (tmp_path / "d").touch()
+    with pytest.raises(files.UnfitDirectory, match=r"is a file; pass another one with --data-dir"):
+        files.prepare_data_dir(tmp_path / "d")
+
+
+def test_longshore_home_names_the_default_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGSHORE_HOME", "/srv/longshore")
+    assert files.default_data_dir() == Path("/srv/longshore")
+    monkeypatch.delenv("LONGSHORE_HOME")
+    assert files.default_data_dir() == Path.home() / ".local/share/longshore"
+
+
+def test_a_private_file_is_replaced_whole_and_keeps_no_rubbish_beside_it(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        files.write_private(tmp_path / "f", b"one")
+        files.write_private(tmp_path / "f", b"two")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "f").read_bytes() == b"two"
+    assert mode(tmp_path / "f") == 0o600
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_tokens_survive_a_restart_and_are_not_printed(tmp_path: Path) -> None:
+    (tmp_path / "pki").mkdir()
+    first, second = secrets.ensure(tmp_path), secrets.ensure(tmp_path)
+    assert first == second
+    assert len(first.signing_key) == 32
+    assert first.admin_token not in repr(first)
+    assert mode(tmp_path / "token") == 0o600
