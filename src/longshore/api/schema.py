@@ -62,6 +62,8 @@ class Field:
     patch_strategies: tuple[str, ...] = ()
     patch_merge_key: str = ""
     enum: tuple[str, ...] = ()
+    go_type: str = ""
+    """The Go type where it has a name of its own, e.g. `v1.RestartPolicy`; needed for error texts."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class _RawField(msgspec.Struct, rename="camel"):
     patch_strategy: str = ""
     patch_merge_key: str = ""
     enum: tuple[str, ...] = ()
+    go: str = ""
 
 
 class _RawMessage(msgspec.Struct, rename="camel"):
@@ -172,6 +175,7 @@ def message(message_id: str) -> Message:
             patch_strategies=tuple(f.patch_strategy.split(",")) if f.patch_strategy else (),
             patch_merge_key=f.patch_merge_key,
             enum=f.enum,
+            go_type=f.go,
         )
         for f in raw.fields
     )

@@ -1,0 +1,37 @@
+"""What decoding gives back, and how it fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from longshore.api.types import Obj
+
+
+class DecodeError(ValueError):
+    """The document cannot be read as the kind it should be; the message is Go's own."""
+
+
+@dataclass(slots=True)
+class Decoded:
+    """A document read as one kind.
+
+    `obj` is the object as Kubernetes would write it back, without apiVersion and kind. These two are
+    as the document has them, empty when it leaves them out.
+    """
+
+    api_version: str
+    kind: str
+    obj: Obj
+    problems: list[str] = field(default_factory=list)
+    """Findings of strict decoding, in Go's words and order: `unknown field "spec.foo"`. The findings
+    of a YAML parser come as one text of several lines."""
+
+
+@dataclass(slots=True)
+class Plain:
+    """A document read without a schema."""
+
+    value: Any
+    problems: list[str] = field(default_factory=list)
+    """Duplicate keys, as in `Decoded.problems`."""
