@@ -30,8 +30,8 @@ usage: longshore COMMAND [options]
 {commands}
 
 Examples
-  longshore up                          keeps its data in ~/.local/share/longshore
-  longshore up --in-memory --port 0     a throw-away one, on any free port
+  longshore up                        keeps its data in ~/.local/share/longshore
+  longshore up --in-memory --port 0   a throw-away one, on any free port
   kubectl --kubeconfig ~/.local/share/longshore/kubeconfig get jobs
 
 longshore COMMAND --help tells more of a command.

@@ -31,7 +31,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--durability",
-        choices=("normal", "full"),
+        type=_durability,
+        metavar="normal|full",
         default="normal",
         help="what an acknowledged write survives: kill -9 (normal), or power loss too (full)",
     )
@@ -78,6 +79,12 @@ def _port(text: str) -> int:
     if not text.isdigit() or not 0 <= int(text) <= 65535:
         raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
     return int(text)
+
+
+def _durability(text: str) -> str:
+    if text not in ("normal", "full"):
+        raise ArgumentTypeError(f"{text!r} is neither normal nor full")
+    return text
 
 
 def _controllers(text: str) -> tuple[str, ...]:
