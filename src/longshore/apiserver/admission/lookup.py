@@ -1,0 +1,27 @@
+"""What admission may ask of the store, and what it calls an object in its refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from longshore.api import errors
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+
+Get: TypeAlias = Callable[[str, str, str], Obj | None]
+"""(storage, namespace, name) -> the newest object, staged writes included; None when there is none."""
+List: TypeAlias = Callable[[str, str], Iterable[Obj]]
+"""(storage, namespace) -> the newest objects, staged writes included; namespace "" for cluster scope."""
+
+
+def shown_name(obj: Obj) -> str:
+    """An object's name, or what stands in for it before a name is generated."""
+    meta = obj.get("metadata") or {}
+    name: str = meta.get("name") or meta.get("generateName") or "Unknown"
+    return name
+
+
+def forbidden(resource: Resource, obj: Obj, why: str) -> errors.StatusError:
+    """The 403 of an object that admission turns away."""
+    return errors.forbidden(resource.group, resource.plural, shown_name(obj), why)
