@@ -10,6 +10,7 @@ import json
 from typing import ClassVar, Final
 
 from longshore.api import field, names
+from longshore.api.codec import gosyntax
 from longshore.api.field import FieldError
 from longshore.api.kinds.configmap import MAX_SIZE, decoded_size, frozen
 from longshore.api.strategy import Context, Strategy
@@ -93,13 +94,10 @@ _JSON_TYPES: Final = {list: "array", str: "string", int: "number", float: "numbe
 
 def _json_problem(raw: bytes) -> str:
     """Why this is no JSON object; an empty text when it is one."""
-    text = raw.decode(errors="replace")
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        if not text[error.pos :].strip():
-            return "unexpected end of JSON input"
-        return f"invalid character '{text[error.pos]}' looking for beginning of value"
+    wrong = gosyntax.syntax_error(raw)
+    if wrong is not None:
+        return wrong
+    value = json.loads(raw)
     if value is None or isinstance(value, dict):
         return ""
     found = _JSON_TYPES[type(value)]

@@ -13,8 +13,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from longshore.api.kinds.configmap import ConfigMapStrategy
+from longshore.api.kinds.cronjob import CronJobStrategy
 from longshore.api.kinds.endpoints import EndpointsStrategy
 from longshore.api.kinds.event import EventStrategy, NewEventStrategy
+from longshore.api.kinds.job import JobStrategy
 from longshore.api.kinds.lease import LeaseStrategy
 from longshore.api.kinds.limitrange import LimitRangeStrategy
 from longshore.api.kinds.namespace import NamespaceStrategy
@@ -22,6 +24,7 @@ from longshore.api.kinds.networkpolicy import NetworkPolicyStrategy
 from longshore.api.kinds.node import NodeStrategy
 from longshore.api.kinds.persistentvolume import PersistentVolumeStrategy
 from longshore.api.kinds.persistentvolumeclaim import PersistentVolumeClaimStrategy
+from longshore.api.kinds.pod import PodStrategy
 from longshore.api.kinds.poddisruptionbudget import PodDisruptionBudgetStrategy
 from longshore.api.kinds.podtemplate import PodTemplateStrategy
 from longshore.api.kinds.priorityclass import PriorityClassStrategy
@@ -125,6 +128,7 @@ def _core() -> Iterable[Resource]:
         "Pod",
         "pods",
         "po",
+        strategy=PodStrategy(),
         categories=("all",),
         subresources=_subs(
             Subresource("attach", _CONNECT, "PodAttachOptions"),
@@ -215,8 +219,10 @@ def _groups() -> Iterable[Resource]:
     yield review("authorization.k8s.io", "SelfSubjectAccessReview")
     yield review("authorization.k8s.io", "SelfSubjectRulesReview")
     yield review("authorization.k8s.io", "SubjectAccessReview")
-    yield row("batch", "CronJob", "cronjobs", "cj", categories=("all",), status=True)
-    yield row("batch", "Job", "jobs", categories=("all",), status=True)
+    yield row(
+        "batch", "CronJob", "cronjobs", "cj", strategy=CronJobStrategy(), categories=("all",), status=True
+    )
+    yield row("batch", "Job", "jobs", strategy=JobStrategy(), categories=("all",), status=True)
     yield row(
         "networking.k8s.io", "NetworkPolicy", "networkpolicies", "netpol", strategy=NetworkPolicyStrategy()
     )
