@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
-from longshore.api import schema
+from longshore.api import codec, schema
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
@@ -134,7 +134,7 @@ def shape_of_message(message_id: str) -> MapShape:
     free = None if message.fields else UNTYPED
     whole = MapShape(fields, element=free, atomic=message.map_type == "atomic")
     if message.is_kind:
-        whole.zero = zero_of_message(message_id)
+        whole.zero = codec.zero(message_id)
     return whole
 
 
@@ -229,24 +229,4 @@ def _of_type(type_: schema.Type) -> Shape:
     return MapShape(element=_of_type(type_.items))
 
 
-_ZERO_SCALARS: Final[Mapping[str, Any]] = {
-    "string": "", "bytes": None, "bool": False, "int32": 0, "int64": 0, "float64": 0,
-    "Quantity": "0", "IntOrString": 0,
-}  # fmt: skip
-
-
-@cache
-def zero_of_message(message_id: str) -> Obj:
-    """The JSON of a Go struct with nothing set: nested structs and fields without `omitempty` are there."""
-    out: Obj = {}
-    for field in schema.message(message_id).fields.values():
-        kind, name = field.type.kind, field.type.name
-        if field.optional or (message_id == "meta/v1.ObjectMeta" and field.json == "creationTimestamp"):
-            continue
-        if kind == "message":
-            out[field.json] = zero_of_message(name)
-        elif name in ("Time", "MicroTime"):
-            out[field.json] = None
-        elif not field.omitempty or name in ("Quantity", "IntOrString"):
-            out[field.json] = _ZERO_SCALARS.get(name)
-    return out
+_ZERO_SCALARS: Final[Mapping[str, Any]] = {"string": "", "bool": False, "int32": 0, "int64": 0}

@@ -1,0 +1,354 @@
+"""Bodies of PATCH requests: reads them, applies them to an object, and answers as Kubernetes does.
+
+Every function here takes the object as stored (without apiVersion and kind) and gives back a new one
+in canonical form. Defaults, hooks and checks come afterwards and are not its business, nor are names,
+namespaces and versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from longshore.api import apply, codec, errors, field, gotext, schema, types
+from longshore.api.apply import typed
+from longshore.api.codec import DecodeError
+from longshore.api.errors import StatusError
+from longshore.api.patch import json_patch, merge_patch, strategic, unstructured
+from longshore.api.patch.strategic_lists import PatchError, PatchFormat
+from longshore.api.resources import Resource
+from longshore.api.shape import MapShape, Shape
+from longshore.api.types import Obj
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
+APPLY_PATCH: Final = "application/apply-patch+yaml"
+
+_MAX_OPERATIONS: Final = 10_000
+_MAP: Final = "map[string]interface {}"
+_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"  # where upstream's registry of kinds stands
+
+
+def patched(
+    resource: Resource,
+    current: Obj,
+    media_type: str,
+    body: bytes,
+    *,
+    field_validation: str,
+    warnings: list[str],
+) -> Obj:
+    """The object after a JSON patch, merge patch or strategic merge patch."""
+    media_type = media_type.partition(";")[0].strip()
+    whole = {"kind": resource.kind, "apiVersion": resource.group_version, **current}
+    if media_type == STRATEGIC_MERGE_PATCH and resource.style == "builtin":
+        return _strategically(resource, whole, body, field_validation, warnings)
+    if media_type == JSON_PATCH:
+        result, problems = _by_operations(whole, body, field_validation)
+    elif media_type == MERGE_PATCH:
+        result, problems = _by_merging(whole, body, field_validation)
+    else:
+        raise unsupported(resource)
+    return _read_back(resource, current, result, problems, field_validation, warnings)
+
+
+def unsupported(resource: Resource) -> StatusError:
+    """The 415 for a patch format that this resource does not take."""
+    if resource.style == "builtin":
+        return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+    accepted = ", ".join((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
+    text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return StatusError(415, "UnsupportedMediaType", text)
+
+
+def applied(
+    resource: Resource,
+    live: Obj | None,
+    body: bytes,
+    *,
+    shape: Shape,
+    manager: str,
+    force: bool,
+    now: str,
+    field_validation: str,
+    warnings: list[str],
+    subresource: str = "",
+) -> Obj:
+    """The object after a server-side apply, managedFields written; `live` is None when there is none yet."""
+    config, problems = apply_body(resource, body, shape)
+    merged = apply.apply(
+        live,
+        config,
+        manager=manager,
+        force=force,
+        api_version=resource.group_version,
+        shape=shape,
+        now=now,
+        subresource=subresource,
+    )
+    result = _converted(resource, config, merged)
+    if problems and field_validation == "Strict":
+        raise errors.bad_request(f"error strict decoding YAML: {problems[0]}")
+    if field_validation != "Ignore":
+        warnings.extend(problems)
+    return result
+
+
+def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list[str]]:
+    """The configuration in the body of an apply, and what strict decoding finds wrong with its text.
+
+    Raises 400 for what is no configuration of this kind, and upstream's 500 for one that does not fit
+    the schema.
+    """
+    assert isinstance(shape, MapShape)
+    try:
+        document = codec.plain_yaml(body)
+    except DecodeError as error:
+        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    config = document.value if document.value is not None else {}
+    if type(config) is not dict:
+        raise errors.bad_request(f"error decoding YAML: {_mismatch(config, _MAP)}")
+    group, version, kind = _group_version_kind(config)
+    if (group, version, kind) != (resource.group, resource.version, resource.kind):
+        raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
+    meta = config.get("metadata")
+    if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
+        raise errors.bad_request("metadata.managedFields must be nil")
+    if problem := typed.problem_of(config, shape):
+        raise StatusError(
+            500, "", f"failed to create typed patch object ({_named(resource, config)}): {problem}"
+        )
+    return config, document.problems
+
+
+def _named(resource: Resource, config: Obj) -> str:
+    """`<namespace>/<name>; <group>/<version>, Kind=<kind>` of a configuration."""
+    found = config.get("metadata")
+    meta = found if isinstance(found, dict) else {}
+    place = "/".join(v if isinstance(v := meta.get(k), str) else "" for k in ("namespace", "name"))
+    return f"{place}; {resource.group}/{resource.version}, Kind={resource.kind}"
+
+
+def _group_version_kind(config: Obj) -> tuple[str, str, str]:
+    api_version, kind = config.get("apiVersion"), config.get("kind")
+    kind = kind if isinstance(kind, str) else ""
+    if not isinstance(api_version, str) or api_version.count("/") > 1:
+        return "", "", kind
+    group, _, version = api_version.rpartition("/")
+    return group, version, kind
+
+
+def _converted(resource: Resource, config: Obj, merged: Obj) -> Obj:
+    """The merged object in canonical form. Custom kinds are finished by their own schema."""
+    managers = merged["metadata"].pop("managedFields", None)
+    if _has_message(resource):
+        problem = unstructured.problem_of(merged, resource.message) if resource.style == "builtin" else ""
+        try:
+            merged = merged if problem else codec.from_value(merged, resource.message).obj
+        except DecodeError as error:
+            problem = str(error)
+        if problem:
+            what = f"failed to convert new typed object ({_named(resource, config)}) to object"
+            raise StatusError(500, "", f"{what}: {problem}")
+    else:
+        merged = types.copy_of(merged)
+    if managers:
+        merged.setdefault("metadata", {})["managedFields"] = managers
+    return merged
+
+
+def _has_message(resource: Resource) -> bool:
+    return bool(resource.message) and schema.has(resource.message)
+
+
+def _by_operations(whole: Obj, body: bytes, field_validation: str) -> tuple[Any, list[str]]:
+    try:
+        document = codec.plain_json(body)
+        operations, problems = _operations(document.value, field_validation != "Ignore")
+    except DecodeError as error:
+        prefix = "" if field_validation == "Ignore" else "error decoding patch: "
+        raise errors.bad_request(prefix + str(error)) from None
+    problems = [f"json patch {p}" for p in [*document.problems, *problems]]
+    if len(operations) > _MAX_OPERATIONS:
+        text = f"The allowed maximum operations in a JSON patch is {_MAX_OPERATIONS}, got {len(operations)}"
+        raise StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {text}")
+    try:
+        return json_patch.patched(whole, operations), problems
+    except json_patch.DoesNotApply:
+        text = "the server rejected our request due to an error in our request"
+        raise StatusError(422, "Invalid", text, details={}) from None
+
+
+def _operations(value: Any, typed_ones: bool) -> tuple[list[Obj | None], list[str]]:
+    """The operations, and their unknown fields. The struct they are read into knows four."""
+    if value is None:
+        return [], []
+    if type(value) is not list:
+        raise DecodeError(_mismatch(value, "[]handlers.jsonPatchOp" if typed_ones else "jsonpatch.Patch"))
+    problems: list[str] = []
+    for index, operation in enumerate(value):
+        if operation is None:
+            continue
+        if type(operation) is not dict:
+            target = "handlers.jsonPatchOp" if typed_ones else "jsonpatch.Operation"
+            raise DecodeError(_mismatch(operation, target))
+        for key, inner in operation.items() if typed_ones else ():
+            if key not in ("op", "path", "from", "value"):
+                problems.append(f"unknown field {field.quoted(f'[{index}].{key}')}")
+            elif key != "value" and inner is not None and type(inner) is not str:
+                what = f"Go struct field jsonPatchOp.{key} of type string"
+                raise DecodeError(f"json: cannot unmarshal {_word(inner)} into {what}")
+    return value, problems
+
+
+def _by_merging(whole: Obj, body: bytes, field_validation: str) -> tuple[Any, list[str]]:
+    lenient = field_validation == "Ignore"
+    try:
+        document = codec.plain_json(body)
+        if type(document.value) not in (dict, type(None)) and not lenient:
+            raise DecodeError(_mismatch(document.value, _MAP))
+    except DecodeError as error:
+        text = "Invalid JSON Patch" if lenient else f"error decoding patch: {error}"
+        raise errors.bad_request(text) from None
+    patch = document.value
+    if type(patch) is list:
+        return patch, []
+    if type(patch) is not dict:
+        raise errors.bad_request("Invalid JSON Patch")
+    return merge_patch.merged(whole, patch), document.problems
+
+
+def _strategically(
+    resource: Resource, whole: Obj, body: bytes, field_validation: str, warnings: list[str]
+) -> Obj:
+    try:
+        document = codec.plain_json(body)
+        patch = document.value if document.value is not None else {}
+        if type(patch) is not dict:
+            raise DecodeError(_mismatch(patch, _MAP))
+    except DecodeError as error:
+        raise errors.bad_request(str(error)) from None
+    try:
+        result = strategic.merged(whole, patch, resource.message)
+    except PatchFormat as error:
+        if error.code == 400:
+            raise errors.bad_request(str(error)) from None
+        text = "the server rejected our request due to an error in our request"
+        raise StatusError(error.code, "Invalid", text, details={}) from None
+    except PatchError as error:
+        raise StatusError(500, "", str(error)) from None
+    if problem := unstructured.problem_of(result, resource.message):
+        raise _invalid(gotext.plain(patch), problem)
+    return _decoded(
+        resource, result, document.problems, field_validation, warnings, lambda: gotext.plain(patch)
+    )
+
+
+def _read_back(
+    resource: Resource,
+    current: Obj,
+    result: Any,
+    problems: list[str],
+    field_validation: str,
+    warnings: list[str],
+) -> Obj:
+    """The patched document as an object again: still of its kind, and of the right types."""
+
+    def text() -> str:
+        return types.encode(result).decode()
+
+    if not _has_message(resource):
+        _judge(problems, field_validation, warnings, text)
+        return _custom(resource, current, result)
+    try:
+        api_version, kind = codec.Document(result).interpret()
+    except DecodeError as error:
+        raise _invalid(text(), f"couldn't get version/kind; json parse error: {error}") from None
+    if resource.style == "custom":
+        _check_custom_kind(resource, current, api_version, kind)
+    elif wrong := _wrong_kind(resource, api_version, kind):
+        raise _invalid(text(), wrong)
+    return _decoded(resource, result, problems, field_validation, warnings, text)
+
+
+def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
+    api_version, kind = api_version or resource.group_version, kind or resource.kind
+    if (api_version, kind) == (resource.group_version, resource.kind):
+        return ""
+    message = schema.message_for(api_version, kind)
+    if message is None:
+        named = f"no kind {field.quoted(kind)} is registered for version {field.quoted(api_version)}"
+        return f"{named} in scheme {field.quoted(_SCHEME)}"
+    internal = resource.storage_group.partition(".")[0] or "core"
+    found = schema.message(message).go_name
+    return f"converting ({found}) to ({internal}.{resource.kind}): unknown conversion"
+
+
+def _decoded(
+    resource: Resource,
+    result: Any,
+    problems: list[str],
+    field_validation: str,
+    warnings: list[str],
+    shown: Callable[[], str],
+) -> Obj:
+    try:
+        decoded = codec.from_value(result, resource.message)
+    except DecodeError as error:
+        raise _invalid(shown(), str(error)) from None
+    _judge([*problems, *decoded.problems], field_validation, warnings, shown)
+    obj = decoded.obj
+    meta = result.get("metadata")
+    if isinstance(meta, dict) and meta.get("managedFields") == []:
+        # Canonical objects have no empty lists, but this one asks to forget all managers.
+        obj["metadata"]["managedFields"] = []
+    return obj
+
+
+def _judge(problems: list[str], field_validation: str, warnings: list[str], shown: Callable[[], str]) -> None:
+    """What strict decoding found is an error, a warning or nothing, as the client wishes."""
+    if not problems or field_validation == "Ignore":
+        return
+    if field_validation == "Strict":
+        raise _invalid(shown(), "strict decoding error: " + ", ".join(problems))
+    warnings.extend(problems)
+
+
+def _custom(resource: Resource, current: Obj, result: Any) -> Obj:
+    if type(result) is not dict:
+        raise _invalid(types.encode(result).decode(), _mismatch(result, _MAP))
+    kind, api_version = result.get("kind", ""), result.get("apiVersion", "")
+    _check_custom_kind(resource, current, api_version, kind)
+    obj: Obj = types.copy_of({k: v for k, v in result.items() if k not in ("apiVersion", "kind")})
+    return obj
+
+
+def _check_custom_kind(resource: Resource, current: Obj, api_version: Any, kind: Any) -> None:
+    wrong = None
+    if kind != resource.kind:
+        wrong = field.invalid("kind", kind, f"must be {resource.kind}")
+    elif api_version != resource.group_version:
+        wrong = field.invalid("apiVersion", api_version, f"must be {resource.group_version}")
+    if wrong:
+        name = current.get("metadata", {}).get("name", "")
+        raise errors.invalid(resource.group, resource.kind, name, [wrong])
+
+
+def _invalid(value: str, detail: str) -> StatusError:
+    return errors.invalid("", "", "", [field.invalid("patch", value, detail)])
+
+
+def _mismatch(value: Any, target: str) -> str:
+    return f"json: cannot unmarshal {_word(value)} into Go value of type {target}"
+
+
+def _word(value: Any) -> str:
+    """The JSON type, as Go calls it."""
+    if type(value) is bool:
+        return "bool"
+    if type(value) is str:
+        return "string"
+    if type(value) is dict:
+        return "object"
+    return "array" if type(value) is list else "number"
