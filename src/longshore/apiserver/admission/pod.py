@@ -1,30 +1,23 @@
-"""What admission adds to a Pod: how long it stays on a node in trouble, and how important it is.
-
-The caller looks PriorityClasses up; nothing here reads the store.
-"""
+"""What admission adds to a Pod: how long it stays on a node in trouble, and how important it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from longshore.api import errors
 from longshore.api.types import Obj
+from longshore.apiserver.admission.lookup import Get, List, shown_name
 
-FindClass = Callable[[str], Obj | None]
-"""The PriorityClass of this name, None when there is none."""
-DefaultClass = Callable[[], Obj | None]
-"""The PriorityClass that is the global default, None when no class is."""
-
-_STAY_SECONDS: Final = 300
+_CLASSES: Final = "scheduling.k8s.io/priorityclasses"
 _NO_CLASS: Final[Obj] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
+_STAY_SECONDS: Final = 300
 _TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def admit_create(pod: Obj, *, find_class: FindClass, default_class: DefaultClass) -> None:
+def admit_create(pod: Obj, get: Get, every: List) -> None:
     """Sets priority and tolerations of a new Pod, or raises a 403."""
     spec = pod.setdefault("spec", {})
-    _set_priority(pod, spec, find_class, default_class)
+    _set_priority(pod, spec, get, every)
     add_tolerations(spec)
 
 
@@ -37,18 +30,18 @@ def admit_update(new: Obj, old: Obj) -> None:
     add_tolerations(spec)
 
 
-def _set_priority(pod: Obj, spec: Obj, find_class: FindClass, default_class: DefaultClass) -> None:
+def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     name = spec.get("priorityClassName")
     if name:
-        chosen = find_class(name)
+        chosen = get(_CLASSES, "", name)
         if chosen is None:
             raise _forbidden(pod, f"no PriorityClass with name {name} was found")
     else:
-        chosen = default_class()
-        if chosen is not None:
+        # Of several defaults, which only a race can make, the lowest counts.
+        defaults = [c for c in every(_CLASSES, "") if c.get("globalDefault")]
+        chosen = min(defaults, key=lambda c: int(c.get("value") or 0), default=_NO_CLASS)
+        if defaults:
             spec["priorityClassName"] = chosen["metadata"]["name"]
-    if chosen is None:
-        chosen = _NO_CLASS
     value, policy = chosen.get("value") or 0, chosen.get("preemptionPolicy")
     asked = spec.get("priority")
     if asked is not None and asked != value:
@@ -71,8 +64,7 @@ def _set_priority(pod: Obj, spec: Obj, find_class: FindClass, default_class: Def
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:
-    meta = pod.get("metadata") or {}
-    return errors.forbidden("", "pods", meta.get("name") or meta.get("generateName") or "Unknown", why)
+    return errors.forbidden("", "pods", shown_name(pod), why)
 
 
 def add_tolerations(spec: Obj) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from longshore.api import field, names
 from longshore.api.field import FieldError
@@ -27,8 +26,7 @@ _EPHEMERAL_FORBIDDEN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a container's checks need to know of its pod."""
 
     volumes: mounts.Volumes
