@@ -16,16 +16,28 @@ class Document:
     """One document. `headers` go out with it, whatever the answer's code."""
 
     def __init__(
-        self, obj: Obj, content_type: str = "application/json", headers: Mapping[str, str] | None = None
+        self,
+        obj: Obj,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+        *,
+        body: bytes | None = None,
     ) -> None:
+        """`body` is for documents that are not JSON on the wire."""
         self.obj = obj
         self.content_type = content_type
         self.headers = dict(headers or {})
+        if body is not None:
+            self.__dict__["body"] = body
 
     @cached_property
     def body(self) -> bytes:
-        """The document as JSON."""
+        """What is sent: the document as JSON unless told otherwise."""
         return encode(self.obj)
+
+    def with_headers(self, headers: Mapping[str, str]) -> Document:
+        """The same document under other headers."""
+        return Document(self.obj, self.content_type, headers, body=self.body)
 
     @cached_property
     def etag(self) -> str:

@@ -1,0 +1,73 @@
+"""Schemas of custom resources: what their definition says, completed with what every object has.
+
+References inside are written as plain schema names; `schemas.py` puts them into a dialect's form.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.apiserver.openapi import descriptions, names
+
+_META: Final = names.of_message("meta/v1.ObjectMeta")
+_LIST_META: Final = names.of_message("meta/v1.ListMeta")
+_OPEN: Final[Obj] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+# Version 2 has no words for these.
+_ONLY_IN_3: Final = frozenset(("oneOf", "anyOf", "allOf", "not", "nullable"))
+
+
+def of_item(resource: Resource, own: Obj | None) -> Obj:
+    """The schema of a kind. Without one of its own, anything goes."""
+    body = dict(own or _OPEN)
+    properties = dict(body.get("properties") or {})
+    for name in ("apiVersion", "kind"):
+        properties[name] = {"description": descriptions.of_field("", name), "type": "string"}
+    properties["metadata"] = {"$ref": _META, "description": descriptions.of_field("", "metadata")}
+    body["type"] = "object"
+    body["properties"] = properties
+    body["x-kubernetes-group-version-kind"] = [_gvk(resource, resource.kind)]
+    return body
+
+
+def of_list(resource: Resource, item: str) -> Obj:
+    """The schema of a kind's list; `item` is the schema name of the kind."""
+    return {
+        "description": f"A list of objects of kind {resource.kind}.",
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"description": descriptions.of_field("", "apiVersion"), "type": "string"},
+            "items": {"description": "The objects.", "type": "array", "items": {"$ref": item}},
+            "kind": {"description": descriptions.of_field("", "kind"), "type": "string"},
+            "metadata": {"$ref": _LIST_META, "description": "Metadata of the list."},
+        },
+        "x-kubernetes-group-version-kind": [_gvk(resource, resource.list_kind)],
+    }
+
+
+def _gvk(resource: Resource, kind: str) -> Obj:
+    return {"group": resource.group, "kind": kind, "version": resource.version}
+
+
+def for_version_2(own: Obj) -> Obj:
+    """The schema without what only version 3 can say.
+
+    A value that may be null, or a number as well as a string, has no type at all then: version 2 would
+    have clients refuse what the server takes.
+    """
+    drop = _ONLY_IN_3
+    if own.get("nullable") or own.get("x-kubernetes-int-or-string"):
+        drop = drop | {"type", "format", "items", "properties", "additionalProperties", "required"}
+    out: Obj = {}
+    for key, value in own.items():
+        if key in drop:
+            continue
+        if key == "properties":
+            out[key] = {name: for_version_2(each) for name, each in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            out[key] = for_version_2(value)
+        else:
+            out[key] = value
+    return out
