@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from longshore.api import apply, codec, errors, field, gotext, schema, types
 from longshore.api.apply import typed
-from longshore.api.codec import DecodeError
+from longshore.api.codec import DecodeError, typemeta
 from longshore.api.errors import StatusError
 from longshore.api.patch import json_patch, merge_patch, strategic, unstructured
 from longshore.api.patch.strategic_lists import PatchError, PatchFormat
@@ -262,7 +262,7 @@ def _read_back(
         _judge(problems, field_validation, warnings, text)
         return _custom(resource, current, result)
     try:
-        api_version, kind = codec.Document(result).interpret()
+        api_version, kind = typemeta.interpret(result)
     except DecodeError as error:
         raise _invalid(text(), f"couldn't get version/kind; json parse error: {error}") from None
     if resource.style == "custom":

@@ -150,7 +150,7 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
     if a is b:
         return None
     if not a:
-        return None if SELF in b else a
+        return None if is_member(b) else a
     if not b:
         return _not_itself(a)
     out = a
