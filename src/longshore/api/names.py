@@ -32,21 +32,15 @@ _HTTP_PATH: Final = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 _HTTP_HEADER: Final = "[-A-Za-z0-9]+"
 _CONFIG_MAP_KEY: Final = "[-._a-zA-Z0-9]+"
 _C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
+_IPV4: Final = r"([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9]+)"
 
+# Patterns that nearly every object needs; the others are compiled when first used.
 _is_label_1123: Final = re.compile(_LABEL_1123).fullmatch
 _is_subdomain: Final = re.compile(_SUBDOMAIN).fullmatch
 _is_subdomain_underscore: Final = re.compile(_SUBDOMAIN_UNDERSCORE).fullmatch
-_is_label_1035: Final = re.compile(_LABEL_1035).fullmatch
 _is_qualified: Final = re.compile(_QUALIFIED).fullmatch
 _is_label_value: Final = re.compile(_LABEL_VALUE).fullmatch
-_is_http_path: Final = re.compile(_HTTP_PATH).fullmatch
-_is_http_header: Final = re.compile(_HTTP_HEADER).fullmatch
-_is_config_map_key: Final = re.compile(_CONFIG_MAP_KEY).fullmatch
-_is_c_identifier: Final = re.compile(_C_IDENTIFIER).fullmatch
 _is_env_var: Final = re.compile("[ -<>-~]+").fullmatch
-_is_port_charset: Final = re.compile("[-a-z0-9]+").fullmatch
-_has_letter: Final = re.compile("[a-z]").search
-_is_ipv4: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)\.(\d+)", re.ASCII).fullmatch
 
 _ALNUM_ENDS: Final = "and must start and end with an alphanumeric character"
 _LABEL_1123_TEXT: Final = (
@@ -129,10 +123,10 @@ def dns1123_subdomain_with_underscore(value: str) -> list[str]:
 
 def dns1035_label(value: str) -> list[str]:
     """A DNS label that starts with a letter."""
-    if len(value) <= 63 and _is_label_1035(value):
+    if len(value) <= 63 and re.fullmatch(_LABEL_1035, value):
         return []
     problems = ["must be no more than 63 characters"] if _longer(value, 63) else []
-    if not _is_label_1035(value):
+    if not re.fullmatch(_LABEL_1035, value):
         problems.append(_LABEL_1035_TEXT)
     return problems
 
@@ -198,7 +192,7 @@ def env_var_name(value: str) -> list[str]:
 
 
 def c_identifier(value: str) -> list[str]:
-    return [] if _is_c_identifier(value) else [_C_IDENTIFIER_TEXT]
+    return [] if re.fullmatch(_C_IDENTIFIER, value) else [_C_IDENTIFIER_TEXT]
 
 
 def config_map_key(value: str) -> list[str]:
@@ -206,7 +200,7 @@ def config_map_key(value: str) -> list[str]:
     problems = []
     if _longer(value, 253):
         problems.append("must be no more than 253 characters")
-    if not _is_config_map_key(value):
+    if not re.fullmatch(_CONFIG_MAP_KEY, value):
         problems.append(_CONFIG_MAP_KEY_TEXT)
     if value in (".", ".."):
         problems.append(f"must not be '{value}'")
@@ -220,9 +214,9 @@ def port_name(value: str) -> list[str]:
     problems = []
     if _longer(value, 15):
         problems.append("must be no more than 15 characters")
-    if not _is_port_charset(value):
+    if not re.fullmatch("[-a-z0-9]+", value):
         problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not _has_letter(value):
+    if not re.search("[a-z]", value):
         problems.append("must contain at least one letter (a-z)")
     if "--" in value:
         problems.append("must not contain consecutive hyphens")
@@ -241,7 +235,7 @@ def ip(value: str) -> list[str]:
 
 
 def _is_ip(value: str) -> bool:
-    quad = _is_ipv4(value)
+    quad = re.fullmatch(_IPV4, value)
     if quad:
         return all(len(part.lstrip("0")) <= 3 and int(part) <= 255 for part in quad.groups())
     try:
@@ -252,7 +246,7 @@ def _is_ip(value: str) -> bool:
 
 
 def http_header_name(value: str) -> list[str]:
-    return [] if _is_http_header(value) else [_HTTP_HEADER_TEXT]
+    return [] if re.fullmatch(_HTTP_HEADER, value) else [_HTTP_HEADER_TEXT]
 
 
 def path_segment(value: str) -> list[str]:
@@ -272,7 +266,7 @@ def domain_prefixed_path(value: str) -> list[tuple[str, str]]:
     if not slash or not host or not path:
         return [(value, 'must be a domain-prefixed path (such as "acme.io/foo")')]
     problems = [(host, text) for text in dns1123_subdomain(host)]
-    if not _is_http_path(path):
+    if not re.fullmatch(_HTTP_PATH, path):
         problems.append((path, _HTTP_PATH_TEXT))
     return problems
 

@@ -6,8 +6,7 @@ activations as the rhythm of all, so an irregular schedule can lose some; Kubern
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from longshore.api.cron.schedule import SECOND, Every, Instant, Schedule
 from longshore.api.cron.zones import Zone
@@ -29,8 +28,7 @@ class NeverFires(Exception):
         return str(self.__doc__)
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """What the search found. `none` missed with an `at` means that exactly one start is due."""
 
     earliest: Instant

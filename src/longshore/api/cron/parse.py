@@ -7,9 +7,8 @@ field, no `L`, `W` or `#`, no Sunday as 7, and ranges do not wrap around.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from longshore.api.cron import duration, zones
 from longshore.api.cron.schedule import SECOND, Every, Schedule
@@ -28,8 +27,7 @@ class ScheduleError(ValueError):
     """The schedule cannot be read; the message is the one Kubernetes gives."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     low: int
     high: int
     names: dict[str, int]

@@ -8,8 +8,7 @@ beforehand, and a day that does not exist at all is stepped over, so every searc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api.cron.zones import Zone
 
@@ -26,8 +25,7 @@ _QUIET: Final = 26 * _HOUR
 """No offset exceeds this, so this far from a change every wall clock is unambiguous."""
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(NamedTuple):
     """A fixed delay in whole seconds, counted from whatever instant is asked about."""
 
     seconds: int
@@ -37,8 +35,7 @@ class Every:
         return (after // SECOND + self.seconds) * SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """Five sets of values, each as the bits of an integer. `zone` is that of a `TZ=` prefix; without one
     the schedule is read in the zone of whoever asks."""
 

@@ -10,7 +10,6 @@ Names are looked up as they are written; there is no zone called `Local` here.
 
 from __future__ import annotations
 
-import zoneinfo
 from bisect import bisect_right
 from datetime import UTC as _PYTHON_UTC
 from datetime import datetime, timedelta, tzinfo
@@ -105,6 +104,8 @@ def load(name: str) -> Zone:
         return UTC
     if ".." in name or name[0] in "/\\":
         raise UnknownZone("time: invalid location name")
+    import zoneinfo  # a server without CronJobs in zones never needs it
+
     try:
         return Zone(name, zoneinfo.ZoneInfo(name))
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

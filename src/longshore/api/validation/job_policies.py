@@ -70,10 +70,7 @@ def _exit_codes(requirement: Obj, path: str, containers: set[str]) -> list[Field
         found.append(field.invalid(f"{path}.containerName", container, text))
     values = requirement.get("values") or []
     if not values:
-        # Unset and empty are told apart in print alone.
-        found.append(
-            field.invalid(f"{path}.values", requirement.get("values"), "at least one value is required")
-        )
+        found.append(field.invalid(f"{path}.values", [], "at least one value is required"))
     elif len(values) > _MAX_EXIT_CODES:
         found.append(field.too_many(f"{path}.values", len(values), _MAX_EXIT_CODES))
     seen: set[int] = set()

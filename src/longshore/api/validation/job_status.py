@@ -8,7 +8,6 @@ complaints is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 from longshore.api import field, indexes
@@ -19,12 +18,14 @@ from longshore.api.validation.job_update import is_true
 from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 
 
-@dataclass(frozen=True, slots=True)
 class _View:
     """One status and the spec it belongs to, with the questions the rules ask."""
 
-    status: Obj
-    spec: Obj
+    __slots__ = ("spec", "status")
+
+    def __init__(self, status: Obj, spec: Obj) -> None:
+        self.status = status
+        self.spec = spec
 
     def get(self, key: str, absent: Any = None) -> Any:
         return self.status.get(key, absent)
