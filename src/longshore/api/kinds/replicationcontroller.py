@@ -9,7 +9,7 @@ from longshore.api.defaults.pod import default_pod_template
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
-from longshore.api.validation import metadata
+from longshore.api.validation import metadata, pod
 
 _COUNTS: Final = (
     "replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration",
@@ -47,9 +47,13 @@ class ReplicationControllerStrategy(Strategy):
         if selector and not selector.items() <= labels.items():
             text = "`selector` does not match template `labels`"
             found.append(field.invalid("spec.template.metadata.labels", labels, text))
+        found += pod.validate_pod_template(template, "spec.template")
         policy = template["spec"]["restartPolicy"]
         if policy != "Always":
             found.append(field.not_supported("spec.template.spec.restartPolicy", policy, ("Always",)))
+        if template["spec"].get("activeDeadlineSeconds") is not None:
+            text = "activeDeadlineSeconds in ReplicationController is not Supported"
+            found.append(field.forbidden("spec.template.spec.activeDeadlineSeconds", text))
         return found
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
