@@ -13,7 +13,7 @@ from longshore.apiserver.openapi import names
 JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
-_TYPES: Final = (JSON, YAML, PROTOBUF)
+TYPES: Final = (JSON, YAML, PROTOBUF)
 _CUSTOM_TYPES: Final = (JSON, YAML)
 _STREAMS: Final = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _PATCHES: Final = (
@@ -58,7 +58,7 @@ class Operation:
     query: tuple[str, ...] = ()
     body: str = ""
     consumes: tuple[str, ...] = ()
-    produces: tuple[str, ...] = _TYPES
+    produces: tuple[str, ...] = TYPES
     answer: str = ""
     codes: tuple[int, ...] = (200,)
     body_required: bool = True
@@ -114,7 +114,7 @@ class _Kind:
         self._list = list_schema
         self._gvk = (r.group, r.version, r.kind)
         custom = r.style == "custom"
-        self._types = _CUSTOM_TYPES if custom else _TYPES
+        self._types = _CUSTOM_TYPES if custom else TYPES
         self._patches = _CUSTOM_PATCHES if custom else _PATCHES
 
     def list(self, id: str) -> Operation:

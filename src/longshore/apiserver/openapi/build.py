@@ -1,0 +1,79 @@
+"""Puts documents together: which paths belong to one, and which schemas those need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from longshore.api import schema
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.apiserver import meta_endpoints
+from longshore.apiserver.openapi import custom, names, operations, v2, v3
+from longshore.apiserver.openapi.operations import Operation, PathItem
+from longshore.apiserver.openapi.schemas import Schemas
+
+Keys = Mapping[str, tuple[str, str]]
+"""The documents of version 3 by their key in the index, with the group and version each is about."""
+Crds = Mapping[tuple[str, str, str], Obj]
+
+_TOP: Final = {
+    "version": ("getCodeVersion", "get the version of the server", names.VERSION_INFO),
+    "api": ("getCoreAPIVersions", "get available API versions", names.of_message("meta/v1.APIVersions")),
+    "apis": ("getAPIVersions", "get available API versions", names.of_message("meta/v1.APIGroupList")),
+}
+
+
+def version_3(key: str, keys: Keys, rows: Sequence[Resource], crds: Crds) -> Obj:
+    """One document of OpenAPI 3."""
+    about = keys[key]
+    own: dict[str, Obj] = {}
+    items = [_discovery(key, *about), *_paths([r for r in rows if (r.group, r.version) == about], crds, own)]
+    return v3.document(items, Schemas(3, _served(rows), own), _git_version())
+
+
+def version_2(keys: Keys, rows: Sequence[Resource], crds: Crds) -> Obj:
+    """The one document of OpenAPI 2."""
+    own: dict[str, Obj] = {}
+    items = [*(_discovery(key, *about) for key, about in keys.items()), *_paths(rows, crds, own)]
+    return v2.document(items, Schemas(2, _served(rows), own), _git_version())
+
+
+def _served(rows: Sequence[Resource]) -> frozenset[str]:
+    return frozenset(r.group_version for r in rows) | {"v1"}
+
+
+def _git_version() -> str:
+    return str(meta_endpoints.version()["gitVersion"])
+
+
+def _paths(rows: Iterable[Resource], crds: Crds, own: dict[str, Obj]) -> Iterable[PathItem]:
+    """The paths of these resources. Schemas that no table has are put into `own`."""
+    for r in rows:
+        if r.message and schema.has(r.message):
+            item = names.of_message(r.message)
+            many = names.of_message(f"{r.message}List")
+            if not schema.has(f"{r.message}List"):
+                own[many] = custom.of_list(r, item)
+        else:
+            item = names.of_kind(r.group, r.version, r.kind)
+            many = names.of_kind(r.group, r.version, r.list_kind)
+            own[item] = custom.of_item(r, crds.get((r.group, r.version, r.kind)))
+            own[many] = custom.of_list(r, item)
+        yield from operations.of_resource(r, item, many)
+
+
+def _discovery(key: str, group: str, version: str) -> PathItem:
+    """The path of the discovery document that a key stands for."""
+    if key in _TOP:
+        id, text, answer = _TOP[key]
+        tag = "core" if key == "api" else key
+    elif version:
+        id, text = f"get{names.title(group, version)}APIResources", "get available resources"
+        tag, answer = group, names.of_message("meta/v1.APIResourceList")
+    else:
+        id, text = f"get{names.title(group, '')}APIGroup", "get information of a group"
+        tag, answer = names.tag(group, "")[:-1], names.of_message("meta/v1.APIGroup")
+    types = (operations.JSON,) if key == "version" else operations.TYPES
+    operation = Operation("get", id, text, produces=types, answer=answer)
+    return PathItem(f"/{key}/", tag, version, operations=[operation], pretty=False)
