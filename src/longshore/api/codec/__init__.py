@@ -3,58 +3,112 @@
 Reading gives objects in canonical form, so that everything behind the codec can compare objects as
 plain values. A valid JSON body takes the compiled path; everything else is read exactly as Go reads
 it, to the wording of the error.
+
+`decode_*` read a body as a known message. A server that has to find out first what a body claims to
+be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from longshore.api import schema
-from longshore.api.codec import canonical, compiled, typemeta
+from longshore.api.codec import canonical, compiled, jsontext, protoread, typemeta
 from longshore.api.codec.decoded import Decoded, DecodeError, Plain
-from longshore.api.codec.jsontext import plain_json, tree
+from longshore.api.codec.envelope import (
+    Envelope,
+    encode_protobuf,
+    open_envelope,
+    read_watch_frames,
+    watch_frame,
+)
+from longshore.api.codec.jsontext import plain_json
 from longshore.api.codec.walk import Walk
-from longshore.api.types import Obj
+from longshore.api.types import Obj, encode
 
 __all__ = [
     "DecodeError",
     "Decoded",
     "Document",
     "Plain",
-    "decode",
     "decode_json",
+    "decode_protobuf",
     "decode_yaml",
+    "encode_protobuf",
     "from_value",
     "plain_json",
     "plain_yaml",
     "read_json",
+    "read_protobuf",
+    "read_watch_frames",
     "read_yaml",
+    "watch_frame",
     "zero",
 ]
 
 
-@dataclass(slots=True)
-class Document:
-    """A parsed document that has not been read as any kind yet."""
+class Document(Protocol):
+    """A parsed body that has not been read as any kind yet."""
 
+    def interpret(self) -> tuple[str, str]:
+        """apiVersion and kind, empty where missing; DecodeError if it is no object."""
+
+    def decode(self, message: str) -> Decoded:
+        """Reads it as `message`; DecodeError if it does not fit."""
+
+
+@dataclass(slots=True)
+class _TextDocument:
     node: Any
     problems: list[str] = field(default_factory=list)
 
     def interpret(self) -> tuple[str, str]:
-        """apiVersion and kind, empty where missing; DecodeError if it is no object."""
         return typemeta.interpret(self.node)
+
+    def decode(self, message: str) -> Decoded:
+        api_version, kind = self.interpret()
+        walk = Walk()
+        stored = walk.document(self.node, schema.message(message))
+        obj = _split(canonical.render(message, stored), message).obj
+        return Decoded(api_version, kind, obj, self.problems + walk.problems)
+
+
+@dataclass(slots=True)
+class _ProtobufDocument:
+    envelope: Envelope
+
+    def interpret(self) -> tuple[str, str]:
+        return self.envelope.api_version, self.envelope.kind
+
+    def decode(self, message: str) -> Decoded:
+        raw = self.envelope.raw
+        try:
+            stored = protoread.read(message, raw, 0, len(raw), {})
+            # The compiled structs also drop the zeros that protobuf carries along.
+            obj = compiled.from_value(stored, message) or canonical.render(message, stored)
+            too_deep = not jsontext.is_shallow(encode(obj))
+        except RecursionError:
+            too_deep = True
+        if too_deep:
+            raise DecodeError(jsontext.TOO_DEEP)
+        return Decoded(self.envelope.api_version, self.envelope.kind, obj)
 
 
 def read_json(raw: bytes) -> Document:
     """Parses JSON; DecodeError on bad syntax."""
-    return Document(tree(raw))
+    return _TextDocument(jsontext.tree(raw))
 
 
 def read_yaml(raw: bytes) -> Document:
     """Parses the first document of a YAML stream; DecodeError on bad syntax."""
     plain = plain_yaml(raw)
-    return Document(plain.value, plain.problems)
+    return _TextDocument(plain.value, plain.problems)
+
+
+def read_protobuf(raw: bytes) -> Document:
+    """Opens a protobuf envelope; DecodeError if it is none."""
+    return _ProtobufDocument(open_envelope(raw))
 
 
 def plain_yaml(raw: bytes) -> Plain:
@@ -65,33 +119,29 @@ def plain_yaml(raw: bytes) -> Plain:
     return yamltext.plain_yaml(raw)
 
 
-def decode(document: Document, message: str) -> Decoded:
-    """Reads a parsed document as `message`, exactly."""
-    api_version, kind = document.interpret()
-    walk = Walk()
-    stored = walk.document(document.node, schema.message(message))
-    decoded = _decoded(canonical.render(message, stored), message)
-    return Decoded(api_version, kind, decoded.obj, document.problems + walk.problems)
-
-
 def decode_json(raw: bytes, message: str) -> Decoded:
     """Reads a JSON body as `message`."""
     obj = compiled.from_json(raw, message)
-    return decode(read_json(raw), message) if obj is None else _decoded(obj, message)
+    return read_json(raw).decode(message) if obj is None else _split(obj, message)
 
 
 def decode_yaml(raw: bytes, message: str) -> Decoded:
     """Reads a YAML body as `message`."""
-    document = read_yaml(raw)
-    decoded = from_value(document.node, message)
-    decoded.problems[:0] = document.problems
+    plain = plain_yaml(raw)
+    decoded = from_value(plain.value, message)
+    decoded.problems[:0] = plain.problems
     return decoded
+
+
+def decode_protobuf(raw: bytes, message: str) -> Decoded:
+    """Reads a protobuf body in its envelope as `message`."""
+    return read_protobuf(raw).decode(message)
 
 
 def from_value(value: Any, message: str) -> Decoded:
     """Reads an already parsed document, e.g. the result of a patch. Problems come sorted by key."""
     obj = compiled.from_value(value, message)
-    return decode(Document(value), message) if obj is None else _decoded(obj, message)
+    return _TextDocument(value).decode(message) if obj is None else _split(obj, message)
 
 
 def zero(message: str) -> Obj:
@@ -99,7 +149,8 @@ def zero(message: str) -> Obj:
     return canonical.render(message, {})
 
 
-def _decoded(obj: Obj, message: str) -> Decoded:
+def _split(obj: Obj, message: str) -> Decoded:
+    """Takes apiVersion and kind out of an object of a kind."""
     if not schema.message(message).is_kind:
         return Decoded("", "", obj)
     return Decoded(obj.pop("apiVersion", ""), obj.pop("kind", ""), obj)

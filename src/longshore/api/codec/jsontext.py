@@ -22,7 +22,7 @@ MAX_DEPTH: Final = 200
 MAX_PROBLEMS: Final = 100
 """Kubernetes reports no more findings than this."""
 
-_TOO_DEEP: Final = "exceeded max depth"
+TOO_DEEP: Final = "exceeded max depth"
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|([\[{])|([\]}])', re.DOTALL)
 _ALL_BUT_BRACKETS: Final = bytes(set(range(256)) - set(b"{}[]"))
 _SURROGATE: Final = re.compile(
@@ -71,7 +71,7 @@ _encode = msgspec.json.Encoder().encode
 def tree(raw: bytes) -> Any:
     """The document as Pairs, lists, strings, Numbers, booleans and None. DecodeError on bad syntax."""
     if not is_shallow(raw):
-        raise DecodeError(syntax_error(raw) or _TOO_DEEP)
+        raise DecodeError(syntax_error(raw) or TOO_DEEP)
     text = raw.decode("utf-8", "longshore-each-byte")
     if "\\ud" in text or "\\uD" in text:
         text = _SURROGATE.sub(_keep_pairs, text)

@@ -1,0 +1,102 @@
+"""The protobuf wire format: varints, tags, and walking over the fields of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from longshore.api.codec.decoded import DecodeError
+
+VARINT: Final = 0
+FIXED64: Final = 1
+BYTES: Final = 2
+FIXED32: Final = 5
+
+UNEXPECTED_EOF: Final = "unexpected EOF"
+
+
+def varint(value: int) -> bytes:
+    """Negative numbers take ten bytes, as in every protobuf."""
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    if value < 0x80:
+        return _ONE_BYTE[value]
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+_ONE_BYTE: Final = [bytes((n,)) for n in range(0x80)]
+
+
+def tag(number: int, wire: int) -> bytes:
+    return varint(number << 3 | wire)
+
+
+def delimited(number: int, data: bytes) -> bytes:
+    """A field that holds bytes, text or a message."""
+    return tag(number, BYTES) + varint(len(data)) + data
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """The number at `at` (unsigned) and where it ends."""
+    value = shift = 0
+    while at < end:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFF_FFFF_FFFF_FFFF, at
+        shift += 7
+        if shift >= 64:
+            raise DecodeError("proto: integer overflow")
+    raise DecodeError(UNEXPECTED_EOF)
+
+
+def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Where the content of a length-delimited field starts and ends."""
+    if at < end and data[at] < 0x80:
+        start = at + 1
+        stop = start + data[at]
+    else:
+        length, start = read_varint(data, at, end)
+        stop = start + length
+    if stop > end:
+        raise DecodeError(UNEXPECTED_EOF)
+    return start, stop
+
+
+def skip(data: bytes, at: int, end: int, wire: int) -> int:
+    """Where an unknown field ends."""
+    if wire == VARINT:
+        return read_varint(data, at, end)[1]
+    if wire == BYTES:
+        return read_length(data, at, end)[1]
+    if wire not in (FIXED64, FIXED32):
+        raise DecodeError(f"proto: illegal wireType {wire}")
+    at += 8 if wire == FIXED64 else 4
+    if at > end:
+        raise DecodeError(UNEXPECTED_EOF)
+    return at
+
+
+def fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | tuple[int, int]]]:
+    """(number, value) of every varint and length-delimited field; the latter as (start, stop)."""
+    while at < end:
+        key, at = read_varint(data, at, end)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, at = read_varint(data, at, end)
+            yield number, value
+        elif wire == BYTES:
+            start, at = read_length(data, at, end)
+            yield number, (start, at)
+        else:
+            at = skip(data, at, end, wire)
+
+
+def signed(value: int) -> int:
+    """A varint read as a 64-bit signed number."""
+    return value - 2**64 if value >= 2**63 else value
