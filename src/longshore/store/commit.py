@@ -3,7 +3,7 @@
 An idle store commits a write at once; under load the batches grow by themselves. Where a commit only
 reaches the page cache (durability `normal`) a small one is made right here, in less time than waking
 a thread takes; all that may wait for a disk goes to the writer thread. Between two commits there is
-room for one small step of housekeeping: removing dead rows, or moving the write-ahead log.
+room for one small step of housekeeping: removing dead rows, or a chore of the journal's own.
 
 A failed commit also fails everything staged behind it, because that was computed from it.
 """
@@ -126,12 +126,13 @@ class GroupCommit:
         if not self._may_tidy:
             return False
         dead = self._window.dead
-        if len(dead) >= _COMPACT_AT:
+        chore = self._journal.chore()
+        if chore is not None:
+            self._writer.submit(chore, self._tidied)
+        elif len(dead) >= _COMPACT_AT:
             rows = list(islice(dead, _COMPACT_ROWS))
             compact = partial(self._journal.compact, [row.revision for row in rows], rows[-1].through)
             self._writer.submit(compact, partial(self._compacted, len(rows)))
-        elif self._journal.checkpoint_due:
-            self._writer.submit(self._journal.checkpoint, self._tidied)
         else:
             return False
         self._busy = True

@@ -36,10 +36,3 @@ class Decoded:
             oldest = self._kept.popleft()
             self._bytes -= len(oldest.raw)
             force_setattr(oldest, "_obj", None)
-
-    def clear(self) -> None:
-        """Lets go of every entry."""
-        for entry in self._kept:
-            force_setattr(entry, "_obj", None)
-        self._kept.clear()
-        self._bytes = 0

@@ -58,7 +58,7 @@ class DiskFull(WriteFailed):
 
 
 class StoreClosed(WriteFailed):
-    """The store is closed; the write was not made."""
+    """The store is closed."""
 
 
 class Compacted(StoreError):

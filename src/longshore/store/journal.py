@@ -6,7 +6,7 @@ engine is sqlite.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from longshore.store.batch import Batch
@@ -28,12 +28,8 @@ class Journal(Protocol):
     def compact(self, revisions: Sequence[int], through: int) -> None:
         """Removes rows that nothing needs, and notes up to where history has gaps now."""
 
-    @property
-    def checkpoint_due(self) -> bool:
-        """Whether `checkpoint` has enough to do."""
-
-    def checkpoint(self) -> None:
-        """Tidies up what appending leaves behind."""
+    def chore(self) -> Callable[[], None] | None:
+        """A small step of tidying up that is due, to be run between two commits; None without one."""
 
     def close(self) -> None:
         """Ends it well; nothing is lost without."""
@@ -41,8 +37,6 @@ class Journal(Protocol):
 
 class NoJournal:
     """Keeps nothing: the store then lives and dies with the process."""
-
-    checkpoint_due = False
 
     def is_quick(self, batch: Batch) -> bool:
         return True
@@ -53,8 +47,8 @@ class NoJournal:
     def compact(self, revisions: Sequence[int], through: int) -> None:
         pass
 
-    def checkpoint(self) -> None:
-        pass
+    def chore(self) -> None:
+        return None
 
     def close(self) -> None:
         pass

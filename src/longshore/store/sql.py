@@ -19,7 +19,6 @@ USE_WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
 SYNC_ON_CHECKPOINT = "PRAGMA synchronous = NORMAL"  # a commit survives kill -9
 SYNC_ON_COMMIT = "PRAGMA synchronous = FULL"  # a commit survives power loss
 CHECKPOINT_ONLY_WHEN_TOLD = "PRAGMA wal_autocheckpoint = 0"  # never between a write and its answer
-KEEP_WAL_BELOW = "PRAGMA journal_size_limit = {}"  # bytes; a longer log is cut when it starts over
 
 # What a file is.
 READ_APPLICATION_ID = "PRAGMA application_id"
@@ -44,11 +43,8 @@ BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"
 
-# Moves the write-ahead log into the database as far as it goes.
-CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
-
-# The same, and empties the log: for a clean stop.
-CHECKPOINT_AND_TRUNCATE = "PRAGMA wal_checkpoint(TRUNCATE)"
+# Moves the write-ahead log into the database and empties it.
+CHECKPOINT = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 # How many pages the file has, and how many of them hold nothing.
 READ_PAGE_COUNT = "PRAGMA page_count"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,8 +14,8 @@ from longshore.store.errors import DiskFull, JournalCorrupt, JournalUnusable, Wr
 from longshore.store.journal import Durability
 from longshore.store.types import Event
 
-_WAL_BYTES = 16 << 20  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
-_VACUUM_PAGES = 256
+_LOG_BYTES = 16 << 20  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
+_SHRINK_PAGES = 256
 _QUICK_WRITES = 64
 _QUICK_BYTES = 256 << 10
 _DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
@@ -26,8 +26,9 @@ class SqliteJournal:
 
     def __init__(self, file: Path, durability: Durability) -> None:
         self._syncs = durability == "full"
-        self._wal_bytes = 0
-        """How long the write-ahead log is. An estimate; it need not be exact."""
+        self._log = file.with_name(file.name + "-wal")
+        self._free_pages = False
+        """Whether the file has many pages that hold nothing."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
@@ -36,7 +37,6 @@ class SqliteJournal:
                 self._db.execute(sql.USE_WRITE_AHEAD_LOG)
                 self._db.execute(sql.SYNC_ON_COMMIT if self._syncs else sql.SYNC_ON_CHECKPOINT)
                 self._db.execute(sql.CHECKPOINT_ONLY_WHEN_TOLD)
-                self._db.execute(sql.KEEP_WAL_BELOW.format(2 * _WAL_BYTES))
         except BaseException:
             self._db.close()
             raise
@@ -46,14 +46,11 @@ class SqliteJournal:
 
     def append(self, events: Sequence[Event]) -> None:
         values: list[object] = []
-        size = 0
         for event in events:
             key, raw, deleted = event.entry.key, event.entry.raw, int(event.type == "DELETED")
             values += (event.revision, *key, deleted, checksum(event.revision, *key, deleted, raw), raw)
-            size += len(raw)
         with _failing():
             self._db.execute(sql.append(len(events)), values)
-        self._wal_bytes += size + 2 * sql.PAGE_SIZE
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
         with _failing():
@@ -67,30 +64,36 @@ class SqliteJournal:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._db.execute(sql.ROLLBACK)
                 raise
-        self._wal_bytes += (len(revisions) + 2) * sql.PAGE_SIZE
         with suppress(sqlite3.Error):  # the rows are gone; giving back their space can wait
-            self._shrink()
+            self._look_for_free_pages()
 
-    @property
-    def checkpoint_due(self) -> bool:
-        return self._wal_bytes > _WAL_BYTES
-
-    def checkpoint(self) -> None:
-        """Moves the write-ahead log into the database, so that it can start over."""
-        with _failing():
-            self._db.execute(sql.CHECKPOINT).fetchall()
-        self._wal_bytes = 0
+    def chore(self) -> Callable[[], None] | None:
+        with suppress(FileNotFoundError):
+            if self._log.stat().st_size > _LOG_BYTES:
+                return self._checkpoint
+        return self._shrink if self._free_pages else None
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):  # a log left behind is read at the next opening
-            self._db.execute(sql.CHECKPOINT_AND_TRUNCATE).fetchall()
+        with suppress(WriteFailed):  # a log left behind is read at the next opening
+            self._checkpoint()
         self._db.close()
 
+    def _checkpoint(self) -> None:
+        """Moves the write-ahead log into the database and starts it over."""
+        with _failing():
+            self._db.execute(sql.CHECKPOINT).fetchall()
+
     def _shrink(self) -> None:
-        """Gives space back when a quarter of the file is empty; a little at a time."""
+        """Gives a little of the free space back to the file system."""
+        with _failing():
+            self._db.execute(sql.VACUUM_SOME.format(_SHRINK_PAGES)).fetchall()
+            self._look_for_free_pages()
+
+    def _look_for_free_pages(self) -> None:
         free: int = self._db.execute(sql.READ_FREE_COUNT).fetchone()[0]
-        if free > _VACUUM_PAGES and 4 * free > self._db.execute(sql.READ_PAGE_COUNT).fetchone()[0]:
-            self._db.execute(sql.VACUUM_SOME.format(_VACUUM_PAGES)).fetchall()
+        pages: int = self._db.execute(sql.READ_PAGE_COUNT).fetchone()[0]
+        # Some are always free under updates, and are used again: no reason to move pages about.
+        self._free_pages = free > _SHRINK_PAGES and 2 * free > pages
 
 
 def checksum(revision: int, storage: str, namespace: str, name: str, deleted: int, value: bytes) -> int:

@@ -84,6 +84,19 @@ class Store:
             return self._contents.state.get(key)
         return None if event.type == "DELETED" else event.entry
 
+    def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
+        """The newest staged states of one storage (or one namespace of it), for writers that must count."""
+        entries = self._contents.state.entries(storage, namespace)
+        changed = {
+            key: event
+            for key, event in self._staged.items()
+            if key.storage == storage and namespace in (None, key.namespace)
+        }
+        if not changed:
+            return entries
+        kept = [e for e in entries if e.key not in changed]
+        return kept + [e.entry for e in changed.values() if e.type != "DELETED"]
+
     def stage(self, key: Key, obj: Obj) -> Staged:
         """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on."""
         return self._stage(key, obj, self.latest(key), deleted=False)
@@ -144,6 +157,8 @@ class Store:
 
     def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes after `since`, then live ones; None starts now. Raises `Compacted`."""
+        if self._closed:
+            raise StoreClosed
         if since is None:
             since = self.revision
         self._refuse_compacted(since)
@@ -176,6 +191,5 @@ class Store:
         self._closed = True
         await self._commit.close()
         self._hub.close()
-        self._contents.decoded.clear()
         if self._disk is not None:
             self._disk.release()

@@ -28,9 +28,7 @@ class Key(NamedTuple):
     name: str
 
 
-# gc=False: entries are by far the most numerous objects of a server and hold no cycle of their own
-# (`Decoded` lets go of its entries on close), so the collector need not walk them.
-class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
+class Entry(msgspec.Struct, frozen=True, eq=False):
     """One object at one revision."""
 
     key: Key
