@@ -49,7 +49,7 @@ def _spec(spec: Obj, old: Obj | None) -> list[FieldError]:
         found.append(field.required("spec.concurrencyPolicy"))
     elif policy not in _POLICIES:
         found.append(field.not_supported("spec.concurrencyPolicy", policy, _POLICIES))
-    found += _job_template(spec["jobTemplate"]["spec"], "spec.jobTemplate.spec")
+    found += _job(spec["jobTemplate"]["spec"], old["jobTemplate"]["spec"] if old else None)
     _not_negative(found, spec, "successfulJobsHistoryLimit")
     _not_negative(found, spec, "failedJobsHistoryLimit")
     return found
@@ -98,8 +98,9 @@ def validate_time_zone(zone: str, path: str) -> list[FieldError]:
     return found
 
 
-def _job_template(spec: Obj, path: str) -> list[FieldError]:
-    found = job.validate_spec(spec, path)
+def _job(spec: Obj, old: Obj | None) -> list[FieldError]:
+    path = "spec.jobTemplate.spec"
+    found = job.validate_spec(spec, path, old=old)
     if spec.get("selector") is not None:
         shown = job.shown_selector(spec["selector"])
         found.append(field.invalid(f"{path}.selector", shown, "`selector` will be auto-generated"))

@@ -14,41 +14,26 @@ from longshore.api import field, indexes
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import internal, metadata
-from longshore.api.validation.job_update import is_true
 from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 
 
 class _View:
     """One status and the spec it belongs to, with the questions the rules ask."""
 
-    __slots__ = ("spec", "status")
+    __slots__ = ("complete", "criteria_met", "failed", "failure_target", "finished", "spec", "status", "true")
 
     def __init__(self, status: Obj, spec: Obj) -> None:
         self.status = status
         self.spec = spec
+        self.true = {c.get("type") for c in status.get("conditions") or () if c.get("status") == "True"}
+        self.complete = "Complete" in self.true
+        self.failed = "Failed" in self.true
+        self.failure_target = "FailureTarget" in self.true
+        self.criteria_met = "SuccessCriteriaMet" in self.true
+        self.finished = self.complete or self.failed
 
     def get(self, key: str, absent: Any = None) -> Any:
         return self.status.get(key, absent)
-
-    @property
-    def complete(self) -> bool:
-        return is_true(self.status, "Complete")
-
-    @property
-    def failed(self) -> bool:
-        return is_true(self.status, "Failed")
-
-    @property
-    def failure_target(self) -> bool:
-        return is_true(self.status, "FailureTarget")
-
-    @property
-    def criteria_met(self) -> bool:
-        return is_true(self.status, "SuccessCriteriaMet")
-
-    @property
-    def finished(self) -> bool:
-        return self.complete or self.failed
 
     @property
     def uncounted(self) -> bool:
@@ -86,9 +71,9 @@ def _counters(status: Obj) -> Iterator[FieldError]:
 
 
 def _states(now: _View, before: _View) -> Iterator[FieldError]:
-    changed = {key: ask(now) != ask(before) for key, ask in _WATCHED.items()}
+    changed = {key for key, ask in _WATCHED.items() if ask(now) != ask(before)}
     for triggers, rule in _RULES:
-        if any(changed[key] for key in triggers):
+        if not changed.isdisjoint(triggers):
             problem = rule(now)
             if problem is not None:
                 yield problem
@@ -104,7 +89,7 @@ def _states(now: _View, before: _View) -> Iterator[FieldError]:
 
 def _transitions(now: _View, before: _View) -> Iterator[FieldError]:
     for condition in ("Failed", "Complete", "FailureTarget"):
-        if is_true(before.status, condition) and not is_true(now.status, condition):
+        if condition in before.true and condition not in now.true:
             yield _conditions(f"cannot disable the terminal {condition}=True condition")
     if now.get("failed", 0) < before.get("failed", 0):
         yield field.invalid("status.failed", now.get("failed", 0), "cannot decrease the failed counter")
@@ -116,8 +101,12 @@ def _transitions(now: _View, before: _View) -> Iterator[FieldError]:
     if ended is not None and had_ended is not None and ended != had_ended:
         yield field.invalid("status.completionTime", ended, IMMUTABLE)
     started, had_started = now.get("startTime"), before.get("startTime")
-    resumes = is_true(before.status, "Suspended") and _is_false(now.status, "Suspended")
-    if had_started is not None and started != had_started and not now.spec.get("suspend") and not resumes:
+    if (
+        had_started is not None
+        and started != had_started
+        and not now.spec.get("suspend")
+        and not ("Suspended" in before.true and _is_false(now.status, "Suspended"))
+    ):
         text = "field is immutable for unsuspended job once set"
         yield field.invalid("status.startTime", started, text)
     if before.criteria_met and not now.criteria_met:

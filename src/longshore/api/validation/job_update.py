@@ -21,12 +21,11 @@ def validate_job_update(new: Obj, old: Obj) -> list[FieldError]:
     """All problems of an update of the main resource, after those that the registry finds itself."""
     meta, old_meta = new["metadata"], old["metadata"]
     spec, old_spec = new["spec"], old["spec"]
-    found = metadata.validate_create(meta, namespaced=True, name_rule="subdomain")
+    found = metadata.validate_create(meta, namespaced=True, name_rule="subdomain", old=old_meta)
     given = (old_spec["template"].get("metadata") or {}).get("labels") or {}
     prefixed = job.JOB_NAME in given and job.CONTROLLER_UID in given
     found += job.validate_generated_selector(new, prefixed_labels=prefixed)
-    # A spec that is stored has passed before, and the template is the expensive part of the checks.
-    spec_problems = [] if spec == old_spec else job.validate_job_spec(spec, "spec")
+    spec_problems = [] if spec == old_spec else job.validate_job_spec(spec, "spec", old=old_spec)
     found += spec_problems
     found += job.validate_last_hostname(new)
     found += metadata.validate_update_again(meta, old_meta)
