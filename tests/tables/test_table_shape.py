@@ -117,3 +117,34 @@ def test_item_and_list_forms_are_not_interchangeable(transform: str, is_list: bo
         message,
     )
     partial.check(transform, JOBS, is_list=not is_list)
+
+
+def test_an_event_reads_the_same_in_both_groups() -> None:
+    both = [
+        next(r for r in kinds.RESOURCES if r.qualified == name) for name in ("events", "events.events.k8s.io")
+    ]
+    older = {
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Job", "name": "j", "fieldPath": "spec"},
+        "message": "m ",
+        "reason": "R",
+        "type": "Normal",
+        "source": {"component": "c", "host": "h"},
+        "firstTimestamp": "2025-06-01T11:00:00Z",
+        "lastTimestamp": "2025-06-01T12:00:00Z",
+        "count": 2,
+    }
+    newer = {
+        "metadata": {"name": "e"},
+        "regarding": {"kind": "Job", "name": "j", "fieldPath": "spec"},
+        "note": "m ",
+        "reason": "R",
+        "type": "Normal",
+        "deprecatedSource": {"component": "c", "host": "h"},
+        "deprecatedFirstTimestamp": "2025-06-01T11:00:00Z",
+        "deprecatedLastTimestamp": "2025-06-01T12:00:00Z",
+        "deprecatedCount": 2,
+    }
+    want = ["30s", "Normal", "R", "job/j", "spec", "c, h", "m", "60m", 2, "e"]
+    for resource, event in zip(both, (older, newer), strict=True):
+        assert tables.rows(resource, [event], "None", NOW)[0]["cells"] == want

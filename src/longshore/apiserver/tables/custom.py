@@ -10,9 +10,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
+
 from longshore.api import durations, field
 from longshore.api.resources import PrinterColumn
-from longshore.api.types import Obj
+from longshore.api.types import Obj, decode
 from longshore.apiserver.tables import jsonpath
 from longshore.apiserver.tables.cells import NAME, Column, Printer, column, name_of
 
@@ -93,11 +95,10 @@ def _string(value: Any, now: datetime) -> str:
         return "<no value>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, int):
-        return str(value)
-    return field.json_text(value)
+    if isinstance(value, int | float):
+        # A number without a fraction is shown without one, whatever it was read as.
+        return str(int(value)) if abs(value) < 1e21 and value == int(value) else repr(value)
+    return field.json_text(decode(msgspec.json.encode(value, order="sorted")))
 
 
 def _integer(value: Any, now: datetime) -> int | None:
