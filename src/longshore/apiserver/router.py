@@ -54,7 +54,7 @@ def split(path: str) -> Route | None:
 def resource_of(route: Route, find: Find) -> Resource:
     """The row a route names, at the right scope; 404 in upstream's words when there is none."""
     resource = find(route.group, route.version, route.plural)
-    if resource is None or "" in (route.group and route.version, route.plural):
+    if resource is None:
         raise missing()
     if resource.namespaced and route.name and not route.namespace:
         raise missing()
@@ -70,9 +70,7 @@ def verb_of(route: Route, resource: Resource, method: str) -> str:
     if route.subresource:
         return _subresource_verb(route, resource, method)
     verb = (_VERB_OF_ITEM if route.name else _VERB_OF_COLLECTION).get(method, "")
-    if verb == "list" and route.watch:
-        verb = "watch"
-    elif verb == "get" and route.watch:
+    if route.watch and verb in ("list", "get"):
         verb = "watch"
     across = resource.namespaced and not route.namespace and not route.name
     if verb not in resource.verbs or (across and verb not in ("list", "watch")):

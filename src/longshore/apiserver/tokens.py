@@ -46,7 +46,9 @@ class Tokens:
         claims = self._claims(token)
         return self._account(claims) if claims is not None else None
 
-    def issue(self, account: Obj, *, seconds: int, audiences: list[str], bound: Obj | None) -> tuple[str, float]:
+    def issue(
+        self, account: Obj, *, seconds: int, audiences: list[str], bound: Obj | None
+    ) -> tuple[str, int]:
         """A new token of this service account and the time it ends."""
         meta, now = account["metadata"], int(self._clock())
         identity: Obj = {

@@ -11,7 +11,6 @@ from pathlib import Path
 from longshore.up.files import write_private
 from longshore.up.pki import ADMIN, Pki
 
-_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
 _TEXT = """\
 # Written by `longshore up`, anew at every start. Whoever can read this file may do everything there.
 apiVersion: v1
@@ -24,8 +23,7 @@ clusters:
 users:
 - name: {user}
   user:
-    client-certificate-data: {cert}
-    client-key-data: {key}
+    token: {token}
 contexts:
 - name: longshore
   context:
@@ -37,16 +35,9 @@ preferences: {{}}
 """
 
 
-def write(path: Path, *, server: str, pki: Pki) -> None:
+def write(path: Path, *, server: str, pki: Pki, token: str) -> None:
     """Replaces `path` by a kubeconfig for the admin of the server at this URL."""
-    key, mark, cert = pki.admin.read_bytes().partition(_CERTIFICATE)
-    text = _TEXT.format(
-        ca=_data(pki.ca_cert.read_bytes()),
-        server=server,
-        user=ADMIN,
-        cert=_data(mark + cert),
-        key=_data(key),
-    )
+    text = _TEXT.format(ca=_data(pki.ca_cert.read_bytes()), server=server, user=ADMIN, token=token)
     write_private(path, text.encode())
 
 

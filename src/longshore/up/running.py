@@ -76,11 +76,11 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         client = LocalClient(api)
         await bootstrap(client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
-        kubeconfig.write(config, server=url, pki=certificates)
+        kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
 
         def renewed(fresh: pki.Pki) -> None:
             tls.load_cert_chain(fresh.server)
-            kubeconfig.write(config, server=url, pki=fresh)
+            kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
         names = options.controllers if options.controllers is not None else tuple(controllers.CONTROLLERS)
         wiring = controllers.Wiring(now=api.now, ca=certificates.ca_cert.read_text())

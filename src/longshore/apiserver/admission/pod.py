@@ -1,14 +1,15 @@
-"""What admission adds to a Pod: how long it stays on a node in trouble, and how important it is."""
+"""What admission adds to a Pod: how important it is, and how long it stays on a node in trouble."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors
+from longshore.api import errors, field
 from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
+_RUNTIME_CLASSES: Final = "node.k8s.io/runtimeclasses"
 _NO_CLASS: Final[Obj] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 _STAY_SECONDS: Final = 300
 _TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -19,6 +20,7 @@ def admit_create(pod: Obj, get: Get, every: List) -> None:
     spec = pod.setdefault("spec", {})
     _set_priority(pod, spec, get, every)
     add_tolerations(spec)
+    _check_runtime_class(pod, spec, get)
 
 
 def admit_update(new: Obj, old: Obj) -> None:
@@ -61,6 +63,17 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
             f"admission controller computed {policy} from the given PriorityClass name",
         )
     spec["preemptionPolicy"] = policy
+
+
+def _check_runtime_class(pod: Obj, spec: Obj, get: Get) -> None:
+    """Overhead is a RuntimeClass's to set, and longshore has none until somebody makes one."""
+    name = spec.get("runtimeClassName")
+    found = None if name is None else get(_RUNTIME_CLASSES, "", name)
+    if name is not None and found is None:
+        raise _forbidden(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
+    if spec.get("overhead") and not (found or {}).get("overhead"):
+        text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise _forbidden(pod, text)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:

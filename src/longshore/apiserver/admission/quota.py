@@ -93,7 +93,10 @@ def _move(
             continue
         if enforce and new is not None and resource.storage == "pods":
             _check_containers(resource, new, quota, names)
-        status = _status(quota, list_)
+        status = _known_status(quota)
+        if status is None:
+            status = status_of(quota, list_)
+            goes = goes and _is_there(resource, old, quota, list_)
         gained, lost = plus if comes else {}, minus if goes else {}
         delta = {n: quantity.subtract(gained.get(n, "0"), lost.get(n, "0")) for n in names}
         delta = {n: amount for n, amount in delta.items() if not quantity.is_zero(amount)}
@@ -115,13 +118,18 @@ def _scopes_may_differ(resource: Resource) -> bool:
     return resource.storage in ("pods", "persistentvolumeclaims")
 
 
-def _status(quota: Obj, list_: List) -> Obj:
+def _known_status(quota: Obj) -> Obj | None:
+    """The status as stored, when it is about the spec as it is now."""
     hard = quota["spec"].get("hard") or {}
-    status = quota.get("status") or {}
+    status: Obj = quota.get("status") or {}
     used = status.get("used") or {}
-    if status.get("hard") == hard and used.keys() >= hard.keys():
-        return status
-    return status_of(quota, list_)
+    return status if status.get("hard") == hard and used.keys() >= hard.keys() else None
+
+
+def _is_there(resource: Resource, obj: Obj | None, quota: Obj, list_: List) -> bool:
+    """Whether a fresh count has seen the object; its removal may have been staged already."""
+    names = (each["metadata"]["name"] for each in list_(resource.storage, quota["metadata"]["namespace"]))
+    return obj is not None and obj["metadata"]["name"] in names
 
 
 def _check_containers(resource: Resource, pod: Obj, quota: Obj, names: Iterable[str]) -> None:

@@ -31,7 +31,7 @@ class Endpoints:
         self._discovery = Discovery(api.catalog.resources)
         self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
         self._version = Document(meta_endpoints.version())
-        self._checks: dict[str, meta_endpoints.Check] = {"ping": lambda: True, "store": lambda: not api.store.closed}
+        self._checks: dict[str, meta_endpoints.Check] = {"ping": lambda: True}
 
     def answer(self, request: web.BaseRequest, user: User, path: str, raw_query: str) -> web.Response:
         """The document at `path`, or upstream's plain 404."""
@@ -58,8 +58,8 @@ class Endpoints:
         if bare == "/api" or bare.startswith(("/api/", "/apis")):
             found = self._discovery.find(bare, accept, request.host)
             return respond.document(request, *found) if found is not None else None
-        if bare.startswith("/openapi/") or bare == "/swagger-2.0.0.pb-v1":
-            spec = self._openapi.find(bare, accept)
+        if bare.startswith("/openapi/"):
+            spec = self._openapi.find(bare, accept, parse_qs(raw_query).get("hash", [""])[0])
             return respond.document(request, spec) if spec is not None else None
         return None
 

@@ -1,1 +1,127 @@
-"""Admission in its order: namespace open, limits and pod defaults set, quota charged."""
+"""Admission in its order: namespace open, limits and pod defaults set, quota charged.
+
+The decisions are pure functions in `apiserver/admission/`; this file asks them at the right moments
+and gives them the newest state, staged writes included, so that two creates in one batch cannot
+share the last place in a quota.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.types import Obj
+from longshore.apiserver.admission import limitranger, namespace, pod, priorityclass, quota, storageclass
+from longshore.apiserver.call import Call
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.store import Staged
+
+_QUOTAS: Final = "resourcequotas"
+_LIMITS: Final = "limitranges"
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """Quotas whose status changes together with a write."""
+
+    charges: list[quota.Charge]
+
+    def stage(self, api: Api) -> list[Staged]:
+        """Stages the new status of each quota."""
+        return [_stage_quota(api, charge) for charge in self.charges]
+
+
+_NOTHING: Final = Charged([])
+
+
+def namespace_is_open(api: Api, call: Call, obj: Obj) -> None:
+    """Refuses creates in a namespace that is missing or terminating."""
+    if call.resource.namespaced:
+        namespace.check_open(_Lookup(api).get, call.resource, call.namespace, obj)
+
+
+def mutate_create(api: Api, call: Call, obj: Obj) -> None:
+    """Sets what the cluster decides for a new object: limits, priority, tolerations, classes."""
+    match call.resource.storage:
+        case "pods":
+            lookup = _Lookup(api)
+            limitranger.set_defaults(obj, lookup.list(_LIMITS, call.namespace))
+            pod.admit_create(obj, lookup.get, lookup.list)
+        case "persistentvolumeclaims":
+            storageclass.set_default(obj, _Lookup(api).list("storage.k8s.io/storageclasses", ""))
+
+
+def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
+    """Puts back what admission set on create and an update may not know of."""
+    if call.resource.storage == "pods" and not call.subresource:
+        pod.admit_update(new, old)
+
+
+def charge(api: Api, call: Call, obj: Obj) -> Charged:
+    """Checks limits and quotas of a valid new object; returns what its creation costs."""
+    lookup = _Lookup(api)
+    if call.resource.storage == "scheduling.k8s.io/priorityclasses":
+        priorityclass.check_only_default(call.resource, obj, lookup.list(call.resource.storage, ""))
+    if not call.resource.namespaced:
+        return _NOTHING
+    if call.resource.storage in ("pods", "persistentvolumeclaims"):
+        limitranger.check(call.resource, obj, lookup.list(_LIMITS, call.namespace))
+    quotas = lookup.list(_QUOTAS, call.namespace)
+    return Charged(quota.check_create(call.resource, obj, quotas, lookup.list)) if quotas else _NOTHING
+
+
+def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
+    """The same for a change."""
+    lookup = _Lookup(api)
+    if call.resource.storage == "scheduling.k8s.io/priorityclasses":
+        priorityclass.check_only_default(call.resource, new, lookup.list(call.resource.storage, ""))
+    if not call.resource.namespaced:
+        return _NOTHING
+    if call.resource.storage == _QUOTAS and not call.subresource:
+        new["status"] = quota.status_of(new, lookup.list)
+        return _NOTHING
+    if call.resource.storage in ("pods", "persistentvolumeclaims") and call.subresource != "status":
+        limitranger.check(call.resource, new, lookup.list(_LIMITS, call.namespace), old)
+    quotas = lookup.list(_QUOTAS, call.namespace)
+    if not quotas:
+        return _NOTHING
+    found = quota.check_update(call.resource, new, old, quotas, lookup.list, subresource=call.subresource)
+    return Charged(found)
+
+
+def release(api: Api, call: Call, obj: Obj) -> list[Staged]:
+    """Gives back to the quotas what a removed object held."""
+    if not call.resource.namespaced or call.resource.storage == _QUOTAS:
+        return []
+    lookup = _Lookup(api)
+    quotas = lookup.list(_QUOTAS, call.namespace)
+    if not quotas:
+        return []
+    return Charged(quota.release(call.resource, obj, quotas, lookup.list)).stage(api)
+
+
+def _stage_quota(api: Api, charge: quota.Charge) -> Staged:
+    meta = charge.quota["metadata"]
+    changed = {**charge.quota, "metadata": dict(meta), "status": charge.status}
+    return api.store.stage(Key(_QUOTAS, meta["namespace"], meta["name"]), changed)
+
+
+class _Lookup:
+    """The newest state, staged writes included."""
+
+    __slots__ = ("_api",)
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self, storage: str, namespace: str, name: str) -> Obj | None:
+        entry = self._api.store.latest(Key(storage, namespace, name))
+        return entry.obj if entry is not None else None
+
+    def list(self, storage: str, namespace: str) -> list[Obj]:
+        return [e.obj for e in self._api.store.latest_list(storage, namespace or None)]
+
+

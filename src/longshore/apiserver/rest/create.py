@@ -54,7 +54,7 @@ def create_object(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, 
         )
     obj = to_stored(call, obj)
     meta = obj["metadata"]
-    admission.namespace_is_open(api, call, meta.get("name", ""))
+    admission.namespace_is_open(api, call, obj)
     admission.mutate_create(api, call, obj)
     call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
@@ -62,12 +62,12 @@ def create_object(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, 
     _fill(api, call, meta, counts_generation=kind.counts_generation)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
     kind.prepare_create(obj, context)
-    kind.default(obj)
     problems = metadata.validate_create(meta, namespaced=resource.namespaced, name_rule=kind.name_rule)
     problems += kind.validate_create(obj, context)
     if problems:
         raise errors.invalid(resource.group, resource.kind, meta.get("name", ""), problems)
     call.warn(kind.warnings_create(obj, context))
+    kind.default(obj)  # as upstream's storage does on the way out: a Job takes over its template's labels
     charged = admission.charge(api, call, obj)
     if asked_version not in (None, "", "0"):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, times
@@ -77,7 +76,7 @@ def _options(call: Call) -> options.DeleteOptions:
 def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
     """The rules of deletion for one stored object."""
     old = entry.obj
-    _check_preconditions(call, entry, wanted)
+    check_preconditions(call, entry, wanted)
     call.resource.strategy.check_deletable(old)
     obj: Obj = copy_of(old)
     grace = _grace(call, obj, wanted)
@@ -95,7 +94,7 @@ def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptio
     return Outcome(staged[-1].entry.obj, True, staged)
 
 
-def _check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:
+def check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:
     uid = entry.obj["metadata"]["uid"]
     if wanted.uid is not None and wanted.uid != uid:
         raise precondition_failed(call, "UID", wanted.uid, uid)
@@ -142,7 +141,6 @@ def _delete_gracefully(
 ) -> Outcome:
     """Starts or shortens a grace period. The node ends it with a delete of grace 0."""
     meta = obj["metadata"]
-    now = times.parse(api.now())
     if "deletionTimestamp" not in meta:
         _set_gc_finalizer(call, meta, wanted)
         _mark(api, call, obj, grace=grace)
@@ -150,10 +148,10 @@ def _delete_gracefully(
     old_grace = meta.get("deletionGracePeriodSeconds") or 0
     if grace >= old_grace:
         return Outcome(entry.obj, False)
-    ends = times.parse(meta["deletionTimestamp"]) + timedelta(seconds=grace - old_grace)
+    ends, now = times.parse(meta["deletionTimestamp"]).seconds + grace - old_grace, api.seconds()
     if ends < now:
         ends, grace = now, 1
-    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = _stamp(ends), grace
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = times.format_seconds(ends), grace
     return _stage(api, entry, obj, wanted)
 
 
@@ -161,7 +159,7 @@ def _mark(api: Api, call: Call, obj: Obj, *, grace: int) -> None:
     """Sets deletionTimestamp and what goes with it; a second mark only shortens the grace."""
     meta = obj["metadata"]
     if "deletionTimestamp" not in meta:
-        meta["deletionTimestamp"] = _stamp(times.parse(api.now()) + timedelta(seconds=grace))
+        meta["deletionTimestamp"] = times.format_seconds(api.seconds() + grace)
         if call.resource.strategy.counts_generation and meta.get("generation"):
             meta["generation"] += 1
         call.resource.strategy.begin_deletion(obj)
@@ -179,6 +177,3 @@ def _stage(api: Api, entry: Entry, obj: Obj, wanted: options.DeleteOptions) -> O
     staged = api.store.stage(entry.key, obj)
     return Outcome(staged.entry.obj, False, [staged])
 
-
-def _stamp(when: datetime) -> str:
-    return times.format(when)

@@ -8,8 +8,6 @@ import posixpath
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from longshore.api import codec, errors, types
 from longshore.store import Key
 
@@ -56,9 +54,10 @@ def position(text: str, namespace: str | None) -> Position:
 
 def _content(raw: bytes) -> object:
     try:
-        found: object = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _bad(codec.syntax_error(raw)) from None
+        codec.read_json(raw)
+    except codec.DecodeError as error:
+        raise _bad(str(error)) from None
+    found: object = types.decode(raw)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import apply, errors
+from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.apiserver import options, patching
 from longshore.apiserver.answer import Answer, served
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _MEDIA_TYPES: Final = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
+    patching.JSON_PATCH,
+    patching.MERGE_PATCH,
+    patching.STRATEGIC_MERGE_PATCH,
+    patching.APPLY_PATCH,
 )
 
 
@@ -27,9 +27,9 @@ def patch(api: Api, call: Call) -> Answer:
     """Applies the body to the stored object."""
     media_type = (call.content_type or "").partition(";")[0].strip()
     if media_type not in _MEDIA_TYPES:
-        raise errors.StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+        raise patching.unsupported(call.resource)
     wanted = options.write_options(call, "PatchOptions")
-    if media_type == "application/apply-patch+yaml":
+    if media_type == patching.APPLY_PATCH:
         return _apply(api, call, wanted)
     old = api.store.latest(key_of(call))
     if old is None:
@@ -55,28 +55,26 @@ def _check_place(call: Call, obj: Obj) -> None:
 
 def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
     resource = call.resource
-    applied = patching.apply_body(resource, call.body, call.namespace, call.name)
     old = api.store.latest(key_of(call))
-    meta = applied.setdefault("metadata", {})
-    if old is None:
-        if call.subresource:
-            raise errors.not_found(resource.group, resource.plural, call.name)
-        if meta.get("uid"):
-            text = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
-            raise errors.conflict(resource.group, resource.plural, call.name, text)
-    live = served(resource, old.obj) if old is not None else None
-    new = apply.apply(
-        live,
-        applied,
+    if old is None and call.subresource:
+        raise errors.not_found(resource.group, resource.plural, call.name)
+    new = patching.applied(
+        resource,
+        served(resource, old.obj) if old is not None else None,
+        call.body,
+        shape=api.shape(resource),
         manager=wanted.manager,
         force=bool(wanted.force),
-        api_version=resource.group_version,
-        shape=api.shape(resource),
         now=api.now(),
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
         subresource=call.subresource,
     )
     api.decoded(call, new, wanted.field_validation)
     _check_place(call, new)
-    if old is None:
-        return create_object(api, call, new, wanted, applied=True)
-    return store_update(api, call, old, new, wanted, applied=True)
+    if old is not None:
+        return store_update(api, call, old, new, wanted, applied=True)
+    if uid := new["metadata"].get("uid"):
+        text = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(resource.group, resource.plural, call.name, text)
+    return create_object(api, call, new, wanted, applied=True)

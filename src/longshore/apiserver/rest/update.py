@@ -109,17 +109,18 @@ def store_update(
         raise errors.invalid(resource.group, resource.kind, call.name, problems)
     if not call.subresource:
         call.warn(kind.warnings_update(new, old.obj, context))
-    if new == old.obj:
+    kind.default(new)
+    if new == old.obj or managed.only_times_differ(new, old.obj):
         return Answer(resource, entry=old)
-    admission.check_update(api, call, new, old.obj)
+    charged = admission.charge_update(api, call, new, old.obj)
     if wanted.dry_run:
         return Answer(resource, obj=new)
     if is_finished(call, new):
         staged = api.store.stage_delete(old.key, new)
         released = admission.release(api, call, new)
         return Answer(resource, entry=staged.entry, staged=[*released, staged])
-    staged = api.store.stage(old.key, new)
-    return Answer(resource, entry=staged.entry, staged=[staged])
+    all_staged = [*charged.stage(api), api.store.stage(old.key, new)]
+    return Answer(resource, entry=all_staged[-1].entry, staged=all_staged)
 
 
 def is_finished(call: Call, obj: Obj) -> bool:
@@ -142,7 +143,6 @@ def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[
         kind.prepare_subresource(new, old, context)
     else:
         kind.prepare_update(new, old, context)
-    kind.default(new)
     if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     problems = metadata.validate_update(meta, old["metadata"])

@@ -41,6 +41,9 @@ class Change:
     status: Obj | None = None
 
 
+Changes = list[Change]
+
+
 async def watch(api: Api, call: Call) -> AsyncIterator[list[Change]]:
     """Checks the request now (raising StatusError) and returns the stream of its changes."""
     wanted = options.list_options(call, watch=True)
@@ -73,7 +76,7 @@ async def _stream(
         if first:
             yield first
         async for batch in _live(api, source, wanted):
-            if type(batch) is Change:
+            if isinstance(batch, Change):
                 yield [batch]
             elif changes := [c for e in batch if (c := _filtered(e, matches)) is not None]:
                 yield changes

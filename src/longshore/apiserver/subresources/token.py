@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, field, times
@@ -44,7 +43,7 @@ def token(api: Api, call: Call) -> Answer:
     text, ends = api.tokens.issue(
         account.obj, seconds=seconds, audiences=spec.get("audiences") or [], bound=spec.get("boundObjectRef")
     )
-    stamp = times.format(datetime.fromtimestamp(ends, UTC))
+    stamp = times.format_seconds(ends)
     answer: Obj = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",

@@ -1,0 +1,100 @@
+"""pods/eviction: a delete that asks the pod's disruption budget first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import errors
+from longshore.api.kinds import pod_binding
+from longshore.api.selectors import labels
+from longshore.api.types import Obj, copy_of
+from longshore.apiserver import body, options
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.apiserver.rest.delete import check_preconditions, delete_entry
+from longshore.apiserver.rest.update import key_of
+from longshore.apiserver.subresources.binding import SUCCESS
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.store import Entry, Staged
+
+_BUDGETS: Final = "policy/poddisruptionbudgets"
+_RETRY_SECONDS: Final = 10
+
+
+def evict(api: Api, call: Call) -> Answer:
+    """POST …/pods/x/eviction."""
+    wanted = options.write_options(call, "CreateOptions")
+    eviction = body.object_from(
+        call.body,
+        call.content_type,
+        call.resource,
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+        kind="Eviction",
+        group_version="policy/v1",
+    )
+    if (eviction.get("metadata") or {}).get("name", "") != call.name:
+        raise errors.bad_request("name in URL does not match name in Eviction object")
+    entry = api.store.latest(key_of(call))
+    if entry is None:
+        raise errors.not_found("", "pods", call.name)
+    how = options.delete_options(eviction.get("deleteOptions") or {})
+    if wanted.dry_run or how.dry_run:
+        return Answer(call.resource, document=SUCCESS, code=201)
+    check_preconditions(call, entry, how)
+    staged = [] if _exempt(entry.obj) else _spend_budget(api, entry)
+    if not _finished(entry.obj):
+        staged.append(api.store.stage(entry.key, pod_binding.evicted(entry.obj, now=api.now())))
+        entry = staged[-1].entry
+    how = replace(how, uid=None, revision=None)
+    staged += delete_entry(api, call, entry, how).staged
+    return Answer(call.resource, document=SUCCESS, code=201, staged=staged)
+
+
+def _finished(pod: Obj) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _exempt(pod: Obj) -> bool:
+    """Pods whose eviction disrupts nothing: pending, finished or on their way out already."""
+    phase = (pod.get("status") or {}).get("phase")
+    return phase in ("Pending", "Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
+
+
+def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
+    """Takes one disruption from the pod's budget; 429 when none is left."""
+    own = pod.obj["metadata"].get("labels") or {}
+    namespace = pod.key.namespace
+    budgets = [
+        e
+        for e in api.store.list(_BUDGETS, namespace).entries
+        if labels.from_selector((e.obj.get("spec") or {}).get("selector")).matches(own)
+    ]
+    if not budgets:
+        return []
+    if len(budgets) > 1:
+        raise errors.internal(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+    latest = api.store.latest(budgets[0].key) or budgets[0]
+    budget: Obj = copy_of(latest.obj)
+    status = budget.setdefault("status", {})
+    if status.get("disruptionsAllowed", 0) < 1:
+        name = budget["metadata"]["name"]
+        text = f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
+        text += f"{status.get('currentHealthy', 0)} currently"
+        raise errors.StatusError(
+            429,
+            "TooManyRequests",
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+            details={
+                "causes": [{"reason": "DisruptionBudget", "message": text}],
+                "retryAfterSeconds": _RETRY_SECONDS,
+            },
+        )
+    status["disruptionsAllowed"] -= 1
+    status.setdefault("disruptedPods", {})[pod.key.name] = api.now()
+    return [api.store.stage(latest.key, budget)]
