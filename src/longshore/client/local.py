@@ -18,7 +18,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import INTERNAL, Call, User
 from longshore.client.protocol import Response, WatchEvent, What
-from longshore.client.verbs import Ask, Page, VerbClient
+from longshore.client.verbs import Ask, Page, VerbClient, built_in
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ class LocalClient(VerbClient):
         if isinstance(what, Resource):
             return what
         api_version, name = what
+        known = built_in(api_version, name)
+        if known is not None:
+            return known
         for row in self._api.catalog.resources():
             if row.group_version == api_version and name in (row.kind, row.plural):
                 return row

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from longshore.api import types
 from longshore.api.errors import StatusError
+from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
@@ -248,6 +249,12 @@ class VerbClient(ABC):
 
     def _write_query(self, dry_run: bool, manager: str) -> dict[str, str]:
         return _given(fieldManager=manager or self.manager, dryRun="All" if dry_run else "")
+
+
+def built_in(api_version: str, name: str) -> Resource | None:
+    """The row of this kind or plural among those every Kubernetes (or Volcano) has."""
+    group, _, version = api_version.rpartition("/")
+    return table.by_kind(api_version, name) or table.find(group, version, name)
 
 
 def plain(resource: Resource, obj: Obj) -> Obj:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final, Self
 
 from longshore.api.errors import StatusError
-from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.config.connection import Connection, from_kubeconfig
@@ -24,7 +23,7 @@ from longshore.client.http import answers, discovery, stream
 from longshore.client.http.paths import METHODS, path_of
 from longshore.client.http.transport import Transport
 from longshore.client.protocol import Response, WatchEvent, What
-from longshore.client.verbs import Ask, Page, VerbClient, plain
+from longshore.client.verbs import Ask, Page, VerbClient, built_in, plain
 
 _JSON: Final = {"Accept": "application/json"}
 _SHORTEST_WATCH: Final = 300
@@ -65,7 +64,7 @@ class HttpClient(VerbClient):
             return what
         known = self._found.get(what)
         if known is None:
-            known = _built_in(*what) or await discovery.find(self._document, *what)
+            known = built_in(*what) or await discovery.find(self._document, *what)
             self._found[what] = known
         return known
 
@@ -134,8 +133,3 @@ class HttpClient(VerbClient):
             if err.code == 404:
                 return {}
             raise
-
-
-def _built_in(api_version: str, name: str) -> Resource | None:
-    group, _, version = api_version.rpartition("/")
-    return table.by_kind(api_version, name) or table.find(group, version, name)

@@ -1,0 +1,34 @@
+"""Every example manifest is accepted by a running longshore, by both ways to send it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from longshore.client.http import HttpClient
+from longshore.up.options import Options
+from longshore.up.running import running
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.yaml"))
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_every_example_can_be_created_and_applied() -> None:
+    assert len(EXAMPLES) >= 3
+    async with (
+        running(Options(in_memory=True, port=0, controllers=())) as longshore,
+        HttpClient.from_kubeconfig(longshore.kubeconfig) as client,
+    ):
+        for file in EXAMPLES:
+            for manifest in yaml.safe_load_all(file.read_text()):
+                what = manifest["apiVersion"], manifest["kind"]
+                made = await client.create(what, manifest, "default")
+                applied = await client.apply(what, manifest, "default", manager="examples")
+                assert applied["spec"] == made["spec"], file
