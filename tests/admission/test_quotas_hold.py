@@ -141,6 +141,14 @@ def test_a_deleted_object_gives_back_what_it_had_and_never_more() -> None:
     assert used_after(quota.release(PODS, a_pod(), [empty], nothing)) == {"pods": "0"}
 
 
+def test_a_fresh_count_does_not_give_back_what_it_has_not_seen() -> None:
+    fresh = a_quota({"pods": "9"})
+    gone, left = a_pod("gone"), a_pod("left")
+    assert used_after(quota.release(PODS, gone, [fresh], lambda s, n: [gone, left])) == {"pods": "1"}
+    assert quota.status_of(fresh, lambda s, n: [left] if s == "pods" else [])["used"] == {"pods": "1"}
+    assert quota.release(PODS, gone, [fresh], lambda s, n: [left]) == []
+
+
 def test_a_growing_claim_is_held_to_the_quota() -> None:
     def claim(size: str) -> Obj:
         return {

@@ -40,11 +40,11 @@ class Kind:
         if self.resource.namespaced:
             meta["namespace"] = namespace
         strategy.prepare_create(obj, context)
-        strategy.default(obj)
         problems = metadata.validate_create(
             meta, namespaced=self.resource.namespaced, name_rule=strategy.name_rule
         )
         self._raise(meta, problems + strategy.validate_create(obj, context))
+        strategy.default(obj)
         return obj
 
     def update(self, old: Obj, body: Obj, subresource: str = "") -> Obj:
@@ -58,7 +58,6 @@ class Kind:
             strategy.prepare_subresource(new, old, context)
         else:
             strategy.prepare_update(new, old, context)
-        strategy.default(new)
         meta = new["metadata"]
         if subresource == "status":
             problems = strategy.validate_status(new, old, context)
@@ -67,6 +66,7 @@ class Kind:
         else:
             problems = strategy.validate_update(new, old, context)
         self._raise(meta, metadata.validate_update(meta, old["metadata"]) + problems)
+        strategy.default(new)
         return new
 
     def served(self, stored: Obj) -> Obj:
