@@ -121,8 +121,8 @@ def test_a_policy_without_rules_is_fine_for_failures_and_not_for_success() -> No
     created(podFailurePolicy={"rules": []})
     indexed = {"completionMode": "Indexed", "completions": 1}
     assert problems(successPolicy={"rules": []}, **indexed) == [
-        "spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy "
-        "is specified"
+        "spec.successPolicy.rules: Required value: at least one rules must be specified when the "
+        "successPolicy is specified"
     ]
 
 
