@@ -14,6 +14,7 @@ from typing import Final
 
 from longshore.api.kinds.configmap import ConfigMapStrategy
 from longshore.api.kinds.cronjob import CronJobStrategy
+from longshore.api.kinds.custom import CustomResourceStrategy, WithoutStatusStrategy
 from longshore.api.kinds.endpoints import EndpointsStrategy
 from longshore.api.kinds.event import EventStrategy, NewEventStrategy
 from longshore.api.kinds.job import JobStrategy
@@ -299,7 +300,7 @@ def _volcano() -> Iterable[Resource]:
             plural=plural,
             singular=kind.lower(),
             namespaced=namespaced,
-            strategy=_PLAIN,
+            strategy=CustomResourceStrategy() if status else WithoutStatusStrategy(),
             message=f"volcano/{group}.{version}.{kind}",
             short_names=short_names,
             subresources=_status(kind) if status else {},
