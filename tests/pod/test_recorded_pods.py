@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import Pods, normal, recorded  # type: ignore[import-not-found]
+from pod_scene import Pods, headers, normal, recorded
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj, copy_of
@@ -79,12 +79,12 @@ def replayed(theme: str) -> Iterator[tuple[str, Any, Any]]:
                 }
             else:
                 body = {"kind": "Pod", "apiVersion": "v1", **body}
-        texts = [
-            f'299 - "{text}"'.replace('"', '\\"').replace('- \\"', '- "', 1)[:-2] + '"'
-            for text in pods.warnings
-        ]
         want = response["headers"].get("Warning", [])
-        yield name, (response["status"], normal(response["body"]), want), (status, normal(body), texts)
+        yield (
+            name,
+            (response["status"], normal(response["body"]), want),
+            (status, normal(body), headers(pods.warnings)),
+        )
 
 
 @pytest.mark.parametrize("theme", THEMES)
