@@ -47,7 +47,11 @@ def test_a_config_map_is_limited_to_one_mebibyte(kind: Callable[..., Any]) -> No
     }
     maps.create(body)
     body["data"]["a"] += "x"
-    assert maps.refusal(maps.create, body) == ": Too long: may not be more than 1048576 bytes"
+    with pytest.raises(StatusError) as caught:
+        maps.create(body)
+    text = "Too long: may not be more than 1048576 bytes"
+    assert caught.value.message == f'ConfigMap "m" is invalid: : {text}'
+    assert (caught.value.details or {})["causes"] == [{"reason": "FieldValueTooLong", "message": text}]
 
 
 def test_an_immutable_config_map_keeps_its_mark_and_its_values(kind: Callable[..., Any]) -> None:

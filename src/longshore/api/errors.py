@@ -140,13 +140,19 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldErro
     """A 422 that lists every problem once, as causes and in the message."""
     texts = list(dict.fromkeys(str(p) for p in problems))
     summary = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    causes = [{"reason": p.reason, "message": p.body(), "field": p.field} for p in problems]
+    causes = [_cause(p) for p in problems]
     return StatusError(
         422,
         "Invalid",
         f"{qualified(group, kind)} {field.quoted(name)} is invalid: {summary}",
         details=_details(group, kind, name, causes=causes),
     )
+
+
+def _cause(problem: field.FieldError) -> Obj:
+    """A problem of the object as a whole (a ConfigMap that is too big) names no field."""
+    cause = {"reason": problem.reason, "message": problem.body()}
+    return {**cause, "field": problem.field} if problem.field else cause
 
 
 def method_not_allowed() -> StatusError:

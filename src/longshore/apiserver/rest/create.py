@@ -65,11 +65,10 @@ def create_object(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, 
     problems = metadata.validate_create(meta, namespaced=resource.namespaced, name_rule=kind.name_rule)
     problems += kind.validate_create(obj, context)
     if problems:
-        raise errors.invalid(resource.group, resource.kind, meta.get("name", ""), problems)
+        raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
     call.warn(kind.warnings_create(obj, context))
-    kind.default(obj)  # as upstream's storage does on the way out: a Job takes over its template's labels
     charged = admission.charge(api, call, obj)
-    if asked_version not in (None, "", "0"):
+    if not applied and asked_version not in (None, "", "0"):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(resource.storage, call.namespace, meta["name"])
     existing = api.store.latest(key)
