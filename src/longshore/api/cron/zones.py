@@ -5,7 +5,8 @@ time needs. A zone here samples its days in blocks, once per block, and remember
 changes. Wall times that do not exist or exist twice are resolved by Go's rule, which is neither
 `fold=0` nor `fold=1`.
 
-Names are looked up as they are written; there is no zone called `Local` here.
+Names are looked up as they are written, in the zone database of the machine or else of the tzdata
+package; there is no zone called `Local` here.
 """
 
 from __future__ import annotations
