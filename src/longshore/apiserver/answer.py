@@ -33,8 +33,8 @@ class Answer:
 
     def raw(self) -> bytes:
         """The served object's JSON, without apiVersion and kind."""
-        if self.obj is None and not self.resource.strategy.converts:
-            return self._stored().raw
+        if self.obj is None:
+            return served_raw(self.resource, self._stored())
         return types.encode(self.view())
 
     def _stored(self) -> Entry:
@@ -50,7 +50,9 @@ def served(resource: Resource, obj: Obj) -> Obj:
 def served_raw(resource: Resource, entry: Entry) -> bytes:
     """The same as JSON, from the stored bytes wherever they are the served form."""
     if resource.strategy.converts:
-        return types.encode(resource.strategy.from_storage(entry.obj))
+        view = resource.strategy.from_storage(entry.obj)
+        if view is not entry.obj:
+            return types.encode(view)
     return entry.raw
 
 

@@ -26,7 +26,7 @@ def items(objs: Iterable[Obj], list_metadata: Obj, group_version: str) -> Obj:
         "kind": LIST,
         "apiVersion": group_version,
         "metadata": list_metadata,
-        "items": [item(obj, group_version) for obj in objs],
+        "items": [item(obj, group_version) for obj in objs] or None,
     }
 
 

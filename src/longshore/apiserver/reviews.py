@@ -124,7 +124,8 @@ def _attribute_problems(spec: Obj) -> list[field.FieldError]:
     by_resource, by_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if by_resource is not None and by_path is not None:
         text = "cannot be specified in combination with resourceAttributes"
-        return [field.invalid("spec.nonResourceAttributes", by_path, text)]
+        shown = {name.capitalize(): value for name, value in by_path.items()}  # upstream prints its Go struct
+        return [field.invalid("spec.nonResourceAttributes", shown, text)]
     if by_resource is None and by_path is None:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [field.invalid("spec.resourceAttributes", None, text)]

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from longshore.store import Store
 
 ISSUER: Final = "https://kubernetes.default.svc"
-ADMIN: Final = User("longshore-admin", ("system:masters", "system:authenticated"))
+ADMIN: Final = User(
+    "longshore-admin", ("system:masters", "system:authenticated"), "6c6f6e67-7368-4f72-a500-61646d696e00"
+)
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 _MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
 

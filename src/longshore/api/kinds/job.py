@@ -1,7 +1,7 @@
 """Jobs: the generated selector, and a status that is checked against its past.
 
-`default` must run again on the finished object of a create, after validation and managedFields: that
-is when Kubernetes, reading back what it stored, copies generated template labels to a Job without any.
+Kubernetes defaults what it reads back from storage, so a Job without labels shows the generated ones
+of its template without having them stored. Its first change, be it empty, stores them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,14 @@ class JobStrategy(Strategy):
     """batch/v1 Jobs."""
 
     default_propagation: ClassVar[Propagation] = "Orphan"
+    converts: ClassVar[bool] = True
+
+    def from_storage(self, obj: Obj) -> Obj:
+        meta = obj["metadata"]
+        if "labels" in meta:
+            return obj
+        labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
+        return {**obj, "metadata": {**meta, "labels": dict(labels)}} if labels else obj
 
     def default(self, obj: Obj) -> None:
         defaults.default_job(obj)

@@ -60,7 +60,7 @@ class Endpoints:
             return respond.document(request, *found) if found is not None else None
         if bare.startswith("/openapi/"):
             spec = self._openapi.find(bare, accept, parse_qs(raw_query).get("hash", [""])[0])
-            return respond.document(request, spec) if spec is not None else None
+            return respond.document(request, spec) if spec is not None else web.Response(status=404)
         return None
 
     def _health(self, path: str, raw_query: str) -> web.Response | None:

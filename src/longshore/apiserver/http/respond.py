@@ -22,7 +22,22 @@ if TYPE_CHECKING:
 
 _WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
 _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_STRING: Final = "tag:yaml.org,2002:str"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes as upstream does: double quotes for a string that would read as something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    means_text = dumper.resolve(yaml.ScalarNode, value, (True, False)) == _STRING
+    return dumper.represent_scalar(_STRING, value, style=None if means_text else '"')
+
+
+_Dumper.add_representer(str, _text)
 
 
 def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:

@@ -72,6 +72,8 @@ def _renderer(api: Api, call: Call, output: Output) -> Render:
         return lambda change: codec.encode_watch_event(change.type, _document(api, call, output, change))
     if output.transform == "Table":
         return _table_renderer(api, call, output)
+    if output.transform == partial.LIST:
+        return lambda _: b""  # a stream of lists makes no sense; upstream, too, accepts it and sends nothing
     if output.transform:
         return lambda change: _line(change.type, encode(_document(api, call, output, change)))
     return _plain_renderer(api, call)
@@ -115,7 +117,7 @@ def _document(api: Api, call: Call, output: Output, change: Change) -> Obj:
     if change.status is not None:
         return change.status
     obj = served(call.resource, change.entry.obj) if change.entry else {"metadata": change.metadata}
-    if output.transform in (partial.ITEM, partial.LIST):
+    if output.transform:
         return partial.item(obj, output.group_version)
     if change.entry is None:
         return _untyped(api, call, change)

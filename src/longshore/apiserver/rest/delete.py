@@ -10,9 +10,8 @@ from longshore.api.types import Obj, copy_of
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
-from longshore.apiserver.rest import admission
 from longshore.apiserver.rest.list import list_entries
-from longshore.apiserver.rest.update import key_of, precondition_failed
+from longshore.apiserver.rest.update import key_of, precondition_failed, remove
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -37,6 +36,7 @@ class Outcome:
 def delete(api: Api, call: Call) -> Answer:
     """Deletes one object, at once or by marking it."""
     wanted = _options(call)
+    _warn_of_orphans(call, wanted)
     entry = api.store.latest(key_of(call))
     if entry is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
@@ -57,6 +57,7 @@ def delete_collection(api: Api, call: Call) -> ListAnswer:
     """Deletes all that the selectors match and answers with the list of them."""
     wanted = _options(call)
     found = list_entries(api, call, options.list_options(call, watch=False))
+    _warn_of_orphans(call, wanted)
     for entry in found.entries:
         latest = api.store.latest(entry.key)
         if latest is not None:
@@ -66,11 +67,13 @@ def delete_collection(api: Api, call: Call) -> ListAnswer:
 
 
 def _options(call: Call) -> options.DeleteOptions:
-    wanted = options.delete_options(body.options_from(call.body, call.content_type, call.query))
-    orphans_by_default = call.resource.strategy.default_propagation == "Orphan"
-    if orphans_by_default and wanted.policy is None and wanted.orphan_dependents is None and call.resource.kind == "Job":
+    return options.delete_options(body.options_from(call.body, call.content_type, call.query))
+
+
+def _warn_of_orphans(call: Call, wanted: options.DeleteOptions) -> None:
+    chosen = wanted.policy is not None or wanted.orphan_dependents is not None
+    if call.resource.storage == "batch/jobs" and not chosen:
         call.warn([ORPHAN_WARNING])
-    return wanted
 
 
 def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
@@ -90,8 +93,10 @@ def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptio
         return _stage(api, entry, obj, wanted)
     if wanted.dry_run:
         return Outcome(obj, True)
-    staged = [*admission.release(api, call, obj), api.store.stage_delete(entry.key, obj)]
-    return Outcome(staged[-1].entry.obj, True, staged)
+    staged: list[Staged] = []
+    if call.resource.strategy.graceful and obj != entry.obj:
+        staged.append(api.store.stage(entry.key, obj))
+    return Outcome(obj, True, [*staged, *remove(api, call, entry.key)])
 
 
 def check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:

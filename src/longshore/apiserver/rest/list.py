@@ -77,7 +77,7 @@ def _where(call: Call, wanted: options.ListOptions) -> tuple[int | None, tuple[s
         at = paging.position(wanted.continue_, scope(call))
         if wanted.revision not in ("", "0"):
             raise errors.bad_request("specifying resource version is not allowed when using continue")
-        return (at.revision if at.revision > 0 else None), at.start, limit
+        return (at.revision if at.revision > 0 else None), at.start, 0 if wanted.revision == "0" else limit
     number = versions.parse(wanted.revision, listing=True)
     if wanted.revision == "0":
         return None, None, 0
@@ -104,9 +104,9 @@ def predicate(call: Call, wanted: options.ListOptions) -> Predicate | None:
         return None
 
     def keeps(entry: Entry) -> bool:
-        obj = entry.obj
+        obj = served(resource, entry.obj)
         if by_label is not None and not by_label.matches(obj["metadata"].get("labels") or {}):
             return False
-        return by_field is None or by_field.matches(served(resource, obj), entry.key.namespace, entry.key.name)
+        return by_field is None or by_field.matches(obj, entry.key.namespace, entry.key.name)
 
     return keeps

@@ -17,7 +17,7 @@ from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.store import Entry
+    from longshore.store import Entry, Staged
 
 
 def update(api: Api, call: Call) -> Answer:
@@ -40,9 +40,7 @@ def update(api: Api, call: Call) -> Answer:
         if resource.strategy.create_on_update and not call.subresource:
             return create_object(api, call, obj, wanted)
         raise errors.not_found(resource.group, resource.plural, call.name)
-    uid = meta.get("uid")
-    if uid and uid != old.obj["metadata"]["uid"]:
-        raise precondition_failed(call, "UID", uid, old.obj["metadata"]["uid"])
+    _check_uid(call, meta.get("uid"), old.obj["metadata"]["uid"])
     if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
         text = "must be specified for an update"
         problem = field.invalid("metadata.resourceVersion", 0, text)
@@ -65,6 +63,19 @@ def same_name(call: Call, meta: Obj) -> None:
         )
 
 
+def _check_uid(call: Call, asked: str | None, found: str) -> None:
+    """A uid in a PUT is a precondition; upstream's answer comes from its storage and looks like it."""
+    if not asked or asked == found:
+        return
+    resource = call.resource
+    key = "/".join(p for p in ("/registry", resource.plural, call.namespace, call.name) if p)
+    text = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+    )
+    raise errors.conflict(resource.group, resource.plural, call.name, text)
+
+
 def precondition_failed(call: Call, what: str, asked: str, found: str) -> errors.StatusError:
     """A 409 for a uid or resourceVersion that the client insisted on."""
     why = {
@@ -85,7 +96,7 @@ def store_update(
     resource, kind = call.resource, call.resource.strategy
     meta, old_meta = new["metadata"], old.obj["metadata"]
     call.warn(metadata.drop_duplicate_owners(meta))
-    version = meta.get("resourceVersion") or "0"
+    version = _version(meta.get("resourceVersion"))
     if not applied:
         managed.after_update(
             new,
@@ -96,7 +107,7 @@ def store_update(
             now=api.now(),
             subresource=call.subresource,
         )
-    if version not in ("0", str(old.revision)):
+    if version not in (0, old.revision):
         raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
     new = to_stored(call, new)
     meta = new["metadata"]
@@ -106,21 +117,35 @@ def store_update(
     context = strategy.Context(api.now(), call.subresource, call.user.name)
     problems = _prepare(call, new, old.obj, context)
     if problems:
-        raise errors.invalid(resource.group, resource.kind, call.name, problems)
+        raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
     if not call.subresource:
         call.warn(kind.warnings_update(new, old.obj, context))
-    kind.default(new)
     if new == old.obj or managed.only_times_differ(new, old.obj):
         return Answer(resource, entry=old)
     charged = admission.charge_update(api, call, new, old.obj)
     if wanted.dry_run:
         return Answer(resource, obj=new)
     if is_finished(call, new):
-        staged = api.store.stage_delete(old.key, new)
-        released = admission.release(api, call, new)
-        return Answer(resource, entry=staged.entry, staged=[*released, staged])
+        return Answer(resource, obj=new, staged=remove(api, call, old.key))
     all_staged = [*charged.stage(api), api.store.stage(old.key, new)]
     return Answer(resource, entry=all_staged[-1].entry, staged=all_staged)
+
+
+def remove(api: Api, call: Call, key: Key) -> list[Staged]:
+    """Takes an object out of the store. Watchers see its last stored state, as upstream shows it."""
+    last = api.store.latest(key)
+    assert last is not None, "only what is stored can be removed"
+    gone = {**last.obj, "metadata": dict(last.obj["metadata"])}
+    return [*admission.release(api, call, last.obj), api.store.stage_delete(key, gone)]
+
+
+def _version(text: str | None) -> int:
+    """The resourceVersion of a body as a number; 0 for none."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise errors.StatusError(500, "", f"strconv.ParseUint: parsing {field.quoted(text)}: invalid syntax")
+    return int(text)
 
 
 def is_finished(call: Call, obj: Obj) -> bool:
