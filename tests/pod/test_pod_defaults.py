@@ -119,9 +119,12 @@ def test_the_claim_of_an_ephemeral_volume_is_a_file_system() -> None:
 
 
 def test_pod_ip_and_pod_ips_follow_each_other() -> None:
-    only_one = {"metadata": {"name": "p"}, "status": {"podIP": "10.0.0.1"}}
-    only_list = {"metadata": {"name": "p"}, "status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "::1"}]}}
-    differing = {"metadata": {"name": "p"}, "status": {"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}]}}
+    only_one: Obj = {"metadata": {"name": "p"}, "status": {"podIP": "10.0.0.1"}}
+    only_list: Obj = {"metadata": {"name": "p"}, "status": {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "::1"}]}}
+    differing: Obj = {
+        "metadata": {"name": "p"},
+        "status": {"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}]},
+    }
     for pod, address, addresses in (
         (only_one, "10.0.0.1", ["10.0.0.1"]),
         (only_list, "10.0.0.1", ["10.0.0.1", "::1"]),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from longshore.api.kinds.pod import is_terminal, pod_limits, pod_requests, qos_class
 from longshore.api.types import Obj
 
 
-def c(*, sidecar: bool = False, limits: Obj | None = None, **requests: str) -> Obj:
+def c(*, sidecar: bool = False, limits: Obj | None = None, **requests: Any) -> Obj:
     container: Obj = {"resources": {"requests": requests, "limits": limits or {}}}
     return {**container, "restartPolicy": "Always"} if sidecar else container
 
@@ -39,14 +41,15 @@ def test_overhead_adds_to_requests_and_to_limits_that_exist() -> None:
     assert pod_limits(spec) == {"cpu": "1250m"}
 
 
-FULL = {"cpu": "1", "memory": "1Gi"}
+GPU: dict[str, Any] = {"example.com/gpu": "1"}
+FULL: dict[str, Any] = {"cpu": "1", "memory": "1Gi"}
 
 
 @pytest.mark.parametrize(
     ("spec", "wanted"),
     [
         ({"containers": [c()]}, "BestEffort"),
-        ({"containers": [c(**{"example.com/gpu": "1"}, limits={"example.com/gpu": "1"})]}, "BestEffort"),
+        ({"containers": [c(**GPU, limits=GPU)]}, "BestEffort"),
         ({"containers": [c(**FULL, limits=FULL)]}, "Guaranteed"),
         ({"containers": [c(cpu="1000m", memory="1024Mi", limits=FULL)]}, "Guaranteed"),
         ({"containers": [c(**FULL, limits=FULL), c()]}, "Burstable"),

@@ -11,8 +11,8 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.api.validation.pod.status import should_restart
 
-ENDED = {"terminated": {"exitCode": 1}}
-RUNNING = {"running": {}}
+ENDED: Obj = {"terminated": {"exitCode": 1}}
+RUNNING: Obj = {"running": {}}
 
 
 def make(pods: Pods, **spec: Any) -> None:

@@ -31,7 +31,7 @@ def handled(request: Obj) -> bool:
     if not path.startswith(POD) or request.get("query") or "bodyText" in request:
         return False
     if request["method"] == "PATCH":
-        return kind in (MERGE, STRATEGIC)
+        return bool(kind in (MERGE, STRATEGIC))
     return request["method"] == "PUT" or (
         request["method"] == "POST" and path.endswith(("/pods", "/binding"))
     )
