@@ -11,6 +11,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import metadata, net
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_DEPRECATED: Final = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 
 
 class EndpointsStrategy(Strategy):
@@ -29,6 +30,12 @@ class EndpointsStrategy(Strategy):
         for i, subset in enumerate(obj.get("subsets") or ()):
             found += _subset(subset, f"subsets[{i}]")
         return found
+
+    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
+        return [_DEPRECATED]
+
+    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
+        return [_DEPRECATED]
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         found = metadata.validate_update_again(new["metadata"], old["metadata"])
