@@ -81,7 +81,7 @@ class Message:
     @cached_property
     def go_name(self) -> str:
         """`v1.JobSpec`, the name in Go's type errors."""
-        return self.id.rpartition("/")[2]
+        return ".".join(self.id.rpartition("/")[2].split(".")[-2:])
 
     @cached_property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from longshore.api import schema
-from longshore.api.codec import canonical, compiled, jsontext, protoread, typemeta
+from longshore.api.codec import canonical, compiled, jsontext, protoread
 from longshore.api.codec.decoded import Decoded, DecodeError, Plain
 from longshore.api.codec.envelope import (
     Envelope,
@@ -24,6 +24,7 @@ from longshore.api.codec.envelope import (
     watch_frame,
 )
 from longshore.api.codec.jsontext import plain_json
+from longshore.api.codec.typemeta import interpret
 from longshore.api.codec.walk import Walk
 from longshore.api.types import Obj, encode
 
@@ -35,10 +36,14 @@ __all__ = [
     "decode_json",
     "decode_protobuf",
     "decode_yaml",
+    "encode_document",
     "encode_protobuf",
+    "encode_watch_event",
     "from_value",
+    "interpret",
     "plain_json",
     "plain_yaml",
+    "quick_json",
     "read_json",
     "read_protobuf",
     "read_watch_frames",
@@ -64,7 +69,7 @@ class _TextDocument:
     problems: list[str] = field(default_factory=list)
 
     def interpret(self) -> tuple[str, str]:
-        return typemeta.interpret(self.node)
+        return interpret(self.node)
 
     def decode(self, message: str) -> Decoded:
         api_version, kind = self.interpret()
@@ -119,10 +124,15 @@ def plain_yaml(raw: bytes) -> Plain:
     return yamltext.plain_yaml(raw)
 
 
+def quick_json(raw: bytes, message: str) -> Decoded | None:
+    """Reads a JSON body in the compiled way; None when only the exact reading can tell."""
+    obj = compiled.from_json(raw, message)
+    return None if obj is None else _split(obj, message)
+
+
 def decode_json(raw: bytes, message: str) -> Decoded:
     """Reads a JSON body as `message`."""
-    obj = compiled.from_json(raw, message)
-    return read_json(raw).decode(message) if obj is None else _split(obj, message)
+    return quick_json(raw, message) or read_json(raw).decode(message)
 
 
 def decode_yaml(raw: bytes, message: str) -> Decoded:
@@ -142,6 +152,17 @@ def from_value(value: Any, message: str) -> Decoded:
     """Reads an already parsed document, e.g. the result of a patch. Problems come sorted by key."""
     obj = compiled.from_value(value, message)
     return _TextDocument(value).decode(message) if obj is None else _split(obj, message)
+
+
+def encode_document(document: Obj) -> bytes:
+    """A whole answer, with apiVersion and kind, as protobuf. KeyError for kinds no table describes."""
+    api_version, kind = document["apiVersion"], document["kind"]
+    return encode_protobuf(document, api_version, kind, schema.kinds()[f"{api_version} {kind}"])
+
+
+def encode_watch_event(event_type: str, document: Obj) -> bytes:
+    """One frame of a protobuf watch stream."""
+    return watch_frame(event_type, encode_document(document))
 
 
 def zero(message: str) -> Obj:

@@ -1,0 +1,120 @@
+"""Which kinds Kubernetes would recognise in a body, and what it says when one is not the kind asked for.
+
+Kubernetes decodes a body as the kind it claims to be and then converts it to the one the path is for.
+Versions that are no longer served are still known, so they are told apart from kinds that never were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api import field, schema
+
+SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"
+EXTENSIONS_SCHEME: Final = "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:53"
+_EXTENSIONS: Final = "apiextensions.k8s.io"
+
+_OLD: Final = {
+    "batch/v1beta1 CronJob": "batch/v1.CronJob",
+    "batch/v1beta1 CronJobList": "batch/v1.CronJobList",
+    "coordination.k8s.io/v1beta1 Lease": "coordination/v1.Lease",
+    "events.k8s.io/v1beta1 Event": "events/v1.Event",
+    "policy/v1beta1 Eviction": "policy/v1.Eviction",
+    "policy/v1beta1 PodDisruptionBudget": "policy/v1.PodDisruptionBudget",
+    "scheduling.k8s.io/v1alpha1 PriorityClass": "scheduling/v1.PriorityClass",
+    "scheduling.k8s.io/v1beta1 PriorityClass": "scheduling/v1.PriorityClass",
+    "authentication.k8s.io/v1beta1 TokenReview": "authentication/v1.TokenReview",
+    "authentication.k8s.io/v1beta1 SelfSubjectReview": "authentication/v1.SelfSubjectReview",
+    "authorization.k8s.io/v1beta1 SelfSubjectAccessReview": "authorization/v1.SelfSubjectAccessReview",
+    "authorization.k8s.io/v1beta1 SelfSubjectRulesReview": "authorization/v1.SelfSubjectRulesReview",
+    "authorization.k8s.io/v1beta1 SubjectAccessReview": "authorization/v1.SubjectAccessReview",
+    "apps/v1beta1 Deployment": "apps/v1.Deployment",
+    "apps/v1beta1 StatefulSet": "apps/v1.StatefulSet",
+    "apps/v1beta2 DaemonSet": "apps/v1.DaemonSet",
+    "apps/v1beta2 Deployment": "apps/v1.Deployment",
+    "apps/v1beta2 ReplicaSet": "apps/v1.ReplicaSet",
+    "apps/v1beta2 StatefulSet": "apps/v1.StatefulSet",
+    "storage.k8s.io/v1beta1 StorageClass": "storage/v1.StorageClass",
+    "rbac.authorization.k8s.io/v1beta1 ClusterRole": "rbac/v1.ClusterRole",
+    "rbac.authorization.k8s.io/v1beta1 ClusterRoleBinding": "rbac/v1.ClusterRoleBinding",
+    "rbac.authorization.k8s.io/v1beta1 Role": "rbac/v1.Role",
+    "rbac.authorization.k8s.io/v1beta1 RoleBinding": "rbac/v1.RoleBinding",
+}
+"""Versions that nobody serves any more, with the message they are close enough to."""
+_UNVERSIONED: Final = frozenset(("Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList"))
+_ALSO_ACCEPTED: Final = {("policy/v1", "Eviction"): frozenset(("policy/v1beta1",))}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind as a body or a path names it."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def group_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def message(self) -> str | None:
+        """The message to read it by; None when no version of Kubernetes knows the kind."""
+        if self.kind in _UNVERSIONED:
+            return f"meta/v1.{self.kind}"
+        key = f"{self.group_version} {self.kind}"
+        return schema.kinds().get(key) or _OLD.get(key)
+
+    def with_defaults(self, default: Kind) -> Kind:
+        """Fills in what a body left out from what the path says."""
+        group, version = self.group, self.version
+        if not version and (not group or group == default.group):
+            group, version = default.group, default.version
+        return Kind(group, version, self.kind or default.kind)
+
+    def accepts(self, other: Kind) -> bool:
+        """Whether a path for this kind takes the version in the data."""
+        if self.group_version == other.group_version:
+            return True
+        return other.group_version in _ALSO_ACCEPTED.get((self.group_version, self.kind), ())
+
+
+def parse(api_version: str, kind: str) -> Kind | None:
+    """The kind that a body names; None when apiVersion has too many slashes."""
+    if api_version.count("/") > 1:
+        return None
+    group, _, version = api_version.rpartition("/")
+    return Kind(group, version, kind)
+
+
+def not_registered(kind: Kind, scheme: str) -> str:
+    name, version = field.quoted(kind.kind), field.quoted(kind.group_version)
+    return f"no kind {name} is registered for version {version} in scheme {field.quoted(scheme)}"
+
+
+def message_of(found: Kind, expected: Kind) -> str | None:
+    """The message of a kind that the part of Kubernetes which serves `expected` knows."""
+    if found.kind not in _UNVERSIONED and (found.group == _EXTENSIONS) != (expected.group == _EXTENSIONS):
+        return None
+    return found.message()
+
+
+def scheme_of(kind: Kind) -> str:
+    """The name of the scheme that knows this kind, as error messages print it."""
+    return EXTENSIONS_SCHEME if kind.group == _EXTENSIONS else SCHEME
+
+
+def wrong_kind(found: Kind, message: str, expected: Kind) -> str:
+    """Why a body of a known kind cannot be what its path is for; empty when it can."""
+    target = _internal(expected.message() or "")
+    if _internal(message) == target:
+        return ""
+    version = "v1" if found.kind in _UNVERSIONED else found.version
+    return f"converting ({version}.{found.kind}) to ({target}): unknown conversion"
+
+
+def _internal(message: str) -> str:
+    """The unversioned type behind a message: both groups' Events are one."""
+    group, _, name = message.partition("/")
+    kind = name.rpartition(".")[2]
+    return f"core.{kind}" if kind in ("Event", "EventList") else f"{group}.{kind}"
