@@ -32,9 +32,9 @@ def handled(request: Obj) -> bool:
         return False
     if request["method"] == "PATCH":
         return bool(kind in (MERGE, STRATEGIC))
-    return request["method"] == "PUT" or (
-        request["method"] == "POST" and path.endswith(("/pods", "/binding"))
-    )
+    if request["method"] == "POST":
+        return str(path).endswith(("/pods", "/binding"))
+    return bool(request["method"] == "PUT")
 
 
 def send(pods: Pods, request: Obj) -> Obj:
