@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
+from longshore.apiserver.http.connection import Server
 from longshore.apiserver.http.handler import Handler
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class HttpServer:
 
     async def start(self, host: str, port: int) -> int:
         """Begins to listen and returns the port (the one chosen, for port 0)."""
-        server = web.Server(
+        server = Server(
             self._handler.handle,
             request_factory=_request,
             keepalive_timeout=_IDLE_SECONDS,
