@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
@@ -83,24 +84,26 @@ def _line(type_: str, obj: bytes) -> bytes:
     return b'{"type":"' + type_.encode() + b'","object":' + obj + b"}\n"
 
 
-_lines: dict[tuple[int, str, str], bytes] = {}
-"""Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once."""
+_lines: WeakKeyDictionary[Api, dict[tuple[int, str, str], bytes]] = WeakKeyDictionary()
+"""Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once.
+Each server has its own: two in one process count their revisions apart."""
 
 
 def _plain_renderer(api: Api, call: Call) -> Render:
     resource = call.resource
     version = resource.group_version
+    lines = _lines.setdefault(api, {})
 
     def to_bytes(change: Change) -> bytes:
         if change.entry is None:
             return _line(change.type, encode(_untyped(api, call, change)))
         key = (change.revision, change.type, version)
-        line = _lines.get(key)
+        line = lines.get(key)
         if line is None:
             line = _line(change.type, render.entry_json(resource, change.entry))
-            if len(_lines) >= _SHARED_LINES:
-                _lines.clear()
-            _lines[key] = line
+            if len(lines) >= _SHARED_LINES:
+                lines.clear()
+            lines[key] = line
         return line
 
     return to_bytes

@@ -35,7 +35,9 @@ def token(api: Api, call: Call) -> Answer:
     if account is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
     spec = request.setdefault("spec", {})
-    seconds = spec.setdefault("expirationSeconds", _DEFAULT_SECONDS)
+    seconds = spec.get("expirationSeconds")
+    if seconds is None:
+        seconds = spec["expirationSeconds"] = _DEFAULT_SECONDS
     _check(call, seconds)
     if api.tokens is None:
         raise errors.internal("this server issues no tokens")
