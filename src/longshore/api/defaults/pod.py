@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import pod_resources
-from longshore.api.defaults import images, quantities, volumes
+from longshore.api.defaults import disabled, images, quantities, volumes
 from longshore.api.types import Obj
 
 _INIT_ANNOTATIONS: Final = (
@@ -52,6 +52,7 @@ def default_pod_template(template: Obj) -> None:
 
 def default_pod_spec(spec: Obj) -> None:
     """What Pods and templates have in common."""
+    disabled.drop_disabled(spec)
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account and not (spec.get("serviceAccountName") == spec.get("serviceAccount") == account):
         spec["serviceAccountName"] = spec["serviceAccount"] = account

@@ -8,7 +8,6 @@ from longshore.api import names
 from longshore.api.defaults.pod import default_pod
 from longshore.api.field import FieldError
 from longshore.api.kinds.pod_conditions import with_condition
-from longshore.api.kinds.pod_gated import drop_disabled
 from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -33,7 +32,6 @@ class PodStrategy(Strategy):
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         spec = obj["spec"]
-        drop_disabled(spec)
         _merge_label_keys(spec, obj["metadata"].get("labels") or {})
         status: Obj = {"phase": "Pending"}
         if spec.get("schedulingGates"):
@@ -59,10 +57,6 @@ class PodStrategy(Strategy):
                 f"a DNS label is recommended: [{' '.join(problems)}]"
             )
         return found + pod_warnings.pod_warnings(obj)
-
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        super().prepare_update(new, old, ctx)
-        drop_disabled(new["spec"])
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         return checks.validate_pod_update(new, old)

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from longshore.api.defaults.pod import default_pod_template
 from longshore.api.field import FieldError
-from longshore.api.kinds.pod_gated import drop_disabled
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -20,17 +19,11 @@ class PodTemplateStrategy(Strategy):
     def default(self, obj: Obj) -> None:
         default_pod_template(obj.setdefault("template", {}))
 
-    def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        drop_disabled(obj["template"]["spec"])
-
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         return checks.validate_pod_template(obj["template"], "template")
 
     def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
         return pod_warnings.pod_template_warnings(obj["template"], None, "template")
-
-    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
-        drop_disabled(new["template"]["spec"])
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         found = metadata.validate_update_again(new["metadata"], old["metadata"])

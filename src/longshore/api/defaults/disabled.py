@@ -6,8 +6,9 @@ from longshore.api.types import Obj
 
 
 def drop_disabled(spec: Obj) -> None:
-    """For a pod spec of any kind, before it is checked."""
-    spec.pop("schedulingGroup", None)
+    """For a pod spec of any kind."""
+    if "schedulingGroup" in spec:
+        del spec["schedulingGroup"]
     for part in ("containers", "initContainers", "ephemeralContainers"):
         for container in spec.get(part) or ():
             if "stopSignal" in (container.get("lifecycle") or ()):
