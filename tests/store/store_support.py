@@ -49,6 +49,12 @@ async def opened(
         await store.close()
 
 
+async def settled(store: Store) -> None:
+    """Waits until housekeeping has nothing to do."""
+    while store._commit._busy:  # noqa: ASYNC110 - only tests wait for it
+        await asyncio.sleep(0.001)
+
+
 def left_by_a_kill(directory: Path, copy: Path) -> Path:
     """The data directory as `kill -9` would leave it now: nothing closed, nothing folded in."""
     shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("*-shm"))

@@ -8,21 +8,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_support import key, left_by_a_kill, names, opened, put, thing, told, value
+from store_support import key, left_by_a_kill, names, opened, put, settled, thing, told, value
 
-from longshore.store import Limits, Store, commit
+from longshore.store import Limits, Store, WriteFailed, commit
 from longshore.store.sqlite import SqliteJournal
 
 
 def rows(directory: Path) -> list[tuple[int, str, int]]:
     with closing(sqlite3.connect(directory / "journal.db")) as db:
         return db.execute("SELECT revision, name, deleted FROM journal ORDER BY revision").fetchall()
-
-
-async def settled(store: Store) -> None:
-    """Waits until housekeeping has nothing to do."""
-    while store._commit._busy:  # noqa: ASYNC110 - only tests wait for it
-        await asyncio.sleep(0.001)
 
 
 def size(directory: Path) -> int:
@@ -148,7 +142,7 @@ def test_a_compaction_that_fails_is_tried_again_after_the_next_write(
             with monkeypatch.context() as patch:
 
                 def fails(self: object, revisions: object, through: object) -> None:
-                    raise commit.WriteFailed("no")
+                    raise WriteFailed("no")
 
                 patch.setattr(SqliteJournal, "compact", fails)
                 for number in range(5):
