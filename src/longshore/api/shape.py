@@ -117,7 +117,7 @@ def custom_kind(fields: Mapping[str, Shape], *, status_apart: bool, element: Sha
     """
     common = {"apiVersion": STRING, "kind": STRING, "metadata": shape_of_message("meta/v1.ObjectMeta")}
     whole = MapShape({**common, **{k: v for k, v in fields.items() if k not in common}}, element=element)
-    whole.resets = {"": {"f:status": {}}, "status": {"f:spec": {}}} if status_apart else {}
+    whole.resets = {"": _STATUS, "status": {"f:spec": {}}} if status_apart else {}
     return whole
 
 
@@ -153,10 +153,11 @@ def _of_resource(message_id: str, style: str, status_apart: bool) -> MapShape:
     whole.zero = plain.zero
     if status_apart:
         status: FieldSet = {"f:spec": {}, **_STATUS_ALSO_RESETS.get(message_id, {})}
-        whole.resets = {"": {"f:status": {}}, "status": status}
+        whole.resets = {"": _STATUS, "status": status, "finalize": _STATUS, "resize": _STATUS}
     return whole
 
 
+_STATUS: Final[FieldSet] = {"f:status": {}}
 _STATUS_ALSO_RESETS: Final[Mapping[str, FieldSet]] = {
     "core/v1.Pod": {"f:metadata": {"f:deletionTimestamp": {}, "f:ownerReferences": {}}},
     "apiextensions/v1.CustomResourceDefinition": {"f:metadata": {}},
