@@ -44,7 +44,6 @@ class Kind:
             meta, namespaced=self.resource.namespaced, name_rule=strategy.name_rule
         )
         self._raise(meta, problems + strategy.validate_create(obj, context))
-        strategy.default(obj)
         return obj
 
     def update(self, old: Obj, body: Obj, subresource: str = "") -> Obj:
@@ -66,7 +65,6 @@ class Kind:
         else:
             problems = strategy.validate_update(new, old, context)
         self._raise(meta, metadata.validate_update(meta, old["metadata"]) + problems)
-        strategy.default(new)
         return new
 
     def served(self, stored: Obj) -> Obj:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.strategy import Context
 from longshore.api.types import Obj
 
 
@@ -27,6 +28,13 @@ def test_clients_cannot_set_phase_or_lose_the_finalizer(namespaces: Any) -> None
     created = namespaces.create(body)
     assert created["spec"]["finalizers"] == ["a.io/x", "kubernetes"]
     assert created["status"] == {"phase": "Active"}
+
+
+def test_a_generated_name_is_a_label_too(namespaces: Any) -> None:
+    unnamed = namespaces.decode({"metadata": {"generateName": "n-"}})
+    unnamed["metadata"]["name"] = "n-abcde"
+    namespaces.resource.strategy.prepare_create(unnamed, Context("2021-01-01T00:00:00Z"))
+    assert unnamed["metadata"]["labels"] == {"kubernetes.io/metadata.name": "n-abcde"}
 
 
 def test_a_bad_finalizer_is_refused(namespaces: Any) -> None:

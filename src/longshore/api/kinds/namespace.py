@@ -28,19 +28,14 @@ class NamespaceStrategy(Strategy):
 
     def default(self, obj: Obj) -> None:
         """Labels the namespace with its own name, so that selectors can pick it."""
-        meta = obj.setdefault("metadata", {})
-        name = meta.get("name")
-        if name:
-            labels = meta.get("labels")
-            if labels is None:
-                labels = meta["labels"] = {}
-            labels[NAME_LABEL] = name
+        _label(obj.setdefault("metadata", {}))
         obj.setdefault("spec", {})
         status = obj.setdefault("status", {})
         if not status.get("phase"):
             status["phase"] = ACTIVE
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        _label(obj["metadata"])  # again, for names that were generated only now
         obj["status"] = {"phase": ACTIVE}
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if FINALIZER not in finalizers:
@@ -95,6 +90,12 @@ class NamespaceStrategy(Strategy):
 
     def holds(self, obj: Obj) -> bool:
         return bool(obj["spec"].get("finalizers"))
+
+
+def _label(meta: Obj) -> None:
+    name = meta.get("name")
+    if name and (meta.get("labels") or {}).get(NAME_LABEL) != name:
+        meta["labels"] = {**(meta.get("labels") or {}), NAME_LABEL: name}
 
 
 def _finalizer(name: str, path: str) -> list[FieldError]:

@@ -26,8 +26,10 @@ class PodDisruptionBudgetStrategy(Strategy):
 
     def default(self, obj: Obj) -> None:
         obj.setdefault("spec", {})
-        status = obj.get("status")
-        obj["status"] = {**dict.fromkeys(_COUNTS, 0), **(status or {})}
+        obj["status"] = {**dict.fromkeys(_COUNTS, 0), **(obj.get("status") or {})}
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        obj["status"] = dict.fromkeys(_COUNTS, 0)
 
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         return _spec(obj["spec"])

@@ -34,6 +34,9 @@ class ReplicationControllerStrategy(Strategy):
         if (obj.get("status") or {}).get("replicas") is None:
             obj["status"] = {**(obj.get("status") or {}), "replicas": 0}
 
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        obj["status"] = {"replicas": 0}
+
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         spec = obj["spec"]
         found = _not_negative(spec, "minReadySeconds", "spec")

@@ -73,6 +73,9 @@ def _compile(requirements: Sequence[Requirement]) -> Predicate:
     predicates = tuple(_predicate(r) for r in requirements)
     if len(predicates) == 1:
         return predicates[0]
+    if len(predicates) == 2:
+        first, second = predicates
+        return lambda labels: first(labels) and second(labels)
 
     def matches(labels: Labels) -> bool:
         for predicate in predicates:  # noqa: SIM110 - a generator costs as much again as the loop
