@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from longshore.store import Staged, Store
 
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
+_UUID_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
 
@@ -72,11 +72,18 @@ class Api:
         return datetime.fromtimestamp(self._clock(), UTC)
 
     def new_uid(self) -> str:
-        return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+        """A random UUID (version 4)."""
+        h = f"{self._rng.getrandbits(128):032x}"
+        variant = _UUID_VARIANT[h[16]]
+        return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{variant}{h[17:20]}-{h[20:]}"
 
     def suffix(self) -> str:
         """Five random characters for a generated name."""
-        return "".join(self._rng.choices(_SUFFIX_ALPHABET, k=5))
+        number, out = self._rng.getrandbits(64), ""
+        for _ in range(5):
+            number, at = divmod(number, len(_SUFFIX_ALPHABET))
+            out += _SUFFIX_ALPHABET[at]
+        return out
 
     def watch_timeout(self) -> float:
         """How long a watch without timeoutSeconds lives."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from longshore.api import errors, field
@@ -26,6 +27,8 @@ class WriteOptions:
 
 def write_options(call: Call, kind: str) -> WriteOptions:
     """Checks the options of a write. `kind` is CreateOptions, UpdateOptions or PatchOptions."""
+    if not call.query and kind != "PatchOptions":
+        return WriteOptions(False, manager_of(call.agent), "Warn")
     problems: list[FieldError] = []
     dry = list(call.query.get("dryRun", ()))
     if dry and set(dry) != {"All"}:
@@ -56,19 +59,21 @@ def is_apply(content_type: str | None) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def manager_of(agent: str) -> str:
     """The field manager of a client that names none: its User-Agent up to the first slash."""
     return agent.partition("/")[0][:128]
 
 
-def _manager_problems(manager: str) -> list[FieldError]:
+@lru_cache(maxsize=256)
+def _manager_problems(manager: str) -> tuple[FieldError, ...]:
     if len(manager.encode()) > 128:
-        return [field.too_long("fieldManager", 128)]
+        return (field.too_long("fieldManager", 128),)
     for at, ch in enumerate(manager):
         if not ch.isprintable():
             text = f"invalid character U+{ord(ch):04X} (at position {at})"
-            return [field.invalid("fieldManager", manager, text)]
-    return []
+            return (field.invalid("fieldManager", manager, text),)
+    return ()
 
 
 def truth(text: str) -> bool:
