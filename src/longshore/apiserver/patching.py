@@ -7,6 +7,7 @@ namespaces and versions.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -102,10 +103,7 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
     the schema.
     """
     assert isinstance(shape, MapShape)
-    try:
-        document = codec.plain_yaml(body)
-    except DecodeError as error:
-        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    document = _yaml(body)
     config = document.value if document.value is not None else {}
     if type(config) is not dict:
         raise errors.bad_request(f"error decoding YAML: {_mismatch(config, _MAP)}")
@@ -120,6 +118,19 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
             500, "", f"failed to create typed patch object ({_named(resource, config)}): {problem}"
         )
     return config, document.problems
+
+
+def _yaml(body: bytes) -> codec.Plain:
+    """An apply's text. Most clients send JSON, which is YAML too but far quicker to read as what it is."""
+    if body[:1] == b"{":
+        with contextlib.suppress(DecodeError):
+            document = codec.plain_json(body)
+            if not document.problems:
+                return document
+    try:
+        return codec.plain_yaml(body)
+    except DecodeError as error:
+        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
 
 
 def _named(resource: Resource, config: Obj) -> str:
@@ -143,14 +154,12 @@ def _converted(resource: Resource, config: Obj, merged: Obj) -> Obj:
     """The merged object in canonical form. Custom kinds are finished by their own schema."""
     managers = merged["metadata"].pop("managedFields", None)
     if _has_message(resource):
-        problem = unstructured.problem_of(merged, resource.message) if resource.style == "builtin" else ""
         try:
-            merged = merged if problem else codec.from_value(merged, resource.message).obj
+            merged = codec.from_value(merged, resource.message).obj
         except DecodeError as error:
-            problem = str(error)
-        if problem:
+            problem = unstructured.problem_of(merged, resource.message) or str(error)
             what = f"failed to convert new typed object ({_named(resource, config)}) to object"
-            raise StatusError(500, "", f"{what}: {problem}")
+            raise StatusError(500, "", f"{what}: {problem}") from None
     else:
         merged = types.copy_of(merged)
     if managers:
@@ -238,11 +247,13 @@ def _strategically(
         raise StatusError(error.code, "Invalid", text, details={}) from None
     except PatchError as error:
         raise StatusError(500, "", str(error)) from None
-    if problem := unstructured.problem_of(result, resource.message):
-        raise _invalid(gotext.plain(patch), problem)
-    return _decoded(
-        resource, result, document.problems, field_validation, warnings, lambda: gotext.plain(patch)
-    )
+    try:
+        decoded = codec.from_value(result, resource.message)
+    except DecodeError as error:
+        problem = unstructured.problem_of(result, resource.message) or str(error)
+        raise _invalid(gotext.plain(patch), problem) from None
+    _judge([*document.problems, *decoded.problems], field_validation, warnings, lambda: gotext.plain(patch))
+    return _with_wish(decoded.obj, result)
 
 
 def _read_back(
@@ -269,7 +280,12 @@ def _read_back(
         _check_custom_kind(resource, current, api_version, kind)
     elif wrong := _wrong_kind(resource, api_version, kind):
         raise _invalid(text(), wrong)
-    return _decoded(resource, result, problems, field_validation, warnings, text)
+    try:
+        decoded = codec.from_value(result, resource.message)
+    except DecodeError as error:
+        raise _invalid(text(), str(error)) from None
+    _judge([*problems, *decoded.problems], field_validation, warnings, text)
+    return _with_wish(decoded.obj, result)
 
 
 def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
@@ -285,23 +301,10 @@ def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
     return f"converting ({found}) to ({internal}.{resource.kind}): unknown conversion"
 
 
-def _decoded(
-    resource: Resource,
-    result: Any,
-    problems: list[str],
-    field_validation: str,
-    warnings: list[str],
-    shown: Callable[[], str],
-) -> Obj:
-    try:
-        decoded = codec.from_value(result, resource.message)
-    except DecodeError as error:
-        raise _invalid(shown(), str(error)) from None
-    _judge([*problems, *decoded.problems], field_validation, warnings, shown)
-    obj = decoded.obj
+def _with_wish(obj: Obj, result: Obj) -> Obj:
+    """Canonical objects have no empty lists, but an empty managedFields asks to forget all managers."""
     meta = result.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
-        # Canonical objects have no empty lists, but this one asks to forget all managers.
         obj["metadata"]["managedFields"] = []
     return obj
 

@@ -71,10 +71,11 @@ def apply(
 
     claim = fieldset.without(fields_of(config, shape), skip)
     result = merged(base, config, shape)
-    if mine is not None:
+    if mine is not None and fieldset.difference(mine["fieldsV1"], claim):
         claims = [claim, *(e["fieldsV1"] for e in others)]
         result = pruned(result, shape, mine["fieldsV1"], claims)
-    changed, gone = compare.change_of(shape, base, result, skip)
+    same = result == base
+    changed, gone = ({}, {}) if same else compare.change_of(shape, base, result, skip)
     if not force:
         conflicts = _conflicts(others, changed)
         if conflicts and manager == "kubectl":
@@ -82,9 +83,6 @@ def apply(
         if conflicts:
             raise conflict(conflicts)
     kept = managed.surviving(others, changed, gone, api_version, versions)
-    same = result == base
-    if same:
-        result = base
     claim = fieldset.difference(claim, _UNOWNED)
     if claim:
         time = (mine or {}).get("time") or "" if same else now
