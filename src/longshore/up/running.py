@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from longshore.apiserver.api import Api
+from longshore.apiserver.expiry import expire_events
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.tokens import Tokens
 from longshore.client import Client
@@ -85,6 +86,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         names = options.controllers if options.controllers is not None else tuple(controllers.CONTROLLERS)
         wiring = controllers.Wiring(now=api.now, ca=certificates.ca_cert.read_text())
         tasks = controllers.start(names, client, wiring)
+        tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)
         yield Longshore(url, config, client, api)

@@ -149,7 +149,8 @@ def _too_large(request: web.BaseRequest) -> errors.StatusError:
 def _store_failed(error: StoreError) -> errors.StatusError:
     """A write that could not be made durable did not happen; the client may try again."""
     return errors.StatusError(
-        500, "InternalError", f"Internal error occurred: {error}", details={"causes": [{"message": str(error)}]}
+        500,
+        "InternalError",
+        f"Internal error occurred: {error}",
+        details={"causes": [{"message": str(error)}]},
     )
-
-

@@ -33,7 +33,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    means_text = dumper.resolve(yaml.ScalarNode, value, (True, False)) == _STRING
+    resolve: Any = dumper.resolve  # untyped in the library's stubs
+    means_text = resolve(yaml.ScalarNode, value, (True, False)) == _STRING
     return dumper.represent_scalar(_STRING, value, style=None if means_text else '"')
 
 
@@ -47,6 +48,7 @@ def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> 
         streaming=streaming,
         custom=call.resource.style == "custom",
         transforms=call.subresource in ("", "status"),
+        collection=call.verb in ("list", "deletecollection", "watch"),
     )
 
 
@@ -110,11 +112,7 @@ def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj)
 
 
 def _pretty(request: web.BaseRequest, call: Call) -> bool:
-    asked = call.query.get("pretty")
-    if asked is not None:
-        return asked[0] not in ("false", "0")
-    agent = request.headers.get("User-Agent", "")
-    return agent.startswith(("curl", "Wget", "Mozilla/5.0"))
+    return negotiate.is_pretty(call.one("pretty"), request.headers.get("User-Agent", ""))
 
 
 def _indented(document: Any) -> bytes:
@@ -122,7 +120,9 @@ def _indented(document: Any) -> bytes:
 
 
 def to_yaml(document: Obj) -> bytes:
-    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False)
+    text: str = yaml.dump(
+        document, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False
+    )
     return text.encode()
 
 
@@ -145,11 +145,12 @@ def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[
 def _response(code: int, body: bytes, media_type: str, warnings: list[str]) -> web.Response:
     response = web.Response(status=code, body=body, headers={"Content-Type": media_type, **_NO_CACHE})
     if warnings:
-        _add_warnings(response, warnings)
+        add_warnings(response, warnings)
     return response
 
 
-def _add_warnings(response: web.StreamResponse, warnings: list[str]) -> None:
+def add_warnings(response: web.StreamResponse, warnings: list[str]) -> None:
+    """Adds `Warning:` headers, each text once, up to upstream's total size."""
     spent = 0
     for text in dict.fromkeys(warnings):
         clean = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -175,5 +176,9 @@ def text(code: int, body: str, headers: dict[str, str] | None = None) -> web.Res
     return web.Response(
         status=code,
         body=body.encode(),
-        headers={"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff", **(headers or {})},
+        headers={
+            "Content-Type": "text/plain; charset=utf-8",
+            "X-Content-Type-Options": "nosniff",
+            **(headers or {}),
+        },
     )

@@ -55,7 +55,9 @@ class HttpServer:
             await self._runner.cleanup()
 
 
-def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]) -> web.BaseRequest:
+def _request(
+    message: Any, payload: Any, protocol: Any, writer: Any, task: asyncio.Task[None]
+) -> web.BaseRequest:
     return web.BaseRequest(
         message, payload, protocol, writer, task, asyncio.get_running_loop(), client_max_size=MAX_BODY
     )

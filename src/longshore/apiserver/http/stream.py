@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial as partial_function
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -14,8 +15,7 @@ from longshore.api.types import Obj, encode
 from longshore.apiserver import partial, tables
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import Call
-from longshore.apiserver.http import render
-from longshore.apiserver.http.respond import _add_warnings
+from longshore.apiserver.http import render, respond
 from longshore.apiserver.rest.watch import Change
 
 if TYPE_CHECKING:
@@ -37,35 +37,62 @@ async def stream(
     closing: asyncio.Event,
 ) -> web.StreamResponse:
     """Sends changes until the watch ends, the client goes, or the server stops."""
-    response = web.StreamResponse(
-        headers={"Content-Type": output.media_type, "Cache-Control": "no-cache, private"}
-    )
-    _add_warnings(response, call.warnings)
-    response.enable_chunked_encoding()
-    await response.prepare(request)
-    await response.write(b"")
     to_bytes = _renderer(api, call, output)
-    stop = asyncio.ensure_future(closing.wait())
-    sender = asyncio.ensure_future(_send(response, changes, to_bytes))
+    send: Callable[[list[Change]], Awaitable[None]]
+    if request.headers.get("Upgrade", "").lower() == "websocket":
+        socket = web.WebSocketResponse(heartbeat=_STUCK_SECONDS)
+        await socket.prepare(request)
+        response: web.StreamResponse = socket
+        send = partial_function(_send_frames, socket, to_bytes)
+    else:
+        response = web.StreamResponse(
+            headers={"Content-Type": output.media_type, "Cache-Control": "no-cache, private"}
+        )
+        respond.add_warnings(response, call.warnings)
+        response.enable_chunked_encoding()
+        await response.prepare(request)
+        await response.write(b"")
+        send = partial_function(_send_lines, response, to_bytes)
+    sender = asyncio.ensure_future(_send(changes, send))
+    tasks = {asyncio.ensure_future(closing.wait()), sender}
+    if isinstance(response, web.WebSocketResponse):
+        tasks.add(asyncio.ensure_future(_until_closed(response)))
     try:
-        await asyncio.wait({stop, sender}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if sender.done():
             sender.result()
     except (ConnectionError, TimeoutError):
         if request.transport is not None:
             request.transport.abort()
     finally:
-        stop.cancel()
-        sender.cancel()
-        await asyncio.gather(stop, sender, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
     return response
 
 
-async def _send(response: web.StreamResponse, changes: AsyncIterator[list[Change]], to_bytes: Render) -> None:
+async def _until_closed(socket: web.WebSocketResponse) -> None:
+    """Reads what the client says (answers to pings, the end) until it has gone."""
+    async for _ in socket:
+        pass
+
+
+async def _send(
+    changes: AsyncIterator[list[Change]], send: Callable[[list[Change]], Awaitable[None]]
+) -> None:
     async for batch in changes:
-        data = to_bytes(batch[0]) if len(batch) == 1 else b"".join(map(to_bytes, batch))
         async with asyncio.timeout(_STUCK_SECONDS):
-            await response.write(data)
+            await send(batch)
+
+
+async def _send_lines(response: web.StreamResponse, to_bytes: Render, batch: list[Change]) -> None:
+    await response.write(to_bytes(batch[0]) if len(batch) == 1 else b"".join(map(to_bytes, batch)))
+
+
+async def _send_frames(socket: web.WebSocketResponse, to_bytes: Render, batch: list[Change]) -> None:
+    """Over a WebSocket every change is a text frame of its own."""
+    for change in batch:
+        await socket.send_str(to_bytes(change).decode().rstrip("\n"))
 
 
 def _renderer(api: Api, call: Call, output: Output) -> Render:

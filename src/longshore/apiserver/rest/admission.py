@@ -67,6 +67,8 @@ def charge(api: Api, call: Call, obj: Obj) -> Charged:
         priorityclass.check_only_default(call.resource, obj, lookup.list(call.resource.storage, ""))
     if not call.resource.namespaced:
         return _NOTHING
+    if call.resource.storage == _QUOTAS:
+        obj["status"] = quota.status_of(obj, lookup.list)
     if call.resource.storage in ("pods", "persistentvolumeclaims"):
         limitranger.check(call.resource, obj, lookup.list(_LIMITS, call.namespace))
     quotas = lookup.list(_QUOTAS, call.namespace)
@@ -123,5 +125,3 @@ class _Lookup:
 
     def list(self, storage: str, namespace: str) -> list[Obj]:
         return [e.obj for e in self._api.store.latest_list(storage, namespace or None)]
-
-

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 _NAME_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
 _MAX_BASE: Final = 58  # 63 characters of a label, less the random suffix
-_SERVER_SET: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_SERVER_SET: Final = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
 
 
 def create(api: Api, call: Call) -> Answer:
@@ -36,7 +42,9 @@ def create(api: Api, call: Call) -> Answer:
     return create_object(api, call, obj, wanted)
 
 
-def create_object(api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False) -> Answer:
+def create_object(
+    api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False
+) -> Answer:
     """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})

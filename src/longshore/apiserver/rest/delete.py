@@ -47,7 +47,13 @@ def delete(api: Api, call: Call) -> Answer:
         if resource.group:
             details["group"] = resource.group
         details |= {"kind": resource.plural, "uid": entry.obj["metadata"]["uid"]}
-        document = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        document = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
+            "details": details,
+        }
         return Answer(resource, document=document, staged=outcome.staged)
     code = 202 if not outcome.removed and wanted.orphan_dependents is False else 200
     return Answer(resource, obj=outcome.obj, code=code, staged=outcome.staged)
@@ -181,4 +187,3 @@ def _stage(api: Api, entry: Entry, obj: Obj, wanted: options.DeleteOptions) -> O
         return Outcome(obj, False)
     staged = api.store.stage(entry.key, obj)
     return Outcome(staged.entry.obj, False, [staged])
-
