@@ -36,6 +36,7 @@ _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _MEDIA_TYPE: Final = re.compile(
     rf"\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*\")\s*)*;?\s*"
 )
+_FORGET_MANAGERS: Final = re.compile(rb'managedFields"?\s*:\s*\[\s*\]')
 _SUMMARY: Final = 30
 _NO_KIND: Final = "couldn't get version/kind; json parse error: "
 _NOT_PROTOBUF: Final = (
@@ -67,6 +68,23 @@ def object_from(
     form = _form(content_type)
     if resource.style == "custom":
         return _custom(body, form, resource, field_validation, warnings)
+    obj = _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
+    if b"managedFields" in body and _FORGET_MANAGERS.search(body) and "metadata" in obj:
+        # Canonical objects have no empty lists, but this one is a wish.
+        obj["metadata"].setdefault("managedFields", [])
+    return obj
+
+
+def _builtin(
+    body: bytes,
+    form: _Form,
+    resource: Resource,
+    field_validation: str,
+    warnings: list[str],
+    *,
+    kind: str,
+    group_version: str,
+) -> Obj:
     kind, group_version = kind or resource.kind, group_version or resource.group_version
     message = schema.message_for(group_version, kind) or resource.message
     if form == "json":

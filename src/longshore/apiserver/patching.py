@@ -13,13 +13,15 @@ from typing import Any, Final
 
 from longshore.api import apply, codec, errors, field, gotext, schema, types
 from longshore.api.apply import typed
-from longshore.api.codec import DecodeError, typemeta
+from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.patch import json_patch, merge_patch, strategic, unstructured
 from longshore.api.patch.strategic_lists import PatchError, PatchFormat
 from longshore.api.resources import Resource
 from longshore.api.shape import MapShape, Shape
 from longshore.api.types import Obj
+from longshore.apiserver import scheme
+from longshore.apiserver.scheme import Kind
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
@@ -28,7 +30,6 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 _MAX_OPERATIONS: Final = 10_000
 _MAP: Final = "map[string]interface {}"
-_SCHEME: Final = "pkg/api/legacyscheme/scheme.go:30"  # where upstream's registry of kinds stands
 
 
 def patched(
@@ -273,7 +274,7 @@ def _read_back(
         _judge(problems, field_validation, warnings, text)
         return _custom(resource, current, result)
     try:
-        api_version, kind = typemeta.interpret(result)
+        api_version, kind = codec.interpret(result)
     except DecodeError as error:
         raise _invalid(text(), f"couldn't get version/kind; json parse error: {error}") from None
     if resource.style == "custom":
@@ -289,16 +290,16 @@ def _read_back(
 
 
 def _wrong_kind(resource: Resource, api_version: str, kind: str) -> str:
-    api_version, kind = api_version or resource.group_version, kind or resource.kind
-    if (api_version, kind) == (resource.group_version, resource.kind):
-        return ""
-    message = schema.message_for(api_version, kind)
+    """Why the patched document is no object of this resource any more; empty when it is."""
+    expected = Kind(resource.group, resource.version, resource.kind)
+    found = scheme.parse(api_version, kind)
+    if found is None:
+        return f"unexpected GroupVersion string: {api_version}"
+    found = found.with_defaults(expected)
+    message = scheme.message_of(found, expected)
     if message is None:
-        named = f"no kind {field.quoted(kind)} is registered for version {field.quoted(api_version)}"
-        return f"{named} in scheme {field.quoted(_SCHEME)}"
-    internal = resource.storage_group.partition(".")[0] or "core"
-    found = schema.message(message).go_name
-    return f"converting ({found}) to ({internal}.{resource.kind}): unknown conversion"
+        return scheme.not_registered(found, scheme.scheme_of(expected))
+    return scheme.wrong_kind(found, message, expected)
 
 
 def _with_wish(obj: Obj, result: Obj) -> Obj:
