@@ -51,5 +51,6 @@ def is_due(event: Obj, now: int) -> bool:
     series = event.get("series") or {}
     if series.get("lastObservedTime"):
         stamps.append(series["lastObservedTime"])
+    seen = [times.parse(s).seconds for s in stamps]
     # Clients write these stamps; one in the future must not keep an event for ever.
-    return max(min(times.parse_micro(s).seconds, now) for s in stamps) + TTL_SECONDS <= now
+    return max((s for s in seen if s <= now), default=now) + TTL_SECONDS <= now

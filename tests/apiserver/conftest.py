@@ -1,0 +1,114 @@
+"""An Api over a store in memory, a clock that the test moves, and short ways to call it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from longshore.api.kinds import table
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.apiserver.call import INTERNAL, Call, User
+from longshore.apiserver.tokens import Tokens
+from longshore.store import Store
+from longshore.store.limits import Limits
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Clock:
+    """Seconds since 1970, moved by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Server:
+    """Calls of one Api, by plural."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.clock = Clock()
+        self.store = Store.open(None, limits=limits)
+        self.api = Api(self.store, clock=self.clock)
+        self.api.tokens = Tokens(self.store, admin_token="root", key=b"k" * 32, clock=self.clock)
+
+    def call(
+        self,
+        plural: str,
+        verb: str,
+        name: str = "",
+        *,
+        body: Any = None,
+        group: str = "",
+        namespace: str = "default",
+        user: User = INTERNAL,
+        subresource: str = "",
+        content_type: str = "application/json",
+        **query: str,
+    ) -> Call:
+        resource = table.find(group, "v1", plural)
+        assert resource is not None
+        return Call(
+            resource,
+            verb,
+            namespace if resource.namespaced else "",
+            name,
+            subresource,
+            {key.rstrip("_"): [value] for key, value in query.items()},
+            user,
+            "tests/1.0",
+            b"" if body is None else json.dumps(body).encode(),
+            content_type,
+        )
+
+    async def create(self, plural: str, body: Obj, **how: Any) -> Obj:
+        answer = await self.api.create(self.call(plural, "create", how.pop("name", ""), body=body, **how))
+        return answer.document if answer.document is not None else answer.view()
+
+    async def get(self, plural: str, name: str, **how: Any) -> Obj:
+        return (await self.api.get(self.call(plural, "get", name, **how))).view()
+
+    async def patch(self, plural: str, name: str, body: Obj, **how: Any) -> Obj:
+        how.setdefault("content_type", "application/merge-patch+json")
+        return (await self.api.patch(self.call(plural, "patch", name, body=body, **how))).view()
+
+    async def delete(self, plural: str, name: str, **how: Any) -> None:
+        await self.api.delete(self.call(plural, "delete", name, **how))
+
+    async def names(self, plural: str, **how: Any) -> list[str]:
+        answer = await self.api.list(self.call(plural, "list", **how))
+        return [e.key.name for e in answer.entries]
+
+
+MakeServer = Callable[..., Awaitable[Server]]
+
+
+@pytest.fixture
+async def make_server() -> MakeServer:
+    async def make(limits: Limits | None = None) -> Server:
+        server = Server(limits)
+        await server.create("namespaces", {"metadata": {"name": "default"}})
+        return server
+
+    return make
+
+
+@pytest.fixture
+async def server(make_server: MakeServer) -> Server:
+    return await make_server()
+
+
+POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}
+
+
+def pod(name: str, **spec: Any) -> Obj:
+    return {"metadata": {"name": name}, "spec": {**POD["spec"], **spec}}

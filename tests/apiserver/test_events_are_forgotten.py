@@ -1,0 +1,54 @@
+"""Events live for an hour after their last change."""
+
+from __future__ import annotations
+
+import pytest
+
+from longshore.apiserver.expiry import TTL_SECONDS, forget_old_events, is_due
+
+pytestmark = pytest.mark.anyio
+
+EVENT = {
+    "involvedObject": {"kind": "Job", "name": "j", "namespace": "default"},
+    "reason": "R",
+    "message": "m",
+}
+
+
+async def test_an_old_event_goes_and_a_young_one_stays(server):
+    await server.create("events", {"metadata": {"name": "old"}, **EVENT})
+    server.clock.seconds += TTL_SECONDS - 1
+    await server.create("events", {"metadata": {"name": "young"}, **EVENT})
+    assert await forget_old_events(server.api) == 0
+    server.clock.seconds += 1
+    assert await forget_old_events(server.api) == 1
+    assert await server.names("events") == ["young"]
+
+
+async def test_a_repeated_event_lives_on(server):
+    await server.create("events", {"metadata": {"name": "e"}, **EVENT})
+    server.clock.seconds += TTL_SECONDS
+    stamp = server.api.now()
+    await server.patch("events", "e", {"count": 2, "lastTimestamp": stamp})
+    assert await forget_old_events(server.api) == 0
+
+
+def test_a_time_stamp_in_the_future_keeps_nothing_for_ever():
+    event = {
+        "metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"},
+        "lastTimestamp": "2999-01-01T00:00:00Z",
+    }
+    created = 1_767_225_600
+    assert not is_due(event, created + TTL_SECONDS - 1)
+    assert is_due(event, created + TTL_SECONDS)
+
+
+def test_a_series_lives_from_its_last_observation():
+    event = {
+        "metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "series": {"count": 2, "lastObservedTime": "2026-01-01T00:30:00.000000Z"},
+    }
+    created = 1_767_225_600
+    assert not is_due(event, created + TTL_SECONDS)
+    assert is_due(event, created + 1800 + TTL_SECONDS)

@@ -1,0 +1,92 @@
+"""What a namespace may hold, and which pods may be evicted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from conftest import pod
+
+from longshore.api.errors import StatusError
+
+pytestmark = pytest.mark.anyio
+
+
+async def _quota(server, **hard: str) -> None:
+    keys = {key.replace("__", "/").replace("_", "."): value for key, value in hard.items()}
+    await server.create("resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": keys}})
+
+
+async def _used(server) -> dict[str, str]:
+    return (await server.get("resourcequotas", "q"))["status"]["used"]
+
+
+async def test_the_last_place_goes_to_one_of_two_creates_in_the_same_batch(server):
+    await _quota(server, pods="1")
+    results = await asyncio.gather(
+        *(server.create("pods", pod(name)) for name in ("a", "b")), return_exceptions=True
+    )
+    refused = [r for r in results if isinstance(r, StatusError)]
+    assert len(refused) == 1
+    assert refused[0].code == 403
+    assert refused[0].message == (
+        'pods "b" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'
+    )
+    assert await _used(server) == {"pods": "1"}
+
+
+async def test_deleting_gives_the_place_back(server):
+    await _quota(server, pods="1")
+    await server.create("pods", pod("a"))
+    await server.delete("pods", "a")
+    assert await _used(server) == {"pods": "0"}
+    await server.create("pods", pod("b"))
+
+
+async def test_a_new_quota_counts_what_is_there(server):
+    await server.create("configmaps", {"metadata": {"name": "x"}})
+    await _quota(server, configmaps="5")
+    assert await _used(server) == {"configmaps": "1"}
+
+
+async def test_requests_are_summed_and_must_be_stated(server):
+    await _quota(server, requests_cpu="1")
+    with pytest.raises(StatusError, match="must specify requests.cpu"):
+        await server.create("pods", pod("a"))
+    half = [{"name": "main", "image": "x", "resources": {"requests": {"cpu": "600m"}}}]
+    await server.create("pods", pod("a", containers=half))
+    with pytest.raises(StatusError, match=r"requested: requests\.cpu=600m, used: requests\.cpu=600m"):
+        await server.create("pods", pod("b", containers=half))
+
+
+async def test_a_dry_run_neither_creates_nor_counts(server):
+    await _quota(server, pods="1")
+    await server.create("pods", pod("a"), dryRun="All")
+    assert await server.names("pods") == []
+    assert await _used(server) == {"pods": "0"}
+
+
+async def test_eviction_spends_the_budget_and_then_waits(server):
+    budget = {
+        "metadata": {"name": "b"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}},
+    }
+    await server.create("poddisruptionbudgets", budget, group="policy")
+    status = {"status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1}}
+    await server.patch("poddisruptionbudgets", "b", status, group="policy", subresource="status")
+    for name in ("p1", "p2"):
+        body = pod(name, nodeName="n")
+        body["metadata"]["labels"] = {"app": "x"}
+        await server.create("pods", body)
+        await server.patch("pods", name, {"status": {"phase": "Running"}}, subresource="status")
+    evict = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p1"}}
+    await server.create("pods", evict, name="p1", subresource="eviction")
+    gone = await server.get("pods", "p1")
+    assert gone["metadata"]["deletionGracePeriodSeconds"] == 30
+    assert gone["status"]["conditions"][-1]["type"] == "DisruptionTarget"
+    evict["metadata"] = {"name": "p2"}
+    with pytest.raises(StatusError) as refused:
+        await server.create("pods", evict, name="p2", subresource="eviction")
+    assert refused.value.code == 429
+    assert refused.value.has_cause("DisruptionBudget")
+    assert "deletionTimestamp" not in (await server.get("pods", "p2"))["metadata"]
