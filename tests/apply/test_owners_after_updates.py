@@ -181,6 +181,23 @@ def test_a_list_whose_items_have_no_names_leaves_the_owners_as_they_were() -> No
     assert owners(new) == owners(old)
 
 
+def test_fields_that_became_one_leaf_are_owned_as_one() -> None:
+    def kind(type_: shape.ListType) -> MapShape:
+        item = MapShape({"name": shape.STRING, "v": shape.NUMERIC})
+        parts = shape.ListShape(item, type_, keys=("name",))
+        return shape.custom_kind({"spec": MapShape({"parts": parts, "n": shape.NUMERIC})}, status_apart=False)
+
+    obj = {"metadata": {"name": "x", "uid": "u"}, "spec": {"parts": [{"name": "a", "v": 1}], "n": 1}}
+    old = write(obj, by="first", now=T0, kind=kind("map"))
+    assert owners(old)["first"]["f:spec"]["f:parts"] == {
+        ".": {},
+        'k:{"name":"a"}': {".": {}, "f:name": {}, "f:v": {}},
+    }
+    changed = {**obj, "spec": {**obj["spec"], "n": 2}}
+    new = write(changed, old, by="second", kind=kind("atomic"))
+    assert owners(new)["first"] == {"f:spec": {".": {}, "f:parts": {}}}
+
+
 def test_two_objects_may_differ_in_times_alone() -> None:
     old = write(config(a="1"), by="first", now=T0)
     later = copy.deepcopy(old)

@@ -91,9 +91,13 @@ def applied(
     )
     result = _converted(resource, config, merged)
     if problems and field_validation == "Strict":
-        raise errors.bad_request(f"error strict decoding YAML: {problems[0]}")
+        text = f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}"
+        raise errors.bad_request(text)
     if field_validation != "Ignore":
-        warnings.extend(problems)
+        for problem in problems:
+            # A YAML parser reports its findings as one text under a heading.
+            lines = problem.removeprefix("yaml: unmarshal errors:\n").split("\n")
+            warnings += [line.strip() for line in lines]
     return result
 
 

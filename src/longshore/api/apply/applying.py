@@ -18,6 +18,7 @@ from longshore.api.apply.compare import Untypable
 from longshore.api.apply.merge import merged
 from longshore.api.apply.owned import fields_of
 from longshore.api.apply.prune import pruned
+from longshore.api.apply.reconcile import fitted
 from longshore.api.shape import FieldSet, MapShape, Shape
 from longshore.api.types import Obj
 
@@ -64,7 +65,7 @@ def apply(
     config = {k: v for k, v in applied.items() if k not in ("apiVersion", "kind")}
     base = _without_managers(live) if live is not None else shape.zero
     skip = shape.resets.get(subresource, {})
-    known = _known(live, base, shape, api_version, now, skip)
+    known = fitted(_known(live, base, shape, api_version, now, skip), shape)
     me = (manager, "Apply", "", subresource)
     others = [e for e in known if entries.identity(e) != me]
     mine = next((e for e in known if entries.identity(e) == me), None)

@@ -12,6 +12,7 @@ from typing import Any
 
 from longshore.api.apply import compare, entries, fieldset
 from longshore.api.apply.compare import Untypable
+from longshore.api.apply.reconcile import fitted
 from longshore.api.shape import FieldSet, MapShape, Shape
 from longshore.api.types import Obj
 
@@ -38,6 +39,7 @@ def after_update(
     if old is not None and not known:
         meta.pop("managedFields", None)
         return
+    known = fitted(known, shape)
     skip = shape.resets.get(subresource, {})
     try:
         changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip)
