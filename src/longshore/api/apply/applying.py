@@ -28,17 +28,8 @@ _MAX_ANNOTATIONS: Final = 256 * 1024  # bytes of all keys and values, Kubernetes
 _UNOWNED: Final[FieldSet] = {
     "f:apiVersion": {},
     "f:kind": {},
-    "f:metadata": {
-        ".": {},
-        **{
-            f"f:{name}": {}
-            for name in (
-                "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-                "managedFields", "resourceVersion",
-            )
-        },
-    },
-}  # fmt: skip
+    "f:metadata": {".": {}, **{f"f:{name}": {} for name in compare.UNOWNED_METADATA}},
+}
 
 Conflicts = list[tuple[Obj, FieldSet]]
 

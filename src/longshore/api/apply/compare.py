@@ -73,13 +73,11 @@ def change_of(shape: MapShape, old: Obj, new: Obj, skip: FieldSet) -> tuple[Fiel
     return set_, gone
 
 
-_UNOWNED: Final = frozenset(
-    f"f:{name}"
-    for name in (
-        "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-        "managedFields", "resourceVersion",
-    )
+UNOWNED_METADATA: Final = (
+    "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+    "managedFields", "resourceVersion",
 )  # fmt: skip
+_UNOWNED: Final = frozenset(f"f:{name}" for name in UNOWNED_METADATA)
 
 
 def _metadata_change(shape: MapShape, old: Any, new: Any, hidden: frozenset[str]) -> Change:
