@@ -56,7 +56,7 @@ def test_the_admin_certificate_cannot_pose_as_a_server(tmp_path: Path) -> None:
 
 def test_every_file_with_a_key_is_for_its_owner_alone(tmp_path: Path) -> None:
     made = pki.ensure(tmp_path / "pki", NOW)
-    kubeconfig.write(tmp_path / "kubeconfig", server="https://127.0.0.1:1", pki=made)
+    kubeconfig.write(tmp_path / "kubeconfig", server="https://127.0.0.1:1", pki=made, token="t")
     for file in [*(tmp_path / "pki").iterdir(), tmp_path / "kubeconfig"]:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
     assert stat.S_IMODE((tmp_path / "pki").stat().st_mode) == 0o700

@@ -61,15 +61,13 @@ async def request(
 class _Nowhere:
     """Connection, protocol and body of a request without a network. Knows who is calling."""
 
+    ssl_context = None
+    peername = sockname = ("127.0.0.1", 0)
+
     def __init__(self, user: User) -> None:
         groups = tuple((("organizationName", group),) for group in user.groups)
-        subject = ((("commonName", user.name),), *groups)
-        self._facts = {
-            "peercert": {"subject": subject},
-            "sockname": ("127.0.0.1", 0),
-            "peername": ("127.0.0.1", 0),
-        }
+        self._certificate = {"subject": ((("commonName", user.name),), *groups)}
         self.transport = self
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._facts.get(name, default)
+        return self._certificate if name == "peercert" else getattr(self, name, default)

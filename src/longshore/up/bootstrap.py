@@ -13,6 +13,7 @@ _PRIORITY_CLASSES: tuple[Obj, ...] = (
     {
         "metadata": {"name": "system-cluster-critical"},
         "value": 2000000000,
+        "preemptionPolicy": "PreemptLowerPriority",
         "description": (
             "Used for system critical pods that must run in the cluster, "
             "but can be moved to another node if necessary."
@@ -21,36 +22,20 @@ _PRIORITY_CLASSES: tuple[Obj, ...] = (
     {
         "metadata": {"name": "system-node-critical"},
         "value": 2000001000,
+        "preemptionPolicy": "PreemptLowerPriority",
         "description": "Used for system critical pods that must not be moved from their current node.",
     },
 )
 
 
-async def bootstrap(client: Client, host: str, port: int) -> None:
-    """Creates what is missing and leaves alone what is there, but for the service's address."""
+async def objects(client: Client) -> None:
+    """Creates what is missing and leaves alone what is there."""
     namespaces = [_there(client, ("v1", "Namespace"), {"metadata": {"name": name}}) for name in _NAMESPACES]
-    await asyncio.gather(*namespaces)
-    classes = [
-        _there(
-            client,
-            ("scheduling.k8s.io/v1", "PriorityClass"),
-            {**row, "preemptionPolicy": "PreemptLowerPriority"},
-        )
-        for row in _PRIORITY_CLASSES
-    ]
-    await asyncio.gather(*classes, _service(client, host, port))
+    classes = [_there(client, ("scheduling.k8s.io/v1", "PriorityClass"), row) for row in _PRIORITY_CLASSES]
+    await asyncio.gather(*namespaces, *classes)
 
 
-async def _there(client: Client, what: What, obj: Obj, namespace: str = "") -> None:
-    try:
-        await client.get(what, obj["metadata"]["name"], namespace)
-    except StatusError as err:
-        if err.code != 404:
-            raise
-        await client.create(what, obj, namespace)
-
-
-async def _service(client: Client, host: str, port: int) -> None:
+async def service(client: Client, host: str, port: int) -> None:
     """`default/kubernetes`, at the address this server really has: nothing here would route another one."""
     what = ("v1", "Service")
     spec: Obj = {
@@ -62,3 +47,12 @@ async def _service(client: Client, host: str, port: int) -> None:
     await _there(client, what, {"metadata": meta, "spec": spec}, "default")
     ports = {"spec": {"ports": spec["ports"]}}
     await client.patch(what, "kubernetes", ports, "default")  # writes nothing when the port is the same
+
+
+async def _there(client: Client, what: What, obj: Obj, namespace: str = "") -> None:
+    try:
+        await client.get(what, obj["metadata"]["name"], namespace)
+    except StatusError as err:
+        if err.code != 404:
+            raise
+        await client.create(what, obj, namespace)

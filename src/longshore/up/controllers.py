@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from longshore.client import Client
-from longshore.controllers import namespace, serviceaccount
+if TYPE_CHECKING:
+    from longshore.client import Client
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 log = logging.getLogger(__name__)
@@ -24,12 +24,22 @@ class Wiring:
     """PEM of the authority that signed the server's certificate."""
 
 
-Factory = Callable[[Client, Wiring], Coroutine[Any, Any, None]]
+def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import namespace
 
-CONTROLLERS: dict[str, Factory] = {
-    "namespace": lambda client, wiring: namespace.run(client, wiring.now),
-    "serviceaccount": lambda client, wiring: serviceaccount.run(client, wiring.ca),
-}
+    return namespace.run(client, wiring.now)
+
+
+def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import serviceaccount
+
+    return serviceaccount.run(client, wiring.ca)
+
+
+Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
+
+CONTROLLERS: dict[str, Factory] = {"namespace": _namespace, "serviceaccount": _serviceaccount}
+"""Each imports its controller when it starts: the command line needs only the names."""
 
 
 def start(names: Iterable[str], client: Client, wiring: Wiring) -> list[asyncio.Task[None]]:

@@ -8,7 +8,11 @@ would be a bad surprise.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _OURS = ("pki", "kubeconfig")
@@ -23,6 +27,19 @@ def default_data_dir() -> Path:
     """`$LONGSHORE_HOME`, else `~/.local/share/longshore`."""
     home = os.environ.get("LONGSHORE_HOME")
     return Path(home).expanduser() if home else Path.home() / ".local" / "share" / "longshore"
+
+
+@contextmanager
+def data_dir(path: Path | None, *, temporary: bool) -> Iterator[Path]:
+    """The directory to use: the given or the default one, made ready; or one that goes with the block."""
+    if path is None and temporary:
+        made = Path(tempfile.mkdtemp(prefix="longshore-"))  # mode 0700
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    else:
+        yield prepare_data_dir(path or default_data_dir())
 
 
 def prepare_data_dir(path: Path) -> Path:

@@ -7,15 +7,21 @@ import logging
 import shlex
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from longshore import __version__
+from longshore.up import startup
 from longshore.up.options import Options
-from longshore.up.running import Longshore, running
+
+if TYPE_CHECKING:
+    from longshore.up.running import Longshore
 
 
 def run(options: Options) -> None:
     """Runs a longshore until it is told to stop. A second signal does not wait for open requests."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    with startup.quick_imports():
+        from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(_until_stopped(options))
 
@@ -27,6 +33,8 @@ def ready_line(longshore: Longshore) -> str:
 
 
 async def _until_stopped(options: Options) -> None:
+    from longshore.up.running import running
+
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 

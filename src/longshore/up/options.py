@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from longshore.store.journal import Durability
+if TYPE_CHECKING:
+    from longshore.store.journal import Durability
 
 DEFAULT_PORT = 6443
 """Kubernetes' own."""

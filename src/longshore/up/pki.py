@@ -73,7 +73,11 @@ def ensure(directory: Path, now: datetime) -> Pki:
     directory.mkdir(mode=0o700, exist_ok=True)
     if _nothing_due(directory, now):
         return Pki(directory, renewed=False)
+    _renew(directory, now)
+    return Pki(directory, renewed=True)
 
+
+def _renew(directory: Path, now: datetime) -> None:
     from longshore.up import issue
 
     def current(name: str, renew_before: timedelta) -> issue.Pair | None:
@@ -101,7 +105,6 @@ def ensure(directory: Path, now: datetime) -> Pki:
     }
     text = json.dumps({name: moment.isoformat() for name, moment in due.items()}, indent=1)
     write_private(directory / _RENEWAL, text.encode())
-    return Pki(directory, renewed=True)
 
 
 def _nothing_due(directory: Path, now: datetime) -> bool:

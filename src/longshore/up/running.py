@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import shutil
 import ssl
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,8 +20,7 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import controllers, files, kubeconfig, pki, secrets
-from longshore.up.bootstrap import bootstrap
+from longshore.up import bootstrap, controllers, files, kubeconfig, pki, secrets
 from longshore.up.options import Options
 
 HOST = "127.0.0.1"
@@ -59,13 +56,15 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
     Raises `store.StoreError`, `files.UnfitDirectory`, `pki.BrokenPki` or `PortBusy` if it cannot start.
     """
     async with AsyncExitStack() as stack:
-        directory = _directory(options, stack)
+        directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         store = _store(options, directory, stack)
         certificates = pki.ensure(directory / "pki", _now())
         tls = _tls(certificates)
         api = Api(store)
         own = secrets.ensure(directory)
         api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=time.time)
+        client = LocalClient(api)
+        await bootstrap.objects(client)
         http = HttpServer(api, tls=tls)
         stack.push_async_callback(http.close)
         try:
@@ -74,8 +73,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             if err.errno == errno.EADDRINUSE:
                 raise PortBusy(options.port) from None
             raise
-        client = LocalClient(api)
-        await bootstrap(client, HOST, port)
+        await bootstrap.service(client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
 
@@ -90,14 +88,6 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)
         yield Longshore(url, config, client, api)
-
-
-def _directory(options: Options, stack: AsyncExitStack) -> Path:
-    if options.in_memory and options.data_dir is None:
-        path = Path(tempfile.mkdtemp(prefix="longshore-"))
-        stack.callback(shutil.rmtree, path, ignore_errors=True)
-        return path
-    return files.prepare_data_dir(options.data_dir or files.default_data_dir())
 
 
 def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
