@@ -51,7 +51,7 @@ async def test_a_new_quota_counts_what_is_there(server):
 
 async def test_requests_are_summed_and_must_be_stated(server):
     await _quota(server, requests_cpu="1")
-    with pytest.raises(StatusError, match="must specify requests.cpu"):
+    with pytest.raises(StatusError, match=r"must specify requests\.cpu"):
         await server.create("pods", pod("a"))
     half = [{"name": "main", "image": "x", "resources": {"requests": {"cpu": "600m"}}}]
     await server.create("pods", pod("a", containers=half))

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from longshore.apiserver.call import Call
     from longshore.store import Store
 
-_BUCKETS: Final = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0,
-                   15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
+_BUCKETS: Final = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0,
+    20.0, 30.0, 45.0, 60.0,
+)  # fmt: skip
 _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope")
 
 Labels = tuple[str, ...]
@@ -69,7 +71,9 @@ class Metrics:
             requests.add_metric((*labels, str(code)), count)
         yield requests
         durations = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", "Seconds from a request's arrival to its answer.", labels=_LABELS
+            "apiserver_request_duration_seconds",
+            "Seconds from a request's arrival to its answer.",
+            labels=_LABELS,
         )
         for labels, seen in self._durations.items():
             durations.add_metric(labels, _cumulated(seen), seen.total)
@@ -80,13 +84,17 @@ class Metrics:
         for labels, count in self._running.items():
             running.add_metric(labels, count)
         yield running
-        objects = GaugeMetricFamily("apiserver_storage_objects", "Objects stored, by resource.", labels=("resource",))
+        objects = GaugeMetricFamily(
+            "apiserver_storage_objects", "Objects stored, by resource.", labels=("resource",)
+        )
         for storage, count in self._store.counts().items():
             objects.add_metric((storage,), count)
         yield objects
         for name in ("commits", "writes", "bytes", "failed_commits", "compacted_rows"):
             value = getattr(self._store.counters, name)
-            yield CounterMetricFamily(f"longshore_store_{name}", f"Of the store's journal: {name}.", value=value)
+            yield CounterMetricFamily(
+                f"longshore_store_{name}", f"Of the store's journal: {name}.", value=value
+            )
 
 
 def _labels(call: Call) -> Labels:
