@@ -41,7 +41,7 @@ def _field(f: Field) -> Callable[[Obj], bytes]:
         return partial(_map, f.json, wire.tag(f.number, wire.BYTES), _map_value(f.type.items))
     write_one = _tagged(f.number, f.type)
     absent = b""
-    if not f.optional and f.type.name != "bytes":
+    if not f.optional and f.type.name not in ("bytes", "Verbs"):
         absent = wire.tag(f.number, _wire(f.type)) + _zero(f.type)
     return partial(_single, f.json, write_one, absent)
 
