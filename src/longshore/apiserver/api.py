@@ -157,4 +157,3 @@ async def _all_durable(staged: list[Staged]) -> None:
     """Returns once every write is in the journal. They went in together: the last one tells for all."""
     for one in staged:
         await one.done()
-

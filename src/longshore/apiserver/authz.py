@@ -21,8 +21,19 @@ if TYPE_CHECKING:
 MASTERS: Final = "system:masters"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
-_KNOWN_USER_PATHS: Final = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", "/version", "/version/")
-_SELF_REVIEWS: Final = frozenset(("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"))
+_KNOWN_USER_PATHS: Final = (
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/openapi",
+    "/openapi/*",
+    "/version",
+    "/version/",
+)
+_SELF_REVIEWS: Final = frozenset(
+    ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,9 @@ class Authorizer:
         wish = Wish(call.verb, resource.group, what, call.name, call.namespace)
         if self.allows(call.user, wish):
             return
-        where = f"in the namespace {field.quoted(call.namespace)}" if call.namespace else "at the cluster scope"
+        where = (
+            f"in the namespace {field.quoted(call.namespace)}" if call.namespace else "at the cluster scope"
+        )
         raise errors.forbidden(
             resource.group,
             resource.plural,

@@ -137,7 +137,9 @@ def _watch_problems(o: ListOptions) -> list[FieldError]:
     where = "resourceVersionMatch"
     if o.initial_events is None:
         if o.match:
-            return [field.forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided")]
+            return [
+                field.forbidden(where, f"{where} is forbidden for watch unless sendInitialEvents is provided")
+            ]
         return []
     problems = []
     if o.match != "NotOlderThan":
@@ -153,15 +155,15 @@ def _list_problems(o: ListOptions) -> list[FieldError]:
     problems = []
     if o.match:
         if not o.revision:
-            problems.append(field.forbidden(where, f"{where} is forbidden unless resourceVersion is provided"))
+            problems.append(
+                field.forbidden(where, f"{where} is forbidden unless resourceVersion is provided")
+            )
         if o.continue_:
             problems.append(field.forbidden(where, f"{where} is forbidden when continue is provided"))
         if o.match not in ("Exact", "NotOlderThan"):
             problems.append(field.not_supported(where, o.match, ("Exact", "NotOlderThan", "")))
         if o.match == "Exact" and o.revision == "0":
-            problems.append(
-                field.forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"')
-            )
+            problems.append(field.forbidden(where, f'{where} "exact" is forbidden for resourceVersion "0"'))
     if o.initial_events is not None:
         problems.append(field.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
     return problems
@@ -195,5 +197,10 @@ def delete_options(options: Obj) -> DeleteOptions:
         raise errors.invalid("meta.k8s.io", "DeleteOptions", "", problems)
     pre = options.get("preconditions") or {}
     return DeleteOptions(
-        options.get("gracePeriodSeconds"), pre.get("uid"), pre.get("resourceVersion"), orphan, policy, bool(dry)
+        options.get("gracePeriodSeconds"),
+        pre.get("uid"),
+        pre.get("resourceVersion"),
+        orphan,
+        policy,
+        bool(dry),
     )

@@ -44,7 +44,11 @@ def _subject_access(api: Api, call: Call, obj: Obj) -> None:
     spec = obj.get("spec") or {}
     problems = _attribute_problems(spec)
     if not spec.get("user") and not spec.get("groups"):
-        problems.append(field.invalid("spec.user", spec.get("user", ""), "at least one of user or group must be specified"))
+        problems.append(
+            field.invalid(
+                "spec.user", spec.get("user", ""), "at least one of user or group must be specified"
+            )
+        )
     _refuse(problems)
     user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
     _access(api, user, spec, obj)
@@ -53,9 +57,7 @@ def _subject_access(api: Api, call: Call, obj: Obj) -> None:
 def _local_access(api: Api, call: Call, obj: Obj) -> None:
     attributes = (obj.get("spec") or {}).get("resourceAttributes") or {}
     if attributes.get("namespace") != call.namespace:
-        raise errors.bad_request(
-            f"spec.resourceAttributes.namespace must match namespace: {call.namespace}"
-        )
+        raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {call.namespace}")
     _subject_access(api, call, obj)
 
 

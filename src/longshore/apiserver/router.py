@@ -42,7 +42,11 @@ def split(path: str) -> Route | None:
     if watch:
         rest = rest[1:]
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in ("status", "finalize")):
+    if (
+        rest[0] == "namespaces"
+        and len(rest) > 2
+        and not (len(rest) == 3 and rest[2] in ("status", "finalize"))
+    ):
         namespace, rest = rest[1], rest[2:]
     plural, name = rest[0], rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
@@ -91,6 +95,4 @@ def _subresource_verb(route: Route, resource: Resource, method: str) -> str:
 
 def missing() -> errors.StatusError:
     """The 404 for a path below a known group that names nothing."""
-    return errors.StatusError(
-        404, "NotFound", "the server could not find the requested resource", details={}
-    )
+    return errors.StatusError(404, "NotFound", "the server could not find the requested resource", details={})

@@ -46,9 +46,9 @@ def _read(call: Call) -> tuple[options.WriteOptions, Obj]:
 def _bind(api: Api, call: Call, binding: Obj, wanted: options.WriteOptions, name: str) -> Answer:
     key = Key("pods", call.namespace, name)
     entry = api.store.latest(key)
-    bound = pod_binding.bind(entry.obj if entry else None, binding, namespace=call.namespace, name=name, now=api.now())
+    bound = pod_binding.bind(
+        entry.obj if entry else None, binding, namespace=call.namespace, name=name, now=api.now()
+    )
     if wanted.dry_run:
         return Answer(call.resource, document=SUCCESS, code=201)
     return Answer(call.resource, document=SUCCESS, code=201, staged=[api.store.stage(key, bound)])
-
-

@@ -9,6 +9,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest.update import key_of
+from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -21,7 +22,7 @@ def connect(api: Api, call: Call) -> Answer:
         choose_container(pod, call.one("container"))
     if not (pod.get("spec") or {}).get("nodeName"):
         raise errors.bad_request(f"pod {call.name} does not have a host assigned")
-    raise no_node(pod)
+    raise unreachable(api, pod)
 
 
 def pod_of(api: Api, call: Call) -> Obj:
@@ -52,13 +53,17 @@ def choose_container(pod: Obj, asked: str) -> str:
     raise errors.bad_request(text)
 
 
-def no_node(pod: Obj) -> errors.StatusError:
-    """The 503 for whatever only a running node can give."""
+def unreachable(api: Api, pod: Obj) -> errors.StatusError:
+    """Why the node of a pod cannot be asked: it is unknown, or no process of this longshore runs it.
+
+    No time to try again after: clients would wait and repeat, and the person would see nothing for a minute.
+    """
     node = pod["spec"]["nodeName"]
+    if api.store.get(Key("nodes", "", node)) is None:
+        return errors.not_found("", "nodes", node)
     return errors.StatusError(
         503,
         "ServiceUnavailable",
         f'no node "{node}" is connected to this longshore: pods are stored but not run here, '
         "so there is no log to read and no process to reach",
-        details={"retryAfterSeconds": 5},
     )

@@ -8,7 +8,7 @@ from longshore.api import errors, field, times
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
 from longshore.apiserver.options import integer
-from longshore.apiserver.subresources.connect import choose_container, no_node, pod_of
+from longshore.apiserver.subresources.connect import choose_container, pod_of, unreachable
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -23,7 +23,7 @@ def log(api: Api, call: Call) -> Answer:
     choose_container(pod, call.one("container"))
     if not (pod.get("spec") or {}).get("nodeName"):
         return Answer(call.resource, code=204, document={})
-    raise no_node(pod)
+    raise unreachable(api, pod)
 
 
 def _problems(call: Call) -> list[field.FieldError]:
@@ -49,5 +49,3 @@ def _check_time(text: str) -> None:
         times.parse(text)
     except ValueError as bad:
         raise errors.bad_request(str(bad)) from None
-
-
