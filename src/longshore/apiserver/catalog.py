@@ -18,6 +18,7 @@ class Catalog:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._versions: dict[str, tuple[str, ...]] = {}
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         return table.find(group, version, plural)
@@ -25,6 +26,14 @@ class Catalog:
     def resources(self) -> Sequence[Resource]:
         """All rows in discovery order."""
         return table.RESOURCES
+
+    def versions(self, resource: Resource) -> tuple[str, ...]:
+        """Every apiVersion the objects of this storage are served in, for their managedFields."""
+        found = self._versions.get(resource.storage)
+        if found is None:
+            same = (r.group_version for r in self.resources() if r.storage == resource.storage)
+            found = self._versions[resource.storage] = tuple(dict.fromkeys(same))
+        return found
 
     def has_group(self, group: str) -> bool:
         return any(r.group == group for r in self.resources())

@@ -8,7 +8,7 @@ namespaces and versions.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from longshore.api import apply, codec, errors, field, gotext, schema, types
@@ -76,6 +76,7 @@ def applied(
     field_validation: str,
     warnings: list[str],
     subresource: str = "",
+    versions: Collection[str] = (),
 ) -> Obj:
     """The object after a server-side apply, managedFields written; `live` is None when there is none yet."""
     config, problems = apply_body(resource, body, shape)
@@ -88,6 +89,7 @@ def applied(
         shape=shape,
         now=now,
         subresource=subresource,
+        versions=versions,
     )
     result = _converted(resource, config, merged)
     if problems and field_validation == "Strict":

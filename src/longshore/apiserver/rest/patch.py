@@ -69,6 +69,7 @@ def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
         field_validation=wanted.field_validation,
         warnings=call.warnings,
         subresource=call.subresource,
+        versions=api.catalog.versions(resource),
     )
     api.decoded(call, new, wanted.field_validation)
     _check_place(call, new)

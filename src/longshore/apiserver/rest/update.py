@@ -106,6 +106,7 @@ def store_update(
             shape=api.shape(resource),
             now=api.now(),
             subresource=call.subresource,
+            versions=api.catalog.versions(resource),
         )
     if version not in (0, old.revision):
         raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
