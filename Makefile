@@ -27,6 +27,7 @@ lint:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
+	$(BIN)/mypy examples
 	$(BIN)/lint-imports --no-logo
 
 format:
