@@ -158,6 +158,13 @@ def test_subresources_take_their_own_kinds() -> None:
     )
 
 
+def test_an_empty_list_of_managers_is_kept_as_the_wish_to_forget_them() -> None:
+    assert read(b'{"metadata":{"managedFields":[]}}')["metadata"] == {"managedFields": []}
+    assert read(b"metadata: {managedFields: []}", content_type=YAML)["metadata"] == {"managedFields": []}
+    assert read(b'{"metadata":{"managedFields":null}}')["metadata"] == {}
+    assert read(b'{"metadata":{"annotations":{"managedFields":"x"}}}')["metadata"].keys() == {"annotations"}
+
+
 _FOUND = b'{"metadata":{"name":"x","name":"y","bogus":1}}'
 
 

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longshore.api import codec
 from longshore.api.codec import DecodeError
@@ -221,3 +223,30 @@ def test_text_that_is_not_unicode_is_repaired_as_go_does() -> None:
     raw = b'{"metadata":{"name":"a\xff\xfe","namespace":"\\ud800x\\ud83d\\ude00\\\\ud800"}}'
     meta = codec.decode_json(raw, POD).obj["metadata"]
     assert meta == {"name": "a\ufffd\ufffd", "namespace": "\ufffdx\N{GRINNING FACE}\\ud800"}
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(_JSON, st.data())
+def test_the_scanner_agrees_with_the_parser_on_damaged_texts(value: Any, data: st.DataObject) -> None:
+    text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1]))).encode()
+    at = data.draw(st.integers(0, len(text)))
+    damage = data.draw(
+        st.sampled_from([b"", b",", b"}", b"]", b'"', b"\\", b"0", b"-", b":", b"x", b"{", b"[", b" "])
+    )
+    text = text[:at] + damage + text[at + data.draw(st.integers(0, 1)) :]
+    try:
+        json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: 1 / 0)
+    except (ValueError, ZeroDivisionError):
+        assert syntax_error(text) is not None
+    else:
+        assert syntax_error(text) is None

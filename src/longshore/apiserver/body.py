@@ -90,9 +90,21 @@ def _builtin(
     if form == "json":
         quick = codec.quick_json(body, message)
         if quick is not None and quick.kind in ("", kind) and quick.api_version in ("", group_version):
-            return quick.obj
+            return _with_reset(quick.obj, body, form)
     group, _, version = group_version.rpartition("/")
-    return _exactly(body, form, Kind(group, version, kind), field_validation, warnings)
+    obj = _exactly(body, form, Kind(group, version, kind), field_validation, warnings)
+    return _with_reset(obj, body, form)
+
+
+def _with_reset(obj: Obj, body: bytes, form: _Form) -> Obj:
+    """Puts an empty managedFields back: canonical objects have none, but it asks to forget all managers."""
+    meta = obj.get("metadata")
+    if form != "protobuf" and meta is not None and "managedFields" not in meta and b"managedFields" in body:
+        plain = codec.plain_json(body) if form == "json" else codec.plain_yaml(body)
+        sent = plain.value.get("metadata") if isinstance(plain.value, dict) else None
+        if isinstance(sent, dict) and sent.get("managedFields") == []:
+            meta["managedFields"] = []
+    return obj
 
 
 def _exactly(body: bytes, form: _Form, expected: Kind, field_validation: str, warnings: list[str]) -> Obj:

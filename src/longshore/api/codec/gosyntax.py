@@ -7,6 +7,7 @@ refused the text.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 MAX_NESTING: Final = 10_000
@@ -20,6 +21,25 @@ _NONZERO: Final = frozenset(b"123456789")
 _DIGIT: Final = frozenset(b"0123456789")
 _LITERALS: Final = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
 _END: Final = "unexpected end of JSON input"
+
+
+@cache
+def _runs() -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Runs of faultless items of a list, or pairs of an object, with the comma after each.
+
+    Skipping these at once keeps long texts quick. Compiled on first use: most processes never need it.
+    """
+    space, string = r"[ \t\r\n]*+", r'"[^"\\\x00-\x1f]*+"'
+    number = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
+    flat = rf"(?:{string}|{number}|true|false|null|\[{space}\]|\{{{space}\}})"
+    pair = rf"{string}{space}:{space}{flat}"
+    items = rf"\[{space}{flat}(?:{space},{space}{flat})*+{space}\]"
+    pairs = rf"\{{{space}{pair}(?:{space},{space}{pair})*+{space}\}}"
+    value = rf"(?:{flat}|{items}|{pairs}){space},{space}"
+    return (
+        re.compile(rf"(?:{value})*+".encode()),
+        re.compile(rf"(?:{string}{space}:{space}{value})*+".encode()),
+    )
 
 
 class _Offence(Exception):
@@ -39,6 +59,7 @@ class _Scanner:
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self.at = 0
+        self.items, self.pairs = _runs()
 
     def document(self) -> None:
         """One value with nothing but space around it. `stack` holds the open brackets."""
@@ -67,10 +88,12 @@ class _Scanner:
             if self.peek() == ord("]"):
                 self.at += 1
                 return False
+            self.skip(self.items)
         else:
             if self.peek() == ord("}"):
                 self.at += 1
                 return False
+            self.skip(self.pairs)
             self.key()
         stack.append(char)
         return True
@@ -83,6 +106,7 @@ class _Scanner:
             self.at += 1
             if char == ord(","):
                 self.space()
+                self.skip(self.items if is_list else self.pairs)
                 if not is_list:
                     self.key()
                 return True

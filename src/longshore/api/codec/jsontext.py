@@ -94,10 +94,10 @@ def is_shallow(raw: bytes) -> bool:
         if not brackets:
             return True
         shorter = brackets.replace(b"[]", b"").replace(b"{}", b"")
-        if len(shorter) == len(brackets):
+        if len(shorter) * 10 > len(brackets) * 9:
+            # Deep rather than wide, or brackets inside strings are in the way: count them properly.
             break
         brackets = shorter
-    # Brackets inside strings get in the way of the quick count.
     depth = 0
     for match in _BRACKETS.finditer(raw):
         if match[1]:
