@@ -5,7 +5,7 @@ speaks to any Kubernetes. Code written against `Client` runs on both. The engine
 own modules, so that naming the protocol costs no start-up time.
 """
 
-from longshore.client.errors import TimedOut, Unreachable
+from longshore.client.errors import ConfigError, CredentialsError, TimedOut, Unreachable
 from longshore.client.protocol import (
     Client,
     DeleteOptions,
@@ -18,6 +18,8 @@ from longshore.client.protocol import (
 
 __all__ = [
     "Client",
+    "ConfigError",
+    "CredentialsError",
     "DeleteOptions",
     "ObjectList",
     "PatchType",

@@ -15,6 +15,7 @@ from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.apiserver import router
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import INTERNAL, Call, User
 from longshore.client.protocol import Response, WatchEvent, What
@@ -123,8 +124,15 @@ class LocalClient(VerbClient):
                 await batches.aclose()
 
     def _call(self, ask: Ask) -> Call:
+        """The call a request for this would become. Refuses what the network's router would refuse."""
+        named = ask.resource
+        row = self._api.catalog.find(named.group, named.version, named.plural)
+        if row is None or (ask.subresource and ask.subresource not in row.subresources):
+            raise router.missing()
+        if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
+            raise errors.method_not_allowed()
         return Call(
-            ask.resource,
+            row,
             ask.verb,
             ask.namespace,
             ask.name,

@@ -243,6 +243,8 @@ class VerbClient(ABC):
         fields: str = "",
     ) -> builtins.list[Obj]:
         resource = await self.resource(what)
+        if resource.namespaced and not namespace:
+            raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")
         query = _given(labelSelector=labels, fieldSelector=fields)
         ask = Ask("deletecollection", resource, namespace, query=query, body=_delete_body(options))
         return (await self._page(ask)).items

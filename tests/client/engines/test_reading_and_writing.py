@@ -245,6 +245,20 @@ async def test_a_missing_name_or_namespace_is_a_mistake_of_the_caller(client: Cl
         await client.create(MAPS, {"metadata": {"name": "a"}})
 
 
+async def test_a_collection_is_never_deleted_in_all_namespaces_by_mistake(client: Client) -> None:
+    with pytest.raises(ValueError, match="deletecollection of configmaps needs a namespace"):
+        await client.delete_collection(MAPS)
+
+
+async def test_what_a_resource_does_not_offer_is_refused(client: Client) -> None:
+    with pytest.raises(StatusError, match="does not allow this method") as caught:
+        await client.delete_collection(("v1", "namespaces"))
+    assert caught.value.code == 405
+    with pytest.raises(StatusError, match="could not find the requested resource") as caught:
+        await client.get(PODS, "p", "default", subresource="nonsense")
+    assert caught.value.code == 404
+
+
 async def test_a_kind_that_is_not_served_is_a_lookup_error(client: Client) -> None:
     with pytest.raises(LookupError, match=r"no 'Boat' in sea\.org/v1"):
         await client.get(("sea.org/v1", "Boat"), "b", "default")
