@@ -100,7 +100,7 @@ class LocalClient(VerbClient):
             answer = await (self._api.list(call) if ask.verb == "list" else self._api.delete_collection(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
-        items = [served(ask.resource, entry.obj) for entry in answer.entries]
+        items = [served(call.resource, entry.obj) for entry in answer.entries]
         return Page(items, str(answer.revision), answer.continue_)
 
     @asynccontextmanager
@@ -109,14 +109,15 @@ class LocalClient(VerbClient):
             yield events
 
     async def _stream(self, ask: Ask) -> AsyncGenerator[WatchEvent, None]:
-        batches = await self._api.watch(self._call(ask))
+        call = self._call(ask)
+        batches = await self._api.watch(call)
         try:
             async for batch in batches:
                 for change in batch:
                     if change.status is not None:
                         raise StatusError.from_status(change.status, 500)
                     if change.entry is not None:
-                        yield WatchEvent(change.type, served(ask.resource, change.entry.obj))
+                        yield WatchEvent(change.type, served(call.resource, change.entry.obj))
                     else:
                         yield WatchEvent(change.type, {"metadata": change.metadata})
         finally:
