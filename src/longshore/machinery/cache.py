@@ -1,0 +1,142 @@
+"""The objects of one resource as last seen, by name and by named indexes. Objects are frozen: never copied.
+
+A change costs a dictionary entry and one per index it touches, whatever the size of the cache. Who reads
+gets lists made for them; what is in the lists are the cached objects themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from longshore.api.types import Obj
+
+Key: TypeAlias = tuple[str, str]
+"""Namespace (empty for cluster-scoped resources) and name."""
+
+Indexer: TypeAlias = Callable[[Obj], Iterable[str]]
+"""The keys under which an object is found again. Must depend on the object alone."""
+
+
+def key_of(obj: Obj) -> Key:
+    meta = obj["metadata"]
+    return meta.get("namespace") or "", meta["name"]
+
+
+class Cache:
+    """`revision` is the last resourceVersion that is in here, bookmarks included; 0 before the first list."""
+
+    def __init__(self, indexers: Mapping[str, Indexer] | None = None) -> None:
+        self.revision = 0
+        self._namespaces: dict[str, dict[str, Obj]] = {}
+        self._indexes: dict[str, _Index] = {}
+        self._waiting: dict[asyncio.Future[None], int] = {}
+        for name, indexer in (indexers or {}).items():
+            self.add_index(name, indexer)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._namespaces.values()))
+
+    def __iter__(self) -> Iterator[Obj]:
+        for objects in self._namespaces.values():
+            yield from objects.values()
+
+    def get(self, namespace: str, name: str) -> Obj | None:
+        objects = self._namespaces.get(namespace)
+        return None if objects is None else objects.get(name)
+
+    def list(self, namespace: str | None = None) -> list[Obj]:
+        """All objects, or those of one namespace, in the order they were first seen."""
+        if namespace is None:
+            return [*self]
+        return [*self._namespaces.get(namespace, {}).values()]
+
+    def by_index(self, index: str, key: str) -> list[Obj]:  # type: ignore[valid-type]
+        """The objects that the indexer called `index` gives this key."""
+        return [*self._indexes[index].entries.get(key, {}).values()]
+
+    def index_size(self, index: str, key: str) -> int:
+        """How many objects `by_index` would give."""
+        return len(self._indexes[index].entries.get(key, ()))
+
+    def add_index(self, name: str, indexer: Indexer) -> None:
+        """Objects already here are indexed at once. A name stands for one indexer only."""
+        known = self._indexes.get(name)
+        if known is not None:
+            if known.indexer is not indexer:
+                raise ValueError(f"index {name!r} is defined already, by another function")
+            return
+        index = self._indexes[name] = _Index(indexer)
+        for obj in self:
+            index.replace(key_of(obj), None, obj)
+
+    async def reached(self, revision: int) -> None:
+        """Waits until the cache shows everything up to this resourceVersion."""
+        if self.revision < revision:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiting[waiter] = revision
+            try:
+                await waiter
+            finally:
+                self._waiting.pop(waiter, None)
+
+    # ---- for the informer alone
+
+    def advance(self, revision: int) -> None:
+        """Everything up to here is in the cache now."""
+        self.revision = revision
+        for waiter, wanted in self._waiting.items():
+            if wanted <= revision and not waiter.done():
+                waiter.set_result(None)
+
+    def put(self, obj: Obj) -> Obj | None:
+        """Stores an object and returns the one it replaces."""
+        key = namespace, name = key_of(obj)
+        objects = self._namespaces.get(namespace)
+        if objects is None:
+            objects = self._namespaces[namespace] = {}
+        old = objects.get(name)
+        objects[name] = obj
+        for index in self._indexes.values():
+            index.replace(key, old, obj)
+        return old
+
+    def remove(self, key: Key) -> Obj | None:
+        """Removes an object and returns it."""
+        namespace, name = key
+        objects = self._namespaces.get(namespace)
+        old = None if objects is None else objects.pop(name, None)
+        if old is None:
+            return None
+        if not objects:
+            del self._namespaces[namespace]
+        for index in self._indexes.values():
+            index.replace(key, old, None)
+        return old
+
+
+class _Index:
+    __slots__ = ("entries", "indexer")
+
+    def __init__(self, indexer: Indexer) -> None:
+        self.indexer = indexer
+        self.entries: dict[str, dict[Key, Obj]] = {}
+
+    def replace(self, key: Key, old: Obj | None, new: Obj | None) -> None:
+        before = () if old is None else tuple(self.indexer(old))
+        after = () if new is None else tuple(self.indexer(new))
+        entries = self.entries
+        if before != after:
+            for value in before:
+                if value not in after:
+                    bucket = entries[value]
+                    bucket.pop(key, None)
+                    if not bucket:
+                        del entries[value]
+        if new is not None:
+            for value in after:
+                bucket = entries.get(value)  # type: ignore[assignment]
+                if bucket is None:
+                    bucket = entries[value] = {}
+                bucket[key] = new

@@ -1,0 +1,254 @@
+"""Shared informer: a cache that follows one resource, and handlers that hear of every change.
+
+The cache is changed before handlers are called, one change at a time, in the server's order. Handlers are
+plain functions called in the event loop: they put keys on queues and return. One that raises is a bug; it
+is logged, and the others still hear.
+
+After a gap (a relist) handlers hear an update for what they knew, an addition for what is new, and a
+deletion marked stale, with the last state known, for what vanished. An object that was replaced by
+another of the same name is both: a stale deletion and an addition. What is not newer than the cached
+object is not told twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.client import Client, What
+from longshore.machinery.cache import Cache, Indexer, key_of
+from longshore.machinery.clock import Clock, Timer
+from longshore.machinery.deltas import Batch, Delta, Deltas, Kind
+from longshore.machinery.reflector import Reflector
+
+_TURN: Final = 512
+"""Changes applied before others in the event loop get their turn."""
+
+log = logging.getLogger(__name__)
+
+
+class Handler:
+    """Override what you want to hear. Objects are frozen: copy before you change."""
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        """`obj` exists. `initial` when it was there before the informer looked for the first time."""
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        """`old is new` for a resync; the same resourceVersion says that nothing changed."""
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        """`obj` is gone. `stale` when the deletion was missed: this is the last state known, not the last."""
+
+
+class OnChange(Handler):
+    """For those who only want to know which object to look at again."""
+
+    def __init__(self, changed: Callable[[Obj], None]) -> None:
+        self._changed = changed
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._changed(obj)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._changed(new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._changed(obj)
+
+
+class Informer:
+    """`resync` seconds apart, every cached object is told once more as an update; None never does."""
+
+    def __init__(
+        self,
+        client: Client,
+        what: What,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        indexers: Mapping[str, Indexer] | None = None,
+        resync: float | None = None,
+    ) -> None:
+        self.what = what
+        self.cache = Cache(indexers)
+        self._handlers: list[Handler] = []
+        self._clock, self._resync = clock, resync
+        self._deltas = Deltas()
+        self._work: list[Delta] = []
+        """What is being applied, last first; it belongs to `_batch`."""
+        self._batch: Batch | None = None
+        self._synced = asyncio.Event()
+        self._running = self._awake = False
+        self._timer: Timer | None = None
+        self._reflector = Reflector(
+            client, what, self, clock=clock, rng=rng, namespace=namespace, labels=labels, fields=fields
+        )
+
+    def add_handler(self, handler: Handler) -> None:
+        """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
+        self._handlers.append(handler)
+        for obj in self.cache.list():
+            _told(handler.on_add, obj, True)
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether everything that existed at the first look is cached, and was told to the handlers."""
+        return self._synced.is_set()
+
+    async def synced(self) -> None:
+        """Waits for `has_synced`."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Follows the resource until cancelled; no handler is called after that."""
+        self._running = True
+        if self._resync is not None:
+            self._timer = self._clock.call_later(self._resync, self._tell_all)
+        try:
+            await self._reflector.run()
+        finally:
+            self._running = False
+            if self._timer is not None:
+                self._timer.cancel()
+
+    # ---- what the reflector tells
+
+    def listed(self, objects: Sequence[Obj], revision: int) -> None:
+        self._deltas.listed(objects, revision)
+        self._wake()
+
+    def added(self, obj: Obj, revision: int) -> None:
+        self._deltas.added(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def modified(self, obj: Obj, revision: int) -> None:
+        self._deltas.modified(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def deleted(self, obj: Obj, revision: int) -> None:
+        self._deltas.deleted(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def bookmark(self, revision: int) -> None:
+        self._deltas.bookmark(revision)
+        if not self._awake:
+            self._wake()
+
+    def _tell_all(self) -> None:
+        assert self._resync is not None
+        for obj in self.cache:
+            self._deltas.resync(obj)
+        self._wake()
+        self._timer = self._clock.call_later(self._resync, self._tell_all)
+
+    # ---- from the deltas to the cache and the handlers
+
+    def _wake(self) -> None:
+        """Applies what was collected once this turn of the loop is over: what comes together folds."""
+        if not self._awake:
+            self._awake = True
+            asyncio.get_running_loop().call_soon(self._apply_some)
+
+    def _apply_some(self) -> None:
+        self._awake = False
+        left = _TURN
+        while self._running:
+            work = self._work
+            while work and left:
+                self._apply(work.pop())
+                left -= 1
+            if work:
+                self._wake()
+                return
+            if self._batch is not None:
+                self._finish(self._batch)
+            self._batch = self._deltas.take()
+            if self._batch is None:
+                return
+            self._work = self._steps(self._batch)
+
+    def _steps(self, batch: Batch) -> list[Delta]:
+        steps: list[Delta] = []
+        if batch.listing is not None:
+            steps += (Delta(Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
+            there = {delta.key for delta in steps}
+            steps += (
+                Delta(Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there
+            )
+        steps += batch.deltas
+        steps.reverse()
+        return steps
+
+    def _finish(self, batch: Batch) -> None:
+        if batch.revision:
+            self.cache.advance(batch.revision)
+        if batch.listing is not None:
+            self._synced.set()
+
+    def _apply(self, delta: Delta) -> None:
+        kind, key, obj = delta
+        cache = self.cache
+        old = cache.get(*key)
+        if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
+            if old is None:
+                cache.put(obj)
+                self._tell_add(obj)
+            elif kind is not Kind.LISTED and not _newer(obj, old):
+                return
+            elif _same(obj, old):
+                cache.put(obj)
+                for handler in self._handlers:
+                    _told(handler.on_update, old, obj)
+            else:
+                cache.remove(key)
+                self._tell_delete(old, stale=True)
+                cache.put(obj)
+                self._tell_add(obj)
+        elif old is None:
+            return
+        elif kind is Kind.RESYNC:
+            for handler in self._handlers:
+                _told(handler.on_update, old, old)
+        elif kind is Kind.VANISHED:
+            cache.remove(key)
+            self._tell_delete(old, stale=True)
+        elif _same(obj, old):
+            cache.remove(key)
+            self._tell_delete(obj, stale=False)
+
+    def _tell_add(self, obj: Obj) -> None:
+        initial = not self._synced.is_set()
+        for handler in self._handlers:
+            _told(handler.on_add, obj, initial)
+
+    def _tell_delete(self, obj: Obj, *, stale: bool) -> None:
+        for handler in self._handlers:
+            _told(handler.on_delete, obj, stale)
+
+
+def _told(tell: Callable[..., None], *what: Obj | bool) -> None:
+    try:
+        tell(*what)
+    except Exception:
+        log.exception("a handler failed; it misses this change, and the others still hear of it")
+
+
+def _same(one: Obj, other: Obj) -> bool:
+    """Whether both are states of one object, not of two that had the same name."""
+    uid: bool = one["metadata"].get("uid") == other["metadata"].get("uid")
+    return uid
+
+
+def _newer(obj: Obj, than: Obj) -> bool:
+    mine, other = obj["metadata"]["resourceVersion"], than["metadata"]["resourceVersion"]
+    return not (mine.isdecimal() and other.isdecimal()) or int(mine) > int(other)

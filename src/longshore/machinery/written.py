@@ -1,0 +1,69 @@
+"""Read your own writes: a controller looks at a key again only when its caches show what it wrote.
+
+Remembers the highest resourceVersion each owner's writes were answered with, per resource, and compares
+it with what the informer of that resource has seen. Deletes have no version of their own and are not
+recorded; expectations cover them. Versions that are not numbers never hold anything up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from longshore.api.types import Obj
+
+K = TypeVar("K", bound=Hashable)
+
+
+class StaleCache(Exception):
+    """The cache does not show this controller's own last write yet. Looking again a little later helps."""
+
+    def __init__(self, resource: str, read: int, written: int) -> None:
+        self.resource, self.read, self.written = resource, read, written
+        super().__init__(
+            f"read version: {read} is not as new as written version: {written} for group resource {resource}"
+        )
+
+
+class Versioned(Protocol):
+    """What is asked of a cache."""
+
+    @property
+    def revision(self) -> int: ...
+
+
+class Written(Generic[K]):
+    """`caches` by qualified resource: `{"jobs.batch": jobs.cache, "pods": pods.cache}`."""
+
+    def __init__(self, caches: Mapping[str, Versioned]) -> None:
+        self._caches = caches
+        self._records: dict[K, tuple[str, dict[str, int]]] = {}
+
+    def wrote(self, key: K, uid: str, resource: str, answer: Obj) -> None:
+        """Records the object a write of `key` (whose own uid is `uid`) was answered with."""
+        version: str = answer["metadata"].get("resourceVersion") or ""
+        if not version.isdecimal():
+            return
+        record = self._records.get(key)
+        if record is None or record[0] != uid:
+            record = self._records[key] = (uid, {})
+        revision = int(version)
+        if revision > record[1].get(resource, 0):
+            record[1][resource] = revision
+
+    def check(self, key: K) -> None:
+        """Raises `StaleCache` while a cache is older than a write; once it is not, forgets the writes."""
+        record = self._records.get(key)
+        if record is None:
+            return
+        for resource, written in record[1].items():
+            cache = self._caches.get(resource)
+            if cache is not None and cache.revision < written:
+                raise StaleCache(resource, cache.revision, written)
+        del self._records[key]
+
+    def forget(self, key: K, uid: str = "") -> None:
+        """Forgets the writes of `key`; with `uid`, only those of that object."""
+        record = self._records.get(key)
+        if record is not None and uid in ("", record[0]):
+            del self._records[key]
