@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from store_support import key, left_by_a_kill, names, opened, put, settled, thing, told, value
 
-from longshore.store import Limits, Store, WriteFailed, commit
+from longshore.store import Event, Limits, Store, WriteFailed, commit
 from longshore.store.sqlite import SqliteJournal
 
 
@@ -153,5 +155,54 @@ def test_a_compaction_that_fails_is_tried_again_after_the_next_write(
             await settled(store)
             assert store.counters.compacted_rows == 4
             assert names(store.list("pods")) == ["a"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("eager")
+def test_writes_go_between_two_steps_of_compaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        steps: list[str] = []
+        append, compact = SqliteJournal.append, SqliteJournal.compact
+
+        def noted_append(self: SqliteJournal, events: Sequence[Event]) -> None:
+            steps.append("append")
+            append(self, events)
+
+        def noted_compact(self: SqliteJournal, revisions: Sequence[int], through: int) -> None:
+            steps.append("compact")
+            time.sleep(0.02)
+            compact(self, revisions, through)
+
+        async with opened(tmp_path, limits=Limits(window_events=1)) as store:
+            monkeypatch.setattr(commit, "_COMPACT_ROWS", 1)
+            monkeypatch.setattr(SqliteJournal, "append", noted_append)
+            monkeypatch.setattr(SqliteJournal, "compact", noted_compact)
+            for number in range(6):
+                staged = store.stage(key("a"), thing("a", number))
+            await staged.done()  # four rows are dead now, and the first is being removed
+            await put(store, "b")
+            await settled(store)
+            assert steps == ["append", "compact", "append", "compact", "compact", "compact", "compact"]
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("eager")
+def test_rows_superseded_before_a_power_cut_are_still_removed_after_it(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with opened(tmp_path) as store:
+            for number in range(5):
+                await put(store, "a", number)
+            await put(store, "gone")
+            await store.stage_delete(key("gone"), thing("gone")).done()
+        with (tmp_path / "acknowledged").open("r+b") as mark:
+            mark.write((1000).to_bytes(8, "little") + b"another boot")
+        for number in range(2):
+            async with opened(tmp_path, limits=Limits(window_events=1)) as store:
+                if number:
+                    await put(store, "late")
+                    await settled(store)
+        assert rows(tmp_path) == [(6, "a", 0), (1001, "late", 0)]
 
     asyncio.run(run())

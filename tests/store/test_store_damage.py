@@ -55,6 +55,9 @@ DAMAGE_TO_THE_DATABASE: dict[str, Callable[[Path], object]] = {
     "a page of garbage": lambda d: overwrite(d / "journal.db", 3 * 8192, b"\xa5" * 8192),
     "a header of garbage": lambda d: overwrite(d / "journal.db", 0, b"\xa5" * 100),
     "one letter in one object": flip_in_value,
+    "a list of free pages that names one in use": lambda d: overwrite(
+        d / "journal.db", 32, (3).to_bytes(4, "big") + (1).to_bytes(4, "big")
+    ),
     "half of it missing": lambda d: (d / "journal.db").write_bytes(
         (d / "journal.db").read_bytes()[: 5 * 8192]
     ),

@@ -132,7 +132,8 @@ def test_a_watcher_that_falls_behind_is_cut_off_and_the_others_are_not(limits: L
             slow, quick = store.watch("pods"), store.watch("pods")
             for number in range(40):
                 await put(store, f"p{number}")
-                await read(quick, 1)
+                await put(store, f"q{number}")
+                await read(quick, 2)
             with pytest.raises(WatchOverflow):
                 await anext(slow)
             with pytest.raises(WatchOverflow):

@@ -56,7 +56,7 @@ class GroupCommit:
         self._slow = False
         """Whether the last commit took long, so that the next one had better not hold up the loop."""
         self._may_tidy = False
-        """One step of housekeeping after each commit; none after one that failed."""
+        """One step of housekeeping after each commit; more while nothing else waits and none fails."""
         self._closing = False
 
     def add(self, event: Event) -> Batch:
@@ -105,7 +105,7 @@ class GroupCommit:
         assert batch is not None
         seconds = time.perf_counter() - self._started
         self._slow = seconds > _SLOW
-        self._may_tidy = error is None
+        self._may_tidy = True
         if error is not None:
             self.counters.failed_commits += 1
             lost = [batch, *self._queue]

@@ -15,6 +15,7 @@ from longshore.store.journal import Durability
 from longshore.store.types import Event
 
 _LOG_BYTES = 16 << 20  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
+_LOOK_BYTES = 1 << 20
 _SHRINK_PAGES = 256
 _QUICK_WRITES = 64
 _QUICK_BYTES = 256 << 10
@@ -27,6 +28,8 @@ class SqliteJournal:
     def __init__(self, file: Path, durability: Durability) -> None:
         self._syncs = durability == "full"
         self._log = file.with_name(file.name + "-wal")
+        self._since_look = 0
+        """Bytes written, roughly, since the length of the log was last looked at."""
         self._free_pages = False
         """Whether the file has many pages that hold nothing."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
@@ -46,11 +49,14 @@ class SqliteJournal:
 
     def append(self, events: Sequence[Event]) -> None:
         values: list[object] = []
+        size = sql.PAGE_SIZE
         for event in events:
             key, raw, deleted = event.entry.key, event.entry.raw, int(event.type == "DELETED")
             values += (event.revision, *key, deleted, checksum(event.revision, *key, deleted, raw), raw)
+            size += len(raw)
         with _failing():
             self._db.execute(sql.append(len(events)), values)
+        self._since_look += size
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
         with _failing():
@@ -64,13 +70,16 @@ class SqliteJournal:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._db.execute(sql.ROLLBACK)
                 raise
+        self._since_look += len(revisions) * sql.PAGE_SIZE
         with suppress(sqlite3.Error):  # the rows are gone; giving back their space can wait
             self._look_for_free_pages()
 
     def chore(self) -> Callable[[], None] | None:
-        with suppress(FileNotFoundError):
-            if self._log.stat().st_size > _LOG_BYTES:
-                return self._checkpoint
+        if self._since_look > _LOOK_BYTES:
+            self._since_look = 0
+            with suppress(FileNotFoundError):
+                if self._log.stat().st_size > _LOG_BYTES:
+                    return self._checkpoint
         return self._shrink if self._free_pages else None
 
     def close(self) -> None:
