@@ -123,6 +123,24 @@ def test_a_log_without_its_database_is_refused(killed: Path) -> None:
     assert not (killed / "journal.db").exists()
 
 
+def test_a_journal_that_is_gone_is_not_replaced_by_an_empty_one(closed: Path) -> None:
+    (closed / "journal.db").unlink()
+    with pytest.raises(JournalCorrupt, match="but 201 was acknowledged"):
+        Store.open(closed)
+    assert not (closed / "journal.db").exists()
+
+
+def test_with_all_its_files_moved_away_the_store_starts_empty(killed: Path, tmp_path: Path) -> None:
+    for file in [*killed.glob("journal.db*"), killed / "acknowledged"]:
+        file.rename(tmp_path / file.name)
+
+    async def run() -> None:
+        async with opened(killed) as store:
+            assert (await put(store, "a")).revision == 2
+
+    asyncio.run(run())
+
+
 def test_a_power_cut_may_take_the_tail_but_its_revisions_are_never_used_again(killed: Path) -> None:
     overwrite(killed / "journal.db-wal", 10 * 8300, b"\xa5")
     overwrite(killed / "acknowledged", 8, b"another-boot")

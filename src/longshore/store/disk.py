@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from longshore.store.acknowledged import Acknowledged
-from longshore.store.contents import Contents, recover
+from longshore.store.contents import FIRST_REVISION, Contents, recover
 from longshore.store.errors import JournalUnusable
 from longshore.store.journal import Durability
 from longshore.store.limits import Limits
@@ -52,6 +52,8 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
         except OSError as error:
             raise JournalUnusable(str(error)) from error
         file = directory / "journal.db"
+        if not file.exists():
+            acknowledged.check(file, FIRST_REVISION)  # before an empty one is made in its place
         with reading(file) as reader:
             contents = recover(reader, limits)
         acknowledged.check(file, contents.revision)

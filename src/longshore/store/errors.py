@@ -26,7 +26,7 @@ class DataDirBusy(StoreError):
 class JournalCorrupt(StoreError):
     """The journal is damaged, so longshore does not start on it; nothing was changed.
     Copy the data directory away, then restore a backup of it, or save what is readable with
-    `sqlite3 journal.db .recover`, or move the file away to start empty."""
+    `sqlite3 journal.db .recover`, or move `journal.db*` and `acknowledged` away to start empty."""
 
     def __init__(self, file: Path, what: str) -> None:
         super().__init__(f"{file}: {what}")
