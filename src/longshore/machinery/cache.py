@@ -56,6 +56,10 @@ class Cache:
         """The objects that the indexer called `index` gives this key."""
         return [*self._indexes[index].entries.get(key, {}).values()]
 
+    def index_keys(self, index: str) -> list[str]:  # type: ignore[valid-type]
+        """Every key under which the indexer called `index` finds something."""
+        return [*self._indexes[index].entries]
+
     def index_size(self, index: str, key: str) -> int:
         """How many objects `by_index` would give."""
         return len(self._indexes[index].entries.get(key, ()))

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.client import Client, What
@@ -27,6 +27,9 @@ from longshore.machinery.reflector import Reflector
 
 _TURN: Final = 512
 """Changes applied before others in the event loop get their turn."""
+
+Transform: TypeAlias = Callable[[Obj], Obj]
+"""What is kept of an object: at least name, namespace, uid and resourceVersion. Changes nothing in place."""
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +64,10 @@ class OnChange(Handler):
 
 
 class Informer:
-    """`resync` seconds apart, every cached object is told once more as an update; None never does."""
+    """`resync` seconds apart, every cached object is told once more as an update; None never does.
+
+    With a `transform` the cache and the handlers see only what it returns, and the rest takes no room.
+    """
 
     def __init__(
         self,
@@ -75,11 +81,12 @@ class Informer:
         fields: str = "",
         indexers: Mapping[str, Indexer] | None = None,
         resync: float | None = None,
+        transform: Transform | None = None,
     ) -> None:
         self.what = what
         self.cache = Cache(indexers)
         self._handlers: list[Handler] = []
-        self._clock, self._resync = clock, resync
+        self._clock, self._resync, self._transform = clock, resync, transform
         self._deltas = Deltas()
         self._work: list[Delta] = []
         """What is being applied, last first; it belongs to `_batch`."""
@@ -121,20 +128,28 @@ class Informer:
     # ---- what the reflector tells
 
     def listed(self, objects: Sequence[Obj], revision: int) -> None:
+        if self._transform is not None:
+            objects = [self._transform(obj) for obj in objects]
         self._deltas.listed(objects, revision)
         self._wake()
 
     def added(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
         self._deltas.added(obj, revision)
         if not self._awake:
             self._wake()
 
     def modified(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
         self._deltas.modified(obj, revision)
         if not self._awake:
             self._wake()
 
     def deleted(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
         self._deltas.deleted(obj, revision)
         if not self._awake:
             self._wake()
