@@ -118,6 +118,7 @@ def test_whoever_accepts_the_loss_can_open_what_is_left(killed: Path) -> None:
 
 def test_a_log_without_its_database_is_refused(killed: Path) -> None:
     (killed / "journal.db").unlink()
+    (killed / "acknowledged").unlink()
     with pytest.raises(JournalCorrupt, match=r"journal\.db-wal is there"):
         Store.open(killed)
     assert not (killed / "journal.db").exists()
