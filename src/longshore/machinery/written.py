@@ -7,6 +7,7 @@ recorded; expectations cover them. Versions that are not numbers never hold anyt
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
 
@@ -30,6 +31,8 @@ class Versioned(Protocol):
 
     @property
     def revision(self) -> int: ...
+
+    async def reached(self, revision: int) -> None: ...
 
 
 class Written(Generic[K]):
@@ -61,6 +64,22 @@ class Written(Generic[K]):
             if cache is not None and cache.revision < written:
                 raise StaleCache(resource, cache.revision, written)
         del self._records[key]
+
+    async def wait(self, key: K, *, patience: float = 1.0) -> None:
+        """Waits until the caches show the writes of `key`, which is a moment as a rule. Raises `StaleCache`
+        when it takes longer than `patience` seconds."""
+        record = self._records.get(key)
+        if record is None:
+            return
+        try:
+            async with asyncio.timeout(patience):
+                for resource, written in [*record[1].items()]:
+                    cache = self._caches.get(resource)
+                    if cache is not None:
+                        await cache.reached(written)
+        except TimeoutError:
+            pass
+        self.check(key)
 
     def forget(self, key: K, uid: str = "") -> None:
         """Forgets the writes of `key`; with `uid`, only those of that object."""

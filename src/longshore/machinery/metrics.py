@@ -1,0 +1,196 @@
+"""Counters, gauges and histograms for controllers. Counting is a dictionary update; text is made on scrape.
+
+`Registry` is a collector in prometheus_client's sense, so it can be shown together with others; that
+library is only imported when somebody asks for the text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Final, Protocol, TypeVar
+
+from longshore.machinery.clock import Clock
+
+Labels = tuple[str, ...]
+
+
+def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
+    """Upper bounds as upstream's histograms have them."""
+    return tuple(start * factor**n for n in range(count))
+
+
+class Counter:
+    """A number per set of label values that only grows."""
+
+    __slots__ = ("_values", "help", "labels", "name")
+
+    def __init__(self, name: str, help: str, labels: Labels) -> None:
+        self.name, self.help, self.labels = name, help, labels
+        self._values: dict[Labels, float] = {}
+
+    def inc(self, *values: str, by: float = 1) -> None:
+        """`values` in the order of the labels."""
+        self._values[values] = self._values.get(values, 0) + by
+
+    def value(self, *values: str) -> float:
+        return self._values.get(values, 0)
+
+    def family(self) -> Any:
+        from prometheus_client.core import CounterMetricFamily
+
+        family = CounterMetricFamily(self.name, self.help, labels=self.labels)
+        for values, number in self._values.items():
+            family.add_metric(values, number)
+        return family
+
+
+class Gauge:
+    """A number per set of label values; `function`, if given, is asked for all of them on scrape."""
+
+    __slots__ = ("_function", "_values", "help", "labels", "name")
+
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        labels: Labels,
+        function: Callable[[], Iterable[tuple[Labels, float]]] | None = None,
+    ) -> None:
+        self.name, self.help, self.labels, self._function = name, help, labels, function
+        self._values: dict[Labels, float] = {}
+
+    def set(self, number: float, *values: str) -> None:
+        self._values[values] = number
+
+    def family(self) -> Any:
+        from prometheus_client.core import GaugeMetricFamily
+
+        family = GaugeMetricFamily(self.name, self.help, labels=self.labels)
+        for values, number in self._function() if self._function is not None else self._values.items():
+            family.add_metric(values, number)
+        return family
+
+
+class Histogram:
+    """How many observations fell below each bound, per set of label values."""
+
+    __slots__ = ("_bounds", "_seen", "help", "labels", "name")
+
+    def __init__(self, name: str, help: str, labels: Labels, buckets: tuple[float, ...]) -> None:
+        self.name, self.help, self.labels, self._bounds = name, help, labels, buckets
+        self._seen: dict[Labels, tuple[list[int], list[float]]] = {}
+
+    def observe(self, number: float, *values: str) -> None:
+        seen = self._seen.get(values)
+        if seen is None:
+            seen = self._seen[values] = [0] * (len(self._bounds) + 1), [0.0]
+        seen[0][bisect_left(self._bounds, number)] += 1
+        seen[1][0] += number
+
+    def count(self, *values: str) -> int:
+        return sum(self._seen[values][0]) if values in self._seen else 0
+
+    def family(self) -> Any:
+        from prometheus_client.core import HistogramMetricFamily
+
+        family = HistogramMetricFamily(self.name, self.help, labels=self.labels)
+        bounds = (*(f"{bound:g}" for bound in self._bounds), "+Inf")
+        for values, (counts, total) in self._seen.items():
+            so_far, buckets = 0, []
+            for bound, count in zip(bounds, counts, strict=True):
+                so_far += count
+                buckets.append((bound, so_far))
+            family.add_metric(values, buckets, total[0])
+        return family
+
+
+class _Metric(Protocol):
+    name: str
+
+    def family(self) -> Any: ...
+
+
+M = TypeVar("M", bound=_Metric)
+
+
+class Registry:
+    """The metrics of one process's controllers. Asking twice for a name gives the same metric."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, _Metric] = {}
+
+    def counter(self, name: str, help: str, labels: Labels = ()) -> Counter:
+        return self._get(name, Counter, lambda: Counter(name, help, labels))
+
+    def gauge(
+        self,
+        name: str,
+        help: str,
+        labels: Labels = (),
+        function: Callable[[], Iterable[tuple[Labels, float]]] | None = None,
+    ) -> Gauge:
+        return self._get(name, Gauge, lambda: Gauge(name, help, labels, function))
+
+    def histogram(self, name: str, help: str, labels: Labels, buckets: tuple[float, ...]) -> Histogram:
+        return self._get(name, Histogram, lambda: Histogram(name, help, labels, buckets))
+
+    def _get(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
+        metric = self._metrics.setdefault(name, make())
+        if not isinstance(metric, kind):
+            raise ValueError(f"metric {name!r} is a {type(metric).__name__} already")
+        return metric
+
+    def collect(self) -> Iterator[Any]:
+        """Called by prometheus_client on scrape."""
+        for metric in self._metrics.values():
+            yield metric.family()
+
+    def text(self) -> bytes:
+        """The exposition in Prometheus' text format."""
+        from prometheus_client import CollectorRegistry, generate_latest
+
+        registry = CollectorRegistry()
+        registry.register(self)
+        return generate_latest(registry)
+
+
+_QUEUE_BUCKETS: Final = exponential_buckets(10e-9, 10, 12)
+
+
+class QueueMetrics:
+    """What a `WorkQueue` tells of itself, under the names client-go gives it."""
+
+    def __init__(self, registry: Registry, name: str, clock: Clock) -> None:
+        self._name, self._clock = name, clock
+        label = ("name",)
+        self._depth = registry.gauge("workqueue_depth", "Keys ready or to be taken again.", label)
+        self._adds = registry.counter("workqueue_adds_total", "Keys added.", label)
+        self._retries = registry.counter("workqueue_retries_total", "Keys added after a failure.", label)
+        self._waited = registry.histogram(
+            "workqueue_queue_duration_seconds", "How long keys waited.", label, _QUEUE_BUCKETS
+        )
+        self._worked = registry.histogram(
+            "workqueue_work_duration_seconds", "How long a sync took.", label, _QUEUE_BUCKETS
+        )
+        self._added: dict[Hashable, float] = {}
+        self._taken: dict[Hashable, float] = {}
+
+    def added(self, key: Hashable) -> None:
+        self._added[key] = self._clock.monotonic()
+        self._adds.inc(self._name)
+        self._depth.set(len(self._added), self._name)
+
+    def taken(self, key: Hashable) -> None:
+        now = self._clock.monotonic()
+        self._waited.observe(now - self._added.pop(key, now), self._name)
+        self._taken[key] = now
+        self._depth.set(len(self._added), self._name)
+
+    def finished(self, key: Hashable) -> None:
+        begun = self._taken.pop(key, None)
+        if begun is not None:
+            self._worked.observe(self._clock.monotonic() - begun, self._name)
+
+    def retried(self) -> None:
+        self._retries.inc(self._name)

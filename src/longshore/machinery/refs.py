@@ -1,0 +1,176 @@
+"""Whose object is it? Reads controller references, and claims: keeps, adopts and releases objects.
+
+An object belongs to at most one controller, by UID. Before the first adoption the owner is read live
+once: a cache may still show an owner that is deleted, or another one of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, PatchType, Unreachable
+
+Kind = tuple[str, str]
+"""apiVersion and kind of an owner: `("batch/v1", "Job")`."""
+
+
+def controller_of(obj: Obj) -> Obj | None:
+    """The reference to the one owner that controls `obj`."""
+    for ref in obj["metadata"].get("ownerReferences") or ():
+        if ref.get("controller"):
+            owner: Obj = ref
+            return owner
+    return None
+
+
+def controller_ref(owner: Obj, kind: Kind) -> Obj:
+    """A reference that makes `owner` the controller of who carries it."""
+    meta = owner["metadata"]
+    return {
+        "apiVersion": kind[0],
+        "kind": kind[1],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def owner_key(namespace: str, kind: str, name: str, uid: str) -> str:
+    """The key of `owner_index` for the objects that this owner controls."""
+    return f"{namespace}/{kind}/{name}/{uid}"
+
+
+def owner_index(obj: Obj) -> tuple[str]:
+    """An indexer: by controller (`owner_key`), or by namespace alone for objects without one."""
+    namespace = obj["metadata"].get("namespace") or ""
+    ref = controller_of(obj)
+    return (namespace if ref is None else owner_key(namespace, ref["kind"], ref["name"], ref["uid"]),)
+
+
+def adoption_patch(obj: Obj, ref: Obj, finalizers: Iterable[str] = ()) -> Obj:
+    """Makes `ref` a controller of `obj`, and of no other object that has its name by then."""
+    meta: Obj = {"ownerReferences": [ref], "uid": obj["metadata"]["uid"]}
+    if finalizers := [*finalizers]:
+        meta["finalizers"] = finalizers
+    return {"metadata": meta}
+
+
+def release_patch(obj: Obj, owner_uid: str, finalizers: Iterable[str] = ()) -> Obj:
+    """Takes `obj` from this owner, together with the finalizers the owner has put on it."""
+    meta: Obj = {
+        "uid": obj["metadata"]["uid"],
+        "ownerReferences": [{"$patch": "delete", "uid": owner_uid}],
+    }
+    if finalizers := [*finalizers]:
+        meta["$deleteFromPrimitiveList/finalizers"] = finalizers
+    return {"metadata": meta}
+
+
+class CannotAdopt(Exception):
+    """The owner is gone or going, so it may not take new objects. Looking again shows what it is by then."""
+
+
+class Claims:
+    """Claims objects of one resource for one owner, for one pass; make a new one for the next."""
+
+    def __init__(
+        self,
+        client: Client,
+        what: Kind,
+        owner: Obj,
+        owner_kind: Kind,
+        matches: Callable[[Mapping[str, str]], bool],
+        *,
+        finalizers: tuple[str, ...] = (),
+        on_write: Callable[[Obj], Any] | None = None,
+    ) -> None:
+        """`what` names the objects' apiVersion and kind; `matches` is the owner's selector. Adopted objects
+        get `finalizers`, released ones lose them. `on_write` gets the answer of every patch."""
+        self._client, self._what, self._owner, self._kind = client, what, owner, owner_kind
+        self._matches, self._finalizers, self._on_write = matches, finalizers, on_write
+        self._uid: str = owner["metadata"]["uid"]
+        self._going = "deletionTimestamp" in owner["metadata"]
+        self._may_adopt: bool | CannotAdopt = False
+
+    async def claim(self, objects: Iterable[Obj]) -> list[Obj]:
+        """Those of `objects` that belong to the owner now, in their order; adopted ones as patched.
+
+        Goes through all of them, then raises the first error there was: `StatusError`, `Unreachable` or
+        `CannotAdopt`.
+        """
+        claimed: list[Obj] = []
+        first: Exception | None = None
+        for obj in objects:
+            try:
+                mine = await self._one(obj)
+            except (StatusError, Unreachable, CannotAdopt) as err:
+                first = first or err
+            else:
+                if mine is not None:
+                    claimed.append(mine)
+        if first is not None:
+            raise first
+        return claimed
+
+    async def _one(self, obj: Obj) -> Obj | None:
+        meta = obj["metadata"]
+        ref = controller_of(obj)
+        matches = self._matches(meta.get("labels") or {})
+        if ref is not None:
+            if ref["uid"] != self._uid:
+                return None
+            if matches:
+                return obj
+            if not self._going:
+                await self._patched(obj, release_patch(obj, self._uid, self._finalizers), (404, 422))
+            return None
+        if self._going or not matches or "deletionTimestamp" in meta:
+            return None
+        await self._recheck(obj)
+        wanted = controller_ref(self._owner, self._kind)
+        return await self._patched(obj, adoption_patch(obj, wanted, self._finalizers), (404,))
+
+    async def _patched(self, obj: Obj, patch: Obj, harmless: tuple[int, ...]) -> Obj | None:
+        """None after an error that says the object is gone or another one."""
+        meta = obj["metadata"]
+        try:
+            answer = await self._client.patch(
+                self._what, meta["name"], patch, meta.get("namespace") or "", type=PatchType.STRATEGIC
+            )
+        except StatusError as err:
+            if err.code in harmless:
+                return None
+            raise
+        if self._on_write is not None:
+            self._on_write(answer)
+        return answer
+
+    async def _recheck(self, obj: Obj) -> None:
+        """Raises unless the owner is there and stays; asks the server once."""
+        if self._may_adopt is False:
+            try:
+                await self._look()
+                self._may_adopt = True
+            except CannotAdopt as err:
+                self._may_adopt = err
+        if isinstance(self._may_adopt, CannotAdopt):
+            meta = obj["metadata"]
+            place = f"{meta.get('namespace') or ''}/{meta['name']} ({meta['uid']})"
+            raise CannotAdopt(f"can't adopt {self._what[1]} {place}: {self._may_adopt}") from self._may_adopt
+
+    async def _look(self) -> None:
+        meta, kind = self._owner["metadata"], self._kind[1]
+        namespace, name = meta.get("namespace") or "", meta["name"]
+        try:
+            fresh = (await self._client.get(self._kind, name, namespace))["metadata"]
+        except (StatusError, Unreachable) as err:
+            raise CannotAdopt(f"can't recheck DeletionTimestamp: {err}") from err
+        if fresh["uid"] != self._uid:
+            gone = f"original {kind} {namespace}/{name} is gone: got uid {fresh['uid']}, wanted {self._uid}"
+            raise CannotAdopt(f"can't recheck DeletionTimestamp: {gone}")
+        if "deletionTimestamp" in fresh:
+            raise CannotAdopt(f"{namespace}/{name} has just been deleted at {fresh['deletionTimestamp']}")
