@@ -21,7 +21,8 @@ from longshore.store.disk import Disk, open_disk
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, NoJournal
 from longshore.store.limits import Limits
-from longshore.store.types import Entry, Event, Key, Snapshot
+from longshore.store.overlay import Overlay
+from longshore.store.types import Entry, Key, Snapshot
 from longshore.store.watch import Hub, Watch
 
 
@@ -32,8 +33,7 @@ class Store:
         self._disk = disk
         self._contents = found
         self._assigned = found.revision
-        self._staged: dict[Key, Event] = {}
-        """The newest change of each object that is not durable yet."""
+        self._staged = Overlay()
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
         journal = disk.journal if disk is not None else NoJournal()
         self._commit = GroupCommit(journal, found.window, self._durable, self._staged.clear)
@@ -87,15 +87,15 @@ class Store:
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
         """The newest staged states of one storage (or one namespace of it), for writers that must count."""
         entries = self._contents.state.entries(storage, namespace)
-        changed = {
-            key: event
-            for key, event in self._staged.items()
-            if key.storage == storage and namespace in (None, key.namespace)
-        }
+        changed = self._staged.of(storage)
         if not changed:
             return entries
         kept = [e for e in entries if e.key not in changed]
-        return kept + [e.entry for e in changed.values() if e.type != "DELETED"]
+        return kept + [
+            event.entry
+            for key, event in changed.items()
+            if event.type != "DELETED" and namespace in (None, key.namespace)
+        ]
 
     def stage(self, key: Key, obj: Obj) -> Staged:
         """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on."""
@@ -119,18 +119,17 @@ class Store:
         event = contents.change(previous, entry, deleted=deleted)
         batch = self._commit.add(event)
         self._assigned = revision
-        self._staged[entry.key] = event
+        self._staged.put(event)
         return Staged(entry, batch)
 
     def _durable(self, batch: Batch) -> None:
         """Makes a batch visible, in one go."""
         if self._disk is not None:
             self._disk.acknowledge(batch.events[-1].revision)
-        staged, apply = self._staged, self._contents.apply
+        settle, apply = self._staged.settle, self._contents.apply
         for event in batch.events:
             apply(event)
-            if staged.get(event.entry.key) is event:
-                del staged[event.entry.key]
+            settle(event)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():
             if revision <= self.revision and not waiter.done():
