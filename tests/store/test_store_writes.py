@@ -267,3 +267,16 @@ def test_an_entry_does_not_print_its_content() -> None:
     entry = asyncio.run(run())
     assert repr(entry) == "Entry(pods/default/a@2)"
     assert "s3cret" not in repr(Event(2, "ADDED", entry, None))
+
+
+def test_a_store_in_memory_never_commits_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a run on a virtual clock would depend on how busy the machine was."""
+    monkeypatch.setattr("longshore.store.commit._SLOW", -1.0)
+    monkeypatch.setattr("longshore.store.writer.Writer.submit", lambda *_: pytest.fail("gave a thread work"))
+
+    async def run() -> None:
+        store = Store.open(None)
+        for _ in range(3):
+            await put(store, "a")
+
+    asyncio.run(run())

@@ -90,7 +90,7 @@ class GroupCommit:
             batch = self._queue.popleft()
             self._running, self._started = batch, time.perf_counter()
             append = partial(self._journal.append, batch.events)
-            if self._slow or not self._journal.is_quick(batch):
+            if not self._journal.is_quick(batch, self._slow):
                 self._busy = True
                 self._writer.submit(append, self._appended)
                 return

@@ -44,8 +44,10 @@ class SqliteJournal:
             self._db.close()
             raise
 
-    def is_quick(self, batch: Batch) -> bool:
-        return not self._syncs and len(batch.events) <= _QUICK_WRITES and batch.size <= _QUICK_BYTES
+    def is_quick(self, batch: Batch, was_slow: bool) -> bool:
+        if was_slow or self._syncs:
+            return False
+        return len(batch.events) <= _QUICK_WRITES and batch.size <= _QUICK_BYTES
 
     def append(self, events: Sequence[Event]) -> None:
         values: list[object] = []
