@@ -1,0 +1,98 @@
+"""Counts a Job's pods in one pass: active, ready, terminating, and those that ended since the last count.
+
+Only reads. How an ended pod gets into the Job's counters exactly once is told in tracking.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from longshore.api.types import Obj
+from longshore.controllers.job import facts, failure_policy
+from longshore.controllers.job.spec import FINALIZER, Spec
+from longshore.controllers.job.view import View
+
+
+class Held(NamedTuple):
+    """A pod that still has the tracking finalizer."""
+
+    pod: Obj
+    uid: str
+    phase: str
+    failed: bool
+    """It counts as failed: by its phase or, where the Job replaces terminating pods, by its deletion."""
+    completion_index: int
+    going: bool
+    """The finalizer is gone already; only the cache does not show it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The pods of a Job, sorted out."""
+
+    active: list[Obj]
+    ready: int
+    terminating: list[Obj]
+    """Being deleted and not ended, with or without the finalizer."""
+    held: list[Held]
+    uncounted_succeeded: frozenset[str]
+    uncounted_failed: frozenset[str]
+    new_succeeded: list[Obj]
+    new_failed: list[Obj]
+    succeeded: int
+    """Of all times, the uncounted and the new ones included."""
+    failed: int
+    """As `succeeded`, without those a podFailurePolicy ignores."""
+
+
+def count(view: View, spec: Spec) -> Count:
+    """Sorts out the pods of `view`."""
+    status = view.job.get("status") or {}
+    uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
+    uncounted_succeeded = frozenset(uncounted.get("succeeded") or ())
+    uncounted_failed = frozenset(uncounted.get("failed") or ())
+    active: list[Obj] = []
+    terminating: list[Obj] = []
+    held: list[Held] = []
+    ready = 0
+    indexed, going_uids, by_deletion = spec.indexed, view.going, not spec.only_replace_failed
+    for pod in view.pods:
+        meta = pod["metadata"]
+        phase = facts.phase(pod)
+        deleting = "deletionTimestamp" in meta
+        if phase not in facts.TERMINAL:
+            if deleting:
+                terminating.append(pod)
+            else:
+                active.append(pod)
+                ready += facts.ready(pod)
+        if FINALIZER in (meta.get("finalizers") or ()):
+            uid = meta["uid"]
+            failed = phase == "Failed" or (by_deletion and deleting and phase != "Succeeded")
+            index = facts.index(pod) if indexed else facts.NO_INDEX
+            held.append(Held(pod, uid, phase, failed, index, uid in going_uids))
+    new = [h for h in held if not h.going and (not indexed or valid(h.completion_index, spec))]
+    new_succeeded = [h.pod for h in new if h.phase == "Succeeded" and h.uid not in uncounted_succeeded]
+    new_failed = [h.pod for h in new if h.failed and h.uid not in uncounted_failed]
+    ignored = 0
+    if spec.failure_rules:
+        ignored = sum(not failure_policy.judge(spec.failure_rules, pod).counted for pod in new_failed)
+    return Count(
+        active,
+        ready,
+        terminating,
+        held,
+        uncounted_succeeded,
+        uncounted_failed,
+        new_succeeded,
+        new_failed,
+        (status.get("succeeded") or 0) + len(new_succeeded) + len(uncounted_succeeded),
+        (status.get("failed") or 0) + len(new_failed) - ignored + len(uncounted_failed),
+    )
+
+
+def valid(index: int, spec: Spec) -> bool:
+    """Whether this is an index of the Job as it is now; an elastic Job may have shrunk."""
+    return facts.NO_INDEX < index < spec.size

@@ -1,0 +1,79 @@
+"""The heart of the controller: a pure function from a view of a Job to a plan.
+
+What follows once the plan's pods are dealt with: tracking.py, then finish.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from longshore.api import indexes as runs
+from longshore.api import times
+from longshore.controllers.job import backoff, counting, indexed, manage, outcome
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.conditions import Outcome
+from longshore.controllers.job.counting import Count
+from longshore.controllers.job.plan import Plan
+from longshore.controllers.job.spec import Spec
+from longshore.controllers.job.view import View
+
+
+def decide(view: View) -> Plan:
+    """What to do about the Job's pods now."""
+    spec = job_spec.read(view.job)
+    count = counting.count(view, spec)
+    status = view.job.get("status") or {}
+    start_time: str | None = status.get("startTime")
+    if start_time is None and not spec.suspended:
+        start_time = times.format_seconds(int(view.now))
+    record = backoff.draft(view.backoff, count.new_succeeded, count.new_failed)
+    verdict, look_again = _verdict(view, spec, count, start_time)
+    found, succeeded = None, count.succeeded
+    if spec.indexed:
+        found = indexed.find(status, spec, count)
+        succeeded = runs.count(found.succeeded)
+        verdict = verdict or outcome.of_indexes(spec, found)
+    plan = Plan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
+    if verdict is not None:
+        return _end(plan, verdict)
+    if not view.satisfied:
+        return replace(plan, why=("waits until all pods created and deleted before have been seen",))
+    if spec.deleting:
+        return replace(plan, why=("the Job is being deleted: creates and deletes nothing",))
+    change = manage.manage(view, spec, count, succeeded, found, record)
+    return replace(
+        plan,
+        managed=True,
+        release=change.release,
+        create=change.create,
+        action=change.action,
+        look_again=_sooner(look_again, change.look_again),
+        why=(change.why,),
+    )
+
+
+def _verdict(
+    view: View, spec: Spec, count: Count, start_time: str | None
+) -> tuple[Outcome | None, float | None]:
+    """The outcome that pods and clock decide, and when else to look at the clock again."""
+    verdict = outcome.recorded(view.job.get("status") or {}) or outcome.failure(view, spec, count)
+    if verdict is not None:
+        return verdict, None
+    left = outcome.time_left(view, spec, start_time)
+    if left is not None and left <= 0:
+        return outcome.DEADLINE, None
+    return None, left
+
+
+def _end(plan: Plan, verdict: Outcome) -> Plan:
+    why = [f"{verdict.type} {verdict.reason}: {verdict.message}"]
+    active = plan.count.active
+    if active:
+        why.append(f"deletes its {len(active)} active pods")
+    if not plan.view.satisfied:
+        why.append("does not say so yet: some pods created before have not been seen")
+    return replace(plan, outcome=verdict, delete=active, why=tuple(why))
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return min((x for x in (one, other) if x is not None), default=None)

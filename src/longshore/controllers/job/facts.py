@@ -1,0 +1,125 @@
+"""What one pod says about itself: phase, readiness, index, restarts, and when it ended.
+
+Plain questions to a pod's own fields. What they mean for a Job is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
+
+TERMINAL: Final = ("Succeeded", "Failed")
+NO_INDEX: Final = -1
+_MAX_INT32: Final = 2**31 - 1
+
+
+def phase(pod: Obj) -> str:
+    """`Pending` until someone says otherwise, as the API server has it."""
+    return (pod.get("status") or {}).get("phase") or "Pending"
+
+
+def deleting(pod: Obj) -> bool:
+    return "deletionTimestamp" in pod["metadata"]
+
+
+def tracked(pod: Obj) -> bool:
+    """Whether the pod still has the finalizer that keeps it until it is counted."""
+    return FINALIZER in (pod["metadata"].get("finalizers") or ())
+
+
+def ready(pod: Obj) -> bool:
+    return ready_condition(pod).get("status") == "True"
+
+
+def ready_condition(pod: Obj) -> Obj:
+    for condition in pod["status"].get("conditions") or () if "status" in pod else ():
+        if condition["type"] == "Ready":
+            found: Obj = condition
+            return found
+    return {}
+
+
+def index(pod: Obj) -> int:
+    """The completion index, or NO_INDEX when it has none that can be read."""
+    text = (pod["metadata"].get("annotations") or {}).get(INDEX)
+    return NO_INDEX if text is None else _natural(text, NO_INDEX)
+
+
+def index_failures(pod: Obj) -> int:
+    """How often the pod's index had failed before this pod."""
+    return _count(pod, INDEX_FAILURES)
+
+
+def index_ignored_failures(pod: Obj) -> int:
+    """How often the pod's index had failed in ways the policy ignores."""
+    return _count(pod, INDEX_IGNORED_FAILURES)
+
+
+def _count(pod: Obj, annotation: str) -> int:
+    text = (pod["metadata"].get("annotations") or {}).get(annotation)
+    number = 0 if text is None else _natural(text, 0)
+    return number if number <= _MAX_INT32 else 0
+
+
+def _natural(text: str, otherwise: int) -> int:
+    digits = text[1:] if text[:1] == "+" else text
+    return int(digits) if digits.isdecimal() and digits.isascii() else otherwise
+
+
+def restarts(pod: Obj) -> int:
+    """Restarts of all containers, init containers included."""
+    status = pod.get("status") or {}
+    return sum(
+        container.get("restartCount") or 0
+        for kind in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(kind) or ()
+    )
+
+
+def sidecars(pod: Obj) -> frozenset[str]:
+    """Names of the init containers that keep running beside the others."""
+    return frozenset(
+        container["name"]
+        for container in pod["spec"].get("initContainers") or ()
+        if container.get("restartPolicy") == "Always"
+    )
+
+
+def finish_time(pod: Obj) -> float:
+    """When the pod ended, by the best witness there is: containers, readiness, deletion, creation."""
+    ended = _containers_finished(pod)
+    if ended is not None:
+        return ended
+    unready = ready_condition(pod)
+    if unready.get("status") == "False" and unready.get("lastTransitionTime"):
+        return seconds(unready["lastTransitionTime"])
+    meta = pod["metadata"]
+    if "deletionTimestamp" in meta:
+        return seconds(meta["deletionTimestamp"]) - (meta.get("deletionGracePeriodSeconds") or 0)
+    return seconds(meta.get("creationTimestamp"))
+
+
+def _containers_finished(pod: Obj) -> float | None:
+    """The last end of any container; None while one runs, or when nothing is known of any."""
+    status = pod.get("status") or {}
+    containers = list(status.get("containerStatuses") or ())
+    if status.get("initContainerStatuses"):
+        names = sidecars(pod)
+        containers += [c for c in status["initContainerStatuses"] if c["name"] in names]
+    latest: float | None = None
+    for container in containers:
+        ended = ((container.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        if not ended:
+            return None
+        at = seconds(ended)
+        if latest is None or at > latest:
+            latest = at
+    return latest
+
+
+def seconds(text: str | None) -> float:
+    """A time stamp as seconds since 1970; 0 for none, which is before any other."""
+    return datetime.fromisoformat(text).timestamp() if text else 0.0

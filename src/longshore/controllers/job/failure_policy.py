@@ -1,0 +1,84 @@
+"""podFailurePolicy: which rule a failed pod meets, and what follows. The first match decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from longshore.api.types import Obj
+
+_ACTIONS: Final = ("FailJob", "FailIndex", "Ignore", "Count")
+
+
+class Verdict(NamedTuple):
+    """`action` is empty when no rule matched, which counts the failure as any other."""
+
+    action: str = ""
+    rule: int = -1
+    because: str = ""
+    """What the pod did, in Kubernetes' words: `Container main for pod ns/p failed with exit code 3`."""
+
+    @property
+    def counted(self) -> bool:
+        return self.action != "Ignore"
+
+    @property
+    def message(self) -> str:
+        """The Job's failure message. Only for FailJob."""
+        return f"{self.because} matching FailJob rule at index {self.rule}"
+
+
+NO_RULE: Final = Verdict()
+
+
+def judge(rules: Sequence[Obj] | None, pod: Obj) -> Verdict:
+    """The verdict on a failed pod. Rules with an action this version does not know are passed over."""
+    for at, rule in enumerate(rules or ()):
+        if rule.get("action") not in _ACTIONS:
+            continue
+        if (codes := rule.get("onExitCodes")) is not None:
+            because = _by_exit_code(codes, pod)
+        else:
+            because = _by_condition(rule.get("onPodConditions") or (), pod)
+        if because:
+            return Verdict(rule["action"], at, because)
+    return NO_RULE
+
+
+def may_fail_job(rules: Sequence[Obj] | None) -> bool:
+    return any(rule.get("action") == "FailJob" for rule in rules or ())
+
+
+def _by_exit_code(requirement: Obj, pod: Obj) -> str:
+    status = pod.get("status") or {}
+    only = requirement.get("containerName")
+    for kind in ("containerStatuses", "initContainerStatuses"):
+        for container in status.get(kind) or ():
+            ended = (container.get("state") or {}).get("terminated")
+            if ended is None or (only is not None and container["name"] != only):
+                continue
+            code = ended.get("exitCode") or 0
+            if code != 0 and _listed(requirement, code):
+                return f"Container {container['name']} for pod {_name(pod)} failed with exit code {code}"
+    return ""
+
+
+def _listed(requirement: Obj, code: int) -> bool:
+    match requirement.get("operator"):
+        case "In":
+            return code in requirement["values"]
+        case "NotIn":
+            return code not in requirement["values"]
+    return False
+
+
+def _by_condition(patterns: Sequence[Obj], pod: Obj) -> str:
+    for condition in (pod.get("status") or {}).get("conditions") or ():
+        for pattern in patterns:
+            if condition["type"] == pattern["type"] and condition["status"] == pattern.get("status", "True"):
+                return f"Pod {_name(pod)} has condition {condition['type']}"
+    return ""
+
+
+def _name(pod: Obj) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

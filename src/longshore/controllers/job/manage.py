@@ -1,0 +1,87 @@
+"""How many pods should run, and so which to create or to remove: never both in one sync."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.job import backoff, creation, removal
+from longshore.controllers.job.counting import Count
+from longshore.controllers.job.indexed import Indexes
+from longshore.controllers.job.spec import Spec
+from longshore.controllers.job.view import BackoffRecord, View
+
+MOST_PER_SYNC: Final = 500
+"""Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
+LEAST_WAIT: Final = 1.0
+"""Looking again sooner than this after a back-off would only find it not quite over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to do about the number of pods. `look_again` is None when nothing is due by time alone."""
+
+    action: str
+    """As the sync metrics name it."""
+    why: str
+    release: Sequence[Obj] = ()
+    """Pods to let go of and delete, without counting them as failed."""
+    create: Sequence[Obj] = ()
+    look_again: float | None = None
+
+
+def manage(
+    view: View, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
+) -> Change:
+    """The change that brings the number of active pods to what the Job wants."""
+    active = len(count.active)
+    if spec.suspended:
+        why = f"suspended: removes its {active} active pods" if active else "suspended"
+        return Change("pods_deleted", why, release=count.active)
+    want = _wanted(spec, succeeded, active)
+    gone = removal.surplus(count.active, max(0, active - want), indexed=spec.indexed, completions=spec.size)
+    if gone:
+        gone = gone[:MOST_PER_SYNC]
+        why = f"{active} pods are active and {want} are wanted: removes {len(gone)}"
+        return Change("pods_deleted", why, release=gone)
+    missing = want - active - (len(count.terminating) if spec.only_replace_failed else 0)
+    if missing <= 0:
+        return Change("tracking", f"{active} pods are active, as wanted" if active else "no pod is wanted")
+    return _creation(view, spec, count, found, record, missing)
+
+
+def _wanted(spec: Spec, succeeded: int, active: int) -> int:
+    if spec.completions is None:
+        # A work queue: after the first success what runs may end, and nothing new is started.
+        return active if succeeded > 0 else spec.parallelism
+    return max(0, min(spec.parallelism, spec.completions - succeeded))
+
+
+def _creation(
+    view: View, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
+) -> Change:
+    if spec.per_index is None:
+        wait = backoff.remaining(record.failures, record.last_failure, view.now, view.times)
+        if wait > 0:
+            why = f"{record.failures} pods failed in a row: no new pod for {wait:.1f} s"
+            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
+    missing = min(missing, MOST_PER_SYNC)
+    if found is None:
+        return Change("pods_created", _creates(missing), create=creation.bodies(view.job, missing))
+    numbers = creation.pending_indexes(spec, count, found, missing)
+    if spec.per_index is not None:
+        waits = {n: backoff.remaining_of_index(found.delayed.get(n), view.now, view.times) for n in numbers}
+        due = [n for n in numbers if waits[n] == 0]
+        if numbers and not due:
+            wait = min(waits.values())
+            why = f"all {len(numbers)} indexes to run next failed lately: no new pod for {wait:.1f} s"
+            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
+        numbers = due
+    pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
+    return Change("pods_created", _creates(len(pods)), create=pods)
+
+
+def _creates(many: int) -> str:
+    return f"creates {many} pod{'' if many == 1 else 's'}"

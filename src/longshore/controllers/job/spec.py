@@ -1,0 +1,90 @@
+"""A Job's spec as the controller reads it: every default filled in, every name once.
+
+Most defaults were set by the API server; a Job from an old or a foreign one may lack some.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+
+FINALIZER: Final = "batch.kubernetes.io/job-tracking"
+"""On every pod of a Job until the pod is counted, so that none can vanish uncounted."""
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+"""Annotation and label of a pod of an Indexed Job."""
+INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
+INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
+RESERVED_MANAGER: Final = "kubernetes.io/job-controller"
+"""Kubernetes' own controller, which also has the Jobs that name none."""
+
+_NO_LIMIT: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What the Job asks for. None means that the field is not set."""
+
+    parallelism: int
+    completions: int | None
+    indexed: bool
+    suspended: bool
+    deleting: bool
+    """The Job itself is being deleted."""
+    deadline: int | None
+    backoff_limit: int
+    per_index: int | None
+    """backoffLimitPerIndex."""
+    max_failed_indexes: int | None
+    failure_rules: list[Obj] | None
+    """podFailurePolicy.rules; None without a policy."""
+    success_rules: list[Obj]
+    only_replace_failed: bool
+    """A pod counts as failed, and is replaced, only once its phase says so."""
+    restarts_in_place: bool
+
+    @property
+    def size(self) -> int:
+        """Completions of an Indexed Job, which always has them."""
+        return self.completions or 0
+
+    @property
+    def mode(self) -> str:
+        """completionMode, as metrics name it."""
+        return "Indexed" if self.indexed else "NonIndexed"
+
+
+def read(job: Obj) -> Spec:
+    """The spec of `job`."""
+    spec = job["spec"]
+    get = spec.get
+    policy = get("podFailurePolicy")
+    per_index = get("backoffLimitPerIndex")
+    backoff_limit = get("backoffLimit")
+    if backoff_limit is None:
+        backoff_limit = 6 if per_index is None else _NO_LIMIT
+    parallelism = get("parallelism")
+    return Spec(
+        1 if parallelism is None else parallelism,
+        get("completions"),
+        get("completionMode") == "Indexed",
+        get("suspend") is True,
+        "deletionTimestamp" in job["metadata"],
+        get("activeDeadlineSeconds"),
+        backoff_limit,
+        per_index,
+        get("maxFailedIndexes"),
+        None if policy is None else policy.get("rules") or [],
+        (get("successPolicy") or {}).get("rules") or [],
+        policy is not None or get("podReplacementPolicy") == "Failed",
+        spec["template"]["spec"].get("restartPolicy") == "OnFailure",
+    )
+
+
+def finished(job: Obj) -> bool:
+    """Whether the Job has come to its end: Complete or Failed is True."""
+    return any(
+        c["status"] == "True" and c["type"] in ("Complete", "Failed")
+        for c in (job.get("status") or {}).get("conditions") or ()
+    )

@@ -1,0 +1,51 @@
+"""All that `decide` may know of a Job: one immutable picture of one moment.
+
+Whatever a decision depends on is in here, so that a decision can be tested, replayed and explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffRecord:
+    """Failures in a row since a pod last succeeded. Kept in memory only: a restart forgets it."""
+
+    failures: int = 0
+    last_failure: float | None = None
+    """Seconds since 1970."""
+
+
+NO_FAILURES: Final = BackoffRecord()
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffTimes:
+    """How long a replacement waits: `base` seconds after the first failure, doubling up to `cap`."""
+
+    base: float = 10.0
+    cap: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A Job and its pods, as the caches show them. Objects are frozen."""
+
+    job: Obj
+    now: float
+    """Seconds since 1970."""
+    pods: Sequence[Obj] = ()
+    """The claimed pods, except those that have ended and were counted: nothing depends on them."""
+    counted_failures: Sequence[Obj] = ()
+    """Failed pods that were counted before: a FailJob rule may still find its evidence among them."""
+    satisfied: bool = True
+    """Whether every pod created and deleted before has been seen, so that counts can be trusted."""
+    going: frozenset[str] = frozenset()
+    """UIDs of pods whose tracking finalizer was removed although the cache still shows it."""
+    backoff: BackoffRecord = NO_FAILURES
+    times: BackoffTimes = BackoffTimes()
