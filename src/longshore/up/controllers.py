@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longshore.client import Client
+    from longshore.machinery.clock import Clock
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 log = logging.getLogger(__name__)
@@ -19,7 +21,8 @@ log = logging.getLogger(__name__)
 class Wiring:
     """What controllers get beside a client."""
 
-    now: Callable[[], str]
+    clock: Clock
+    rng: random.Random
     ca: str
     """PEM of the authority that signed the server's certificate."""
 
@@ -27,13 +30,13 @@ class Wiring:
 def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import namespace
 
-    return namespace.run(client, wiring.now)
+    return namespace.run(client, clock=wiring.clock, rng=wiring.rng)
 
 
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import serviceaccount
 
-    return serviceaccount.run(client, wiring.ca)
+    return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
 
 
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]

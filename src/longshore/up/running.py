@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import random
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,7 @@ from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.tokens import Tokens
 from longshore.client import Client
 from longshore.client.local import LocalClient
+from longshore.machinery.clock import RealClock
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
 from longshore.up import bootstrap, controllers, files, kubeconfig, pki, secrets
@@ -82,7 +84,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
         names = options.controllers if options.controllers is not None else tuple(controllers.CONTROLLERS)
-        wiring = controllers.Wiring(now=api.now, ca=certificates.ca_cert.read_text())
+        wiring = controllers.Wiring(RealClock(), random.Random(), certificates.ca_cert.read_text())
         tasks = controllers.start(names, client, wiring)
         tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))

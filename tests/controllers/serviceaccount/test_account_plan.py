@@ -18,7 +18,7 @@ def config_map(data: dict[str, str]) -> dict[str, Any]:
 
 
 def test_every_namespace_gets_an_account_and_the_authority() -> None:
-    plan = decide(View([namespace("a"), namespace("b")], {("a", "default"): {}}, {}, CA))
+    plan = decide(View([namespace("a"), namespace("b")], {("a", "default")}, {}, CA))
     assert [o["metadata"] for o in plan.accounts] == [{"name": "default", "namespace": "b"}]
     assert [(o["metadata"]["namespace"], o["data"]) for o in plan.config_maps] == [
         ("a", {"ca.crt": CA}),
@@ -28,13 +28,13 @@ def test_every_namespace_gets_an_account_and_the_authority() -> None:
 
 
 def test_a_namespace_that_is_going_gets_nothing() -> None:
-    plan = decide(View([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], {}, {}, CA))
+    plan = decide(View([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], (), {}, CA))
     assert plan.accounts == plan.config_maps == plan.repairs == ()
 
 
 def test_an_authority_that_was_changed_is_put_right_on_the_version_that_was_seen() -> None:
     maps = {("a", "kube-root-ca.crt"): config_map({"ca.crt": "other"})}
-    plan = decide(View([namespace("a")], {("a", "default"): {}}, maps, CA))
+    plan = decide(View([namespace("a")], {("a", "default")}, maps, CA))
     (repair,) = plan.repairs
     assert repair["data"] == {"ca.crt": CA}
     assert repair["metadata"]["resourceVersion"] == "7"
@@ -42,5 +42,5 @@ def test_an_authority_that_was_changed_is_put_right_on_the_version_that_was_seen
 
 def test_what_is_right_is_left_alone() -> None:
     maps = {("a", "kube-root-ca.crt"): config_map({"ca.crt": CA})}
-    plan = decide(View([namespace("a")], {("a", "default"): {}}, maps, CA))
+    plan = decide(View([namespace("a")], {("a", "default")}, maps, CA))
     assert plan.accounts == plan.config_maps == plan.repairs == ()

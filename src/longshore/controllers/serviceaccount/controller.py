@@ -3,71 +3,62 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import random
+from collections.abc import Awaitable
 
 from longshore.api.errors import StatusError
-from longshore.client import Client, Unreachable
-from longshore.controllers.mirror import Key, Mirror
+from longshore.client import Client
 from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
-from longshore.controllers.worklist import Worklist
+from longshore.machinery.cache import key_of
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import OnChange
+from longshore.machinery.informers import Informers
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
 
 ACCOUNTS = ("v1", "serviceaccounts")
 CONFIG_MAPS = ("v1", "configmaps")
-_EVERYTHING = "everything"
-log = logging.getLogger(__name__)
+_EVERYTHING = "service accounts"
+_LONGEST_PAUSE = 30.0
 
 
-async def run(client: Client, ca: str) -> None:
+async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> None:
     """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
-    todo: Worklist[str] = Worklist()
+    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    informers = Informers(client, clock=clock, rng=rng)
+    namespaces = informers.get(("v1", "namespaces"))
+    accounts = informers.get(ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
+    config_maps = informers.get(CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")
+    for informer in (namespaces, accounts, config_maps):
+        informer.add_handler(OnChange(lambda _: queue.add(_EVERYTHING)))
 
-    def changed(_: Key) -> None:
-        todo.add(_EVERYTHING)
-
-    namespaces = Mirror(client, ("v1", "namespaces"), changed)
-    accounts = Mirror(client, ACCOUNTS, changed, fields=f"metadata.name={ACCOUNT}")
-    config_maps = Mirror(client, CONFIG_MAPS, changed, fields=f"metadata.name={CA_CONFIG_MAP}")
-    mirrors = (namespaces, accounts, config_maps)
-
-    async def work() -> None:
-        for mirror in mirrors:
-            await mirror.filled.wait()  # an empty copy would look like missing objects
-        while True:
-            await todo.next()
-            plan = decide(View(namespaces.objects.values(), accounts.objects, config_maps.objects, ca))
-            if await _act(client, plan):
-                todo.succeeded(_EVERYTHING)
-            else:
-                todo.failed(_EVERYTHING)
+    async def sync(_: str) -> None:
+        await informers.synced()  # an empty copy would look like missing objects
+        view = View(
+            namespaces=[*namespaces.cache],
+            accounts={key_of(obj) for obj in accounts.cache},
+            config_maps={key_of(obj): obj for obj in config_maps.cache},
+            ca=ca,
+        )
+        await _act(client, decide(view))
 
     async with asyncio.TaskGroup() as tasks:
-        for mirror in mirrors:
-            tasks.create_task(mirror.run())
-        tasks.create_task(work())
+        tasks.create_task(informers.run())
+        tasks.create_task(run_workers(queue, sync))
 
 
-async def _act(client: Client, plan: Plan) -> bool:
-    """Whether everything went well. What exists already or is about to go is well."""
-    well = True
-    for what, objects in ((ACCOUNTS, plan.accounts), (CONFIG_MAPS, plan.config_maps)):
-        for obj in objects:
-            try:
-                await client.create(what, obj)
-            except (StatusError, Unreachable) as err:
-                well = _expected(err) and well
-    for obj in plan.repairs:
-        try:
-            await client.update(CONFIG_MAPS, obj)
-        except (StatusError, Unreachable) as err:
-            well = _expected(err) and well
-    return well
+async def _act(client: Client, plan: Plan) -> None:
+    """Tries everything, then raises the first error that the next change does not put right by itself."""
+    writes: list[Awaitable[object]] = [client.create(ACCOUNTS, obj) for obj in plan.accounts]
+    writes += [client.create(CONFIG_MAPS, obj) for obj in plan.config_maps]
+    writes += [client.update(CONFIG_MAPS, obj) for obj in plan.repairs]
+    for result in await asyncio.gather(*writes, return_exceptions=True):
+        if isinstance(result, BaseException) and not _expected(result):
+            raise result
 
 
-def _expected(err: StatusError | Unreachable) -> bool:
-    """Whether the next change we see puts this right by itself."""
-    if isinstance(err, StatusError) and (
+def _expected(err: BaseException) -> bool:
+    """Whether someone was quicker, or the namespace is gone or about to go."""
+    return isinstance(err, StatusError) and (
         err.reason == "AlreadyExists" or err.code == 404 or err.has_cause("NamespaceTerminating")
-    ):
-        return True
-    log.info("service account or its ConfigMap: trying again: %s", err)
-    return False
+    )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from longshore.api.types import Obj
-from longshore.controllers.mirror import Key
+from longshore.machinery.cache import Key
 
 ACCOUNT = "default"
 CA_CONFIG_MAP = "kube-root-ca.crt"
@@ -22,7 +22,7 @@ class View:
     """The namespaces, and of the others those named `default` and `kube-root-ca.crt`."""
 
     namespaces: Iterable[Obj]
-    accounts: Mapping[Key, Obj]
+    accounts: Collection[Key]
     config_maps: Mapping[Key, Obj]
     ca: str
 
