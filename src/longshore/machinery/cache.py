@@ -7,6 +7,7 @@ gets lists made for them; what is in the lists are the cached objects themselves
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -52,11 +53,11 @@ class Cache:
             return [*self]
         return [*self._namespaces.get(namespace, {}).values()]
 
-    def by_index(self, index: str, key: str) -> list[Obj]:  # type: ignore[valid-type]
+    def by_index(self, index: str, key: str) -> builtins.list[Obj]:
         """The objects that the indexer called `index` gives this key."""
         return [*self._indexes[index].entries.get(key, {}).values()]
 
-    def index_keys(self, index: str) -> list[str]:  # type: ignore[valid-type]
+    def index_keys(self, index: str) -> builtins.list[str]:
         """Every key under which the indexer called `index` finds something."""
         return [*self._indexes[index].entries]
 

@@ -39,9 +39,19 @@ def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]
     return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
 
 
+def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import job
+
+    return job.run(client, clock=wiring.clock, rng=wiring.rng)
+
+
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
-CONTROLLERS: dict[str, Factory] = {"namespace": _namespace, "serviceaccount": _serviceaccount}
+CONTROLLERS: dict[str, Factory] = {
+    "namespace": _namespace,
+    "serviceaccount": _serviceaccount,
+    "job": _job,
+}
 """Each imports its controller when it starts: the command line needs only the names."""
 
 

@@ -1,1 +1,7 @@
-"""The Job controller: runs the pods of a Job, counts each end once, and says when the Job has come to its own."""
+"""Jobs: runs their pods, counts each end exactly once, and says when a Job has come to its own."""
+
+from longshore.controllers.job.controller import JobController, run
+from longshore.controllers.job.history import Explanation, History
+from longshore.controllers.job.view import BackoffTimes
+
+__all__ = ["BackoffTimes", "Explanation", "History", "JobController", "run"]

@@ -63,6 +63,8 @@ class PodResults:
     removed_ready: int = 0
     created: int = 0
     """Created, or refused by a namespace that is going away, which needs no second attempt."""
+    attempted: int = 0
+    """To create; less than planned after an error."""
 
 
 @dataclass(frozen=True, slots=True)

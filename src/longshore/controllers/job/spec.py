@@ -49,11 +49,6 @@ class Spec:
         """Completions of an Indexed Job, which always has them."""
         return self.completions or 0
 
-    @property
-    def mode(self) -> str:
-        """completionMode, as metrics name it."""
-        return "Indexed" if self.indexed else "NonIndexed"
-
 
 def read(job: Obj) -> Spec:
     """The spec of `job`."""
@@ -80,6 +75,11 @@ def read(job: Obj) -> Spec:
         policy is not None or get("podReplacementPolicy") == "Failed",
         spec["template"]["spec"].get("restartPolicy") == "OnFailure",
     )
+
+
+def mode(job: Obj) -> str:
+    """completionMode, as metrics name it."""
+    return "Indexed" if job["spec"].get("completionMode") == "Indexed" else "NonIndexed"
 
 
 def finished(job: Obj) -> bool:

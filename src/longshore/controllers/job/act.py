@@ -1,0 +1,132 @@
+"""Carries plans out: pods, then the three writes. Never decides; a crash after any single write is safe."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.controllers.job import facts
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.observe import JOBS
+from longshore.controllers.job.plan import Plan, PodResults
+from longshore.controllers.job.spec import FINALIZER
+from longshore.machinery.cache import Key
+from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, slow_start
+from longshore.machinery.recorder import Recorder, reference
+
+FAILURES = (StatusError, Unreachable, NoLabels)
+"""What a write may raise."""
+
+
+class Act:
+    """The hands of one sync."""
+
+    def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
+        self._client, self._recorder, self._memory, self._key = client, recorder, memory, key
+        self._uid: str = job["metadata"]["uid"]
+        self._about = reference(job, JOBS)
+        self._pods = PodControl(client, recorder)
+
+    def event(self, type: str, reason: str, message: str) -> None:
+        self._recorder.event(self._about, type, reason, message)
+
+    def wrote_pod(self, pod: Obj) -> None:
+        """The next sync waits until the cache shows this."""
+        self._memory.written.wrote(self._key, self._uid, "pods", pod)
+
+    async def change_pods(self, plan: Plan) -> tuple[PodResults, Exception | None]:
+        """Deletes, releases or creates what the plan says; how far it came, and the first error."""
+        if plan.create:
+            return await self._create(plan.create)
+        if plan.release:
+            self._memory.expectations.expect_deletions(self._key, len(plan.release))
+            return await self._remove(plan.release, self._release)
+        if plan.delete:
+            return await self._remove(plan.delete, self._delete)
+        return PodResults(), None
+
+    async def write_status(self, job: Obj, status: Obj) -> Obj:
+        """Writes the status over exactly the version of the Job that it was derived from."""
+        answer = await self._client.update_status(JOBS, {**job, "status": status}, self._key[0])
+        self._memory.written.wrote(self._key, self._uid, "jobs.batch", answer)
+        return answer
+
+    async def strip(self, pods: Sequence[Obj]) -> tuple[frozenset[str], Exception | None]:
+        """Takes the finalizer from pods. The UIDs of those that have it no more, and the first error."""
+        if not pods:
+            return frozenset(), None
+        uids = [pod["metadata"]["uid"] for pod in pods]
+        self._memory.going.expect(self._key, uids)
+        results = await asyncio.gather(*map(self._strip, pods), return_exceptions=True)
+        gone, first = _sorted_out(results)
+        return frozenset(uid for uid, went in zip(uids, gone, strict=True) if went), first
+
+    async def _strip(self, pod: Obj) -> None:
+        meta = pod["metadata"]
+        try:
+            self.wrote_pod(await self._pods.remove_finalizer(self._key[0], meta["name"], FINALIZER))
+        except Exception as err:
+            self._memory.going.observed(self._key, meta["uid"])
+            if not _not_found(err):
+                raise
+
+    async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
+        expectations = self._memory.expectations
+        expectations.expect_creations(self._key, len(bodies))
+
+        async def create(number: int) -> None:
+            try:
+                self.wrote_pod(await self._pods.create(bodies[number], self._key[0], self._about))
+            except FAILURES as err:
+                if not is_namespace_terminating(err):
+                    expectations.creations_observed(self._key)
+                    raise
+
+        started = await slow_start(len(bodies), create)
+        expectations.creations_observed(self._key, len(bodies) - started.attempted)
+        return PodResults(created=started.succeeded, attempted=started.attempted), started.error
+
+    async def _remove(
+        self, pods: Sequence[Obj], remove: Callable[[Obj], Awaitable[None]]
+    ) -> tuple[PodResults, Exception | None]:
+        results = await asyncio.gather(*map(remove, pods), return_exceptions=True)
+        gone, first = _sorted_out(results)
+        removed = [pod for pod, went in zip(pods, gone, strict=True) if went]
+        return PodResults(len(removed), sum(facts.ready(pod) for pod in removed)), first
+
+    async def _delete(self, pod: Obj) -> None:
+        try:
+            await self._pods.delete(self._key[0], pod["metadata"]["name"], self._about)
+        except StatusError as err:
+            if not _not_found(err):
+                raise
+
+    async def _release(self, pod: Obj) -> None:
+        """Strips the finalizer first, so that the deleted pod is gone before anyone could count it."""
+        name = pod["metadata"]["name"]
+        try:
+            if facts.tracked(pod):
+                self.wrote_pod(await self._pods.remove_finalizer(self._key[0], name, FINALIZER))
+            await self._pods.delete(self._key[0], name, self._about)
+        except FAILURES as err:
+            self._memory.expectations.deletions_observed(self._key)
+            if not _not_found(err):
+                raise
+
+
+def _not_found(err: BaseException) -> bool:
+    return isinstance(err, StatusError) and err.code == 404
+
+
+def _sorted_out(results: Sequence[object]) -> tuple[list[bool], Exception | None]:
+    """Which went well, and the first error. What is no ordinary failure is raised."""
+    first: Exception | None = None
+    for result in results:
+        if isinstance(result, BaseException):
+            if not isinstance(result, FAILURES):
+                raise result
+            first = first or result
+    return [not isinstance(result, BaseException) for result in results], first

@@ -1,0 +1,157 @@
+"""The loop of the Job controller: which Job to look at, when, and whether it is one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Final
+
+from longshore.client import Client
+from longshore.controllers.job import selection
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.handlers import JobHandler, PodHandler
+from longshore.controllers.job.history import History
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.metrics import JobMetrics
+from longshore.controllers.job.observe import JOBS
+from longshore.controllers.job.orphans import Orphan, Orphans
+from longshore.controllers.job.ownership import Ownership
+from longshore.controllers.job.spec import RESERVED_MANAGER
+from longshore.controllers.job.sync import Sync, Tools
+from longshore.controllers.job.view import BackoffTimes
+from longshore.machinery.cache import Key
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import Informer
+from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.pods import PODS
+from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.written import StaleCache
+
+_FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
+"""Upstream's seconds after an error of the API."""
+_MODES: Final = (None, "NonIndexed", "Indexed")
+_BACKOFF: Final = BackoffTimes()
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    managed_by: str = RESERVED_MANAGER,
+    namespace: str = "",
+    workers: int = 5,
+    backoff: BackoffTimes = _BACKOFF,
+    registry: Registry | None = None,
+    history: History | None = None,
+) -> None:
+    """Looks after Jobs until cancelled.
+
+    `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
+    name nobody. An empty `namespace` means all. Metrics go to `registry`, reasons to `history`.
+    """
+    await JobController(
+        client,
+        clock=clock,
+        rng=rng,
+        managed_by=managed_by,
+        namespace=namespace,
+        workers=workers,
+        backoff=backoff,
+        registry=registry or Registry(),
+        history=history or History(),
+    ).run()
+
+
+class JobController:
+    """Informers, queues and handlers, wired up. Arguments as of `run`."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        managed_by: str,
+        namespace: str,
+        workers: int,
+        backoff: BackoffTimes,
+        registry: Registry,
+        history: History,
+    ) -> None:
+        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs.cache.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
+        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._pods.cache.add_index(selection.PODS_BY_JOB, selection.pods_by_job)
+        self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
+        self._queue: WorkQueue[Key] = WorkQueue(
+            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=QueueMetrics(registry, "job", clock)
+        )
+        gauges = QueueMetrics(registry, "job_orphan_pod", clock)
+        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(
+            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges
+        )
+        self._memory = Memory(clock, self._jobs.cache, self._pods.cache)
+        self._metrics = JobMetrics(registry)
+        self._ownership = Ownership(self._jobs.cache, managed_by)
+        self._orphans = Orphans(client, self._pods.cache, self._ownership)
+        self._workers = workers
+        self._tools = Tools(
+            client,
+            clock,
+            self._pods.cache,
+            self._memory,
+            self._queue,
+            self._recorder,
+            self._metrics,
+            history,
+            backoff,
+        )
+        heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
+        self._jobs.add_handler(JobHandler(*heard, self._tools.now))
+        self._pods.add_handler(PodHandler(*heard))
+
+    async def run(self) -> None:
+        """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._jobs.run())
+            tasks.create_task(self._pods.run())
+            await self._jobs.synced()
+            await self._pods.synced()
+            tasks.create_task(run_workers(self._queue, self.sync, count=self._workers))
+            tasks.create_task(run_workers(self._orphan_queue, self._orphans.sync, count=self._workers))
+
+    async def sync(self, key: Key) -> None:
+        """Looks at one Job, if there is one that needs it. Raises to be called again."""
+        await self._caught_up(key)
+        job = self._jobs.cache.get(*key)
+        if job is None:
+            self._memory.job_gone(key)
+            return
+        uid = job["metadata"]["uid"]
+        if not self._ownership.ours(job):
+            return
+        if job_spec.finished(job):
+            self._memory.job_ended(key, uid)
+            return
+        if uid in self._memory.finished:
+            return
+        if job["spec"].get("completionMode") not in _MODES:
+            skipped = "Skipped Job sync because completion mode is unknown"
+            self._recorder.event(reference(job, JOBS), "Warning", "UnknownCompletionMode", skipped)
+            return
+        await Sync(self._tools, key, job).run()
+
+    async def _caught_up(self, key: Key) -> None:
+        """Waits for the caches to show this controller's own writes, which is a moment as a rule."""
+        try:
+            self._memory.written.check(key)
+        except StaleCache:
+            try:
+                await self._memory.written.wait(key)
+            except StaleCache as err:
+                self._metrics.stale(err.resource)
+                raise

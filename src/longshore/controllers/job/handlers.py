@@ -1,0 +1,139 @@
+"""What changes of Jobs and pods set in motion: keys on queues, and expectations that are met.
+
+Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
+Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
+only once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from longshore.api.types import Obj
+from longshore.controllers.job import facts, orphans
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.metrics import JobMetrics
+from longshore.controllers.job.orphans import Orphan
+from longshore.controllers.job.ownership import Ownership
+from longshore.machinery.cache import Key, key_of
+from longshore.machinery.informer import Handler
+from longshore.machinery.refs import controller_of
+from longshore.machinery.workqueue import WorkQueue
+
+
+class JobHandler(Handler):
+    def __init__(
+        self,
+        queue: WorkQueue[Key],
+        orphan_queue: WorkQueue[Orphan],
+        memory: Memory,
+        ownership: Ownership,
+        metrics: JobMetrics,
+        now: Callable[[], float],
+    ) -> None:
+        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
+        self._ownership, self._metrics, self._now = ownership, metrics, now
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._queue.add(key_of(obj))
+        if not self._ownership.ours(obj):
+            self._metrics.external(self._ownership.manager(obj))
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if job_spec.finished(new):
+            self._orphans.add(orphans.of_job(new))
+            return
+        key = key_of(new)
+        self._queue.add(key)
+        start = (new.get("status") or {}).get("startTime")
+        deadline = new["spec"].get("activeDeadlineSeconds")
+        if start and deadline is not None and deadline != old["spec"].get("activeDeadlineSeconds"):
+            self._queue.add_after(key, deadline - (self._now() - facts.seconds(start)))
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        key = key_of(obj)
+        self._queue.add(key)
+        self._memory.job_ended(key, obj["metadata"]["uid"])
+        self._orphans.add(orphans.of_job(obj))
+
+
+class PodHandler(Handler):
+    def __init__(
+        self,
+        queue: WorkQueue[Key],
+        orphan_queue: WorkQueue[Orphan],
+        memory: Memory,
+        ownership: Ownership,
+        metrics: JobMetrics,
+    ) -> None:
+        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
+        self._ownership, self._metrics = ownership, metrics
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._metrics.pod_seen(None, obj)
+        if facts.deleting(obj):
+            self._deleted(obj, final=False)
+            return
+        ref = controller_of(obj)
+        if ref is None:
+            self._unowned(obj)
+        elif (job := self._job(obj, ref)) is not None:
+            key = key_of(job)
+            self._memory.expectations.creations_observed(key)
+            self._queue.add(key)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        before, after = old["metadata"], new["metadata"]
+        if before.get("resourceVersion") == after.get("resourceVersion"):
+            return
+        self._metrics.pod_seen(old, new)
+        if "deletionTimestamp" in after:
+            self._deleted(new, final=False)
+            return
+        old_ref, ref = controller_of(old), controller_of(new)
+        moved = old_ref != ref
+        tracked = facts.tracked(new)
+        if moved and old_ref is not None and (job := self._job(old, old_ref)) is not None:
+            self._changed(job, new, tracked)
+        if ref is not None:
+            if (job := self._job(new, ref)) is not None:
+                self._changed(job, new, tracked)
+        elif moved or before.get("labels") != after.get("labels"):
+            self._unowned(new)
+        elif tracked:
+            self._orphans.add(orphans.of_pod(new))
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._metrics.pod_seen(obj, None)
+        self._deleted(obj, final=True)
+
+    def _deleted(self, pod: Obj, *, final: bool) -> None:
+        """`final` when the pod is gone; else it is only on its way out."""
+        tracked = facts.tracked(pod)
+        ref = controller_of(pod)
+        job = None if ref is None else self._job(pod, ref)
+        if job is None or job_spec.finished(job):
+            if tracked:
+                self._orphans.add(orphans.of_pod(pod))
+            return
+        key = key_of(job)
+        self._memory.expectations.deletions_observed(key)
+        if final or not tracked:
+            self._memory.going.observed(key, pod["metadata"]["uid"])
+        self._queue.add(key)
+
+    def _changed(self, job: Obj, pod: Obj, tracked: bool) -> None:
+        key = key_of(job)
+        if not tracked:
+            self._memory.going.observed(key, pod["metadata"]["uid"])
+        self._queue.add(key)
+
+    def _unowned(self, pod: Obj) -> None:
+        if facts.tracked(pod):
+            self._orphans.add(orphans.of_pod(pod))
+        for job in self._ownership.selecting(pod):
+            self._queue.add(key_of(job))
+
+    def _job(self, pod: Obj, ref: Obj) -> Obj | None:
+        return self._ownership.resolve(pod["metadata"]["namespace"], ref)

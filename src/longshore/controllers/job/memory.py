@@ -1,0 +1,45 @@
+"""What the controller remembers between syncs. All of it may be lost: a restarted controller reads
+everything anew, and only waits shorter than it would have."""
+
+from __future__ import annotations
+
+from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
+from longshore.machinery.cache import Cache, Key
+from longshore.machinery.clock import Clock
+from longshore.machinery.expectations import Expectations, UidExpectations
+from longshore.machinery.written import Written
+
+
+class Memory:
+    """By key (namespace and name), except where a UID is named."""
+
+    def __init__(self, clock: Clock, jobs: Cache, pods: Cache) -> None:
+        self.expectations: Expectations[Key] = Expectations(clock)
+        self.going: UidExpectations[Key] = UidExpectations()
+        """Pods whose finalizer was removed and which the cache still shows with it."""
+        self.written: Written[Key] = Written({"jobs.batch": jobs, "pods": pods})
+        self.finished: set[str] = set()
+        """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
+        self._backoffs: dict[Key, BackoffRecord] = {}
+
+    def backoff(self, key: Key) -> BackoffRecord:
+        return self._backoffs.get(key, NO_FAILURES)
+
+    def remember_backoff(self, key: Key, record: BackoffRecord) -> None:
+        if record.failures:
+            self._backoffs[key] = record
+        else:
+            self._backoffs.pop(key, None)
+
+    def job_ended(self, key: Key, uid: str) -> None:
+        """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
+        self._backoffs.pop(key, None)
+        self.written.forget(key, uid)
+        self.finished.discard(uid)
+
+    def job_gone(self, key: Key) -> None:
+        """There is no Job of this name."""
+        self.expectations.forget(key)
+        self.going.forget(key)
+        self.written.forget(key)
+        self._backoffs.pop(key, None)

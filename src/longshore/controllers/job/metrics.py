@@ -1,0 +1,143 @@
+"""The controller's metrics, under upstream's names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import indexes
+from longshore.api.types import Obj
+from longshore.controllers.job import facts
+from longshore.controllers.job.conditions import Outcome
+from longshore.controllers.job.plan import Plan, PodResults
+from longshore.controllers.job.spec import Spec
+from longshore.machinery.metrics import Registry, exponential_buckets
+
+_PREFIX: Final = "job_controller_"
+
+
+class JobMetrics:
+    """Counts into `registry`."""
+
+    def __init__(self, registry: Registry) -> None:
+        mode_and_result = ("completion_mode", "result", "action")
+        self._durations = registry.histogram(
+            _PREFIX + "job_sync_duration_seconds",
+            "The time it took to sync a job",
+            mode_and_result,
+            exponential_buckets(0.004, 2, 15),
+        )
+        self._syncs = registry.counter(
+            _PREFIX + "job_syncs_total", "The number of job syncs", mode_and_result
+        )
+        self._finished = registry.counter(
+            _PREFIX + "jobs_finished_total",
+            "The number of finished jobs",
+            ("completion_mode", "result", "reason"),
+        )
+        self._pods_finished = registry.counter(
+            _PREFIX + "job_pods_finished_total",
+            "The number of finished Pods that are fully tracked",
+            ("completion_mode", "result"),
+        )
+        self._policy = registry.counter(
+            _PREFIX + "pod_failures_handled_by_failure_policy_total",
+            "The number of failed Pods handled by failure policy with respect to the failure policy action",
+            ("action",),
+        )
+        self._terminated = registry.counter(
+            _PREFIX + "terminated_pods_tracking_finalizer_total",
+            "The number of terminated pods (phase=Failed|Succeeded) that have the finalizer "
+            "batch.kubernetes.io/job-tracking",
+            ("event",),
+        )
+        self._indexes = registry.counter(
+            _PREFIX + "job_finished_indexes_total",
+            "The number of finished indexes",
+            ("status", "backoffLimit"),
+        )
+        self._created = registry.counter(
+            _PREFIX + "job_pods_creation_total",
+            "The number of Pods created by the Job controller labelled with a reason for the Pod creation",
+            ("reason", "status"),
+        )
+        self._external = registry.counter(
+            _PREFIX + "jobs_by_external_controller_total",
+            "The number of Jobs managed by an external controller",
+            ("controller_name",),
+        )
+        self._stale = registry.counter(
+            _PREFIX + "stale_sync_skips_total",
+            "The number of syncs skipped because a cache was older than the controller's own writes",
+            ("group", "resource"),
+        )
+
+    def synced(self, mode: str, action: str, seconds: float, *, failed: bool) -> None:
+        result = "error" if failed else "success"
+        self._durations.observe(seconds, mode, result, action)
+        self._syncs.inc(mode, result, action)
+
+    def job_finished(self, spec: Spec, outcome: Outcome) -> None:
+        self._finished.inc(_mode(spec), "succeeded" if outcome.success else "failed", outcome.reason)
+
+    def counted(self, spec: Spec, before: Obj, after: Obj) -> None:
+        """The pods and indexes that a status write moved into the counters."""
+        if spec.indexed:
+            limit = "global" if spec.per_index is None else "perIndex"
+            succeeded = _grown(spec, before, after, "completedIndexes")
+            self._add_indexes(succeeded, "succeeded", limit)
+            self._add_indexes(_grown(spec, before, after, "failedIndexes"), "failed", limit)
+        else:
+            succeeded = (after.get("succeeded") or 0) - (before.get("succeeded") or 0)
+        failed = (after.get("failed") or 0) - (before.get("failed") or 0)
+        if succeeded > 0:
+            self._pods_finished.inc(_mode(spec), "succeeded", by=succeeded)
+        if failed > 0:
+            self._pods_finished.inc(_mode(spec), "failed", by=failed)
+
+    def _add_indexes(self, many: int, status: str, limit: str) -> None:
+        if many > 0:
+            self._indexes.inc(status, limit, by=many)
+
+    def policy_action(self, action: str, many: int) -> None:
+        self._policy.inc(action, by=many)
+
+    def pods_created(self, plan: Plan, results: PodResults) -> None:
+        """Upstream counts every attempt as a success and the failed ones as failures too."""
+        if plan.count.failed > 0 and plan.view.job["spec"].get("podReplacementPolicy") == "Failed":
+            reason = "recreate_failed"
+        elif plan.count.failed > 0 or plan.count.terminating:
+            reason = "recreate_terminating_or_failed"
+        else:
+            reason = "new"
+        if results.attempted:
+            self._created.inc(reason, "succeeded", by=results.attempted)
+        if results.created < results.attempted:
+            self._created.inc(reason, "failed", by=results.attempted - results.created)
+
+    def external(self, controller: str) -> None:
+        self._external.inc(controller)
+
+    def stale(self, resource: str) -> None:
+        name, _, group = resource.partition(".")
+        self._stale.inc(group, name)
+
+    def pod_seen(self, old: Obj | None, new: Obj | None) -> None:
+        """A pod that begins or ceases to be terminal with the finalizer on."""
+        was, now = old is not None and _waits(old), new is not None and _waits(new)
+        if was != now:
+            self._terminated.inc("add" if now else "delete")
+
+
+def _mode(spec: Spec) -> str:
+    return "Indexed" if spec.indexed else "NonIndexed"
+
+
+def _waits(pod: Obj) -> bool:
+    return facts.phase(pod) in facts.TERMINAL and facts.tracked(pod)
+
+
+def _grown(spec: Spec, before: Obj, after: Obj, field: str) -> int:
+    old, new = before.get(field) or "", after.get(field) or ""
+    if old == new:
+        return 0
+    return indexes.count(indexes.read(new, spec.size)) - indexes.count(indexes.read(old, spec.size))

@@ -1,0 +1,56 @@
+"""Reads the caches into a view. Claims pods on the way: adopts orphans that the Job selects, and releases
+pods that it selects no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.job import failure_policy, selection
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.view import BackoffTimes, View
+from longshore.machinery.cache import Cache, Key
+from longshore.machinery.pods import PODS
+from longshore.machinery.refs import Claims
+
+JOBS = ("batch/v1", "Job")
+
+
+async def observe(
+    client: Client,
+    key: Key,
+    job: Obj,
+    pods: Cache,
+    memory: Memory,
+    now: Callable[[], float],
+    times: BackoffTimes,
+    on_write: Callable[[Obj], Any],
+) -> View:
+    """The Job with its pods as of now."""
+    # Before the pods are listed: what is seen in between can only make them look newer than expected.
+    satisfied = memory.expectations.satisfied(key)
+    claimed = await _claimed(client, job, pods, on_write)
+    rules = (job["spec"].get("podFailurePolicy") or {}).get("rules")
+    evidence: list[Obj] = []
+    if failure_policy.may_fail_job(rules):
+        evidence = pods.by_index(selection.PODS_BY_JOB, selection.counted_failures_key(job))
+    going = frozenset(memory.going.uids(key))
+    return View(job, now(), claimed, evidence, satisfied, going, memory.backoff(key), times)
+
+
+async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:
+    matches = selection.selector(job).matches
+    mine: list[Obj] = []
+    unclear: list[Obj] = []
+    for pod in pods.by_index(selection.PODS_BY_JOB, selection.owned_key(job)):
+        (mine if matches(pod["metadata"].get("labels") or {}) else unclear).append(pod)
+    for pod in pods.by_index(selection.PODS_BY_JOB, selection.orphans_key(job)):
+        if matches(pod["metadata"].get("labels") or {}):
+            unclear.append(pod)
+    if unclear:
+        claims = Claims(client, PODS, job, JOBS, matches, finalizers=(FINALIZER,), on_write=on_write)
+        mine += await claims.claim(unclear)
+    return mine

@@ -1,0 +1,98 @@
+"""Who selects whom, found by index instead of by looking at everything in a namespace.
+
+A Job made without `manualSelector` selects by its own UID in a label, so its pods, orphans among them, are
+found under that UID; only for other selectors must a whole namespace be looked at.
+
+Pods that have ended and were counted are left out of the index: nothing depends on them, but for failed ones,
+which may be evidence for a FailJob rule, and are kept under a key of their own. So a sync of a Job with
+100,000 pods costs as much as the pods that have not ended.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.selectors import labels
+from longshore.api.selectors.labels import Selector
+from longshore.api.types import Obj
+from longshore.controllers.job import facts
+from longshore.machinery.refs import controller_of, owner_key
+
+PODS_BY_JOB: Final = "job"
+JOBS_BY_SELECTOR: Final = "selector"
+_UID: Final = "batch.kubernetes.io/controller-uid"
+_UID_LABELS: Final = (_UID, "controller-uid")
+_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+
+
+def pods_by_job(pod: Obj) -> tuple[str, ...]:
+    """An indexer: by Job while uncounted, or as orphan, under namespace and under the Job it may be from."""
+    meta = pod["metadata"]
+    ref = controller_of(pod)
+    if ref is None:
+        namespace = meta["namespace"]
+        uid = (meta.get("labels") or {}).get(_UID)
+        return (_orphans(namespace, ""), _orphans(namespace, uid)) if uid else (_orphans(namespace, ""),)
+    if ref["kind"] != "Job":
+        return ()
+    key = owner_key(meta["namespace"], "Job", ref["name"], ref["uid"])
+    if not _settled(pod, ref):
+        return (key,)
+    return (_counted(key),) if facts.phase(pod) == "Failed" else ()
+
+
+def _settled(pod: Obj, ref: Obj) -> bool:
+    """Ended, counted, and labelled so that no generated selector could fail to match it."""
+    if facts.phase(pod) not in facts.TERMINAL or facts.tracked(pod):
+        return False
+    has = pod["metadata"].get("labels") or {}
+    return all(has.get(label) == ref["uid"] for label in _UID_LABELS) and all(
+        has.get(label) == ref["name"] for label in _NAME_LABELS
+    )
+
+
+def jobs_by_selector(job: Obj) -> tuple[str]:
+    """An indexer: by namespace, and by the UID its pods must be labelled with if it asks for one."""
+    return (f"{job['metadata']['namespace']}/{selected_uid(job)}",)
+
+
+def selecting_keys(pod: Obj) -> tuple[str, ...]:
+    """The keys of `jobs_by_selector` under which all Jobs are that may select this pod."""
+    meta = pod["metadata"]
+    uid = (meta.get("labels") or {}).get(_UID)
+    anyone = f"{meta['namespace']}/"
+    return (anyone, anyone + uid) if uid else (anyone,)
+
+
+def owned_key(job: Obj) -> str:
+    """The key of `pods_by_job` for the Job's own pods that are not yet counted."""
+    meta = job["metadata"]
+    return owner_key(meta["namespace"], "Job", meta["name"], meta["uid"])
+
+
+def counted_failures_key(job: Obj) -> str:
+    """The key of `pods_by_job` for the Job's failed pods that were counted."""
+    return _counted(owned_key(job))
+
+
+def orphans_key(job: Obj) -> str:
+    """The key of `pods_by_job` under which all orphans are that the Job may select."""
+    return _orphans(job["metadata"]["namespace"], selected_uid(job))
+
+
+def selected_uid(job: Obj) -> str:
+    """The UID that the selector asks for; empty when it selects by something else."""
+    uid: str = ((job["spec"].get("selector") or {}).get("matchLabels") or {}).get(_UID) or ""
+    return uid
+
+
+def selector(job: Obj) -> Selector:
+    return labels.from_selector(job["spec"].get("selector"))
+
+
+def _orphans(namespace: str, uid: str) -> str:
+    return f"{namespace}/{uid}"
+
+
+def _counted(key: str) -> str:
+    return f"failed {key}"

@@ -1,0 +1,112 @@
+"""One sync of one Job: observe, decide, act, and the two decisions that follow from how acting went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.act import Act
+from longshore.controllers.job.decide import decide
+from longshore.controllers.job.finish import finish
+from longshore.controllers.job.history import Explanation, History
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.metrics import JobMetrics
+from longshore.controllers.job.observe import observe
+from longshore.controllers.job.plan import Tracking
+from longshore.controllers.job.tracking import track
+from longshore.controllers.job.view import BackoffTimes
+from longshore.machinery.cache import Cache, Key
+from longshore.machinery.clock import Clock
+from longshore.machinery.recorder import Recorder
+from longshore.machinery.workqueue import WorkQueue
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What every sync of a controller works with."""
+
+    client: Client
+    clock: Clock
+    pods: Cache
+    memory: Memory
+    queue: WorkQueue[Key]
+    recorder: Recorder
+    metrics: JobMetrics
+    history: History
+    times: BackoffTimes
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self.clock.now().timestamp()
+
+
+class Sync:
+    """Looks at one Job once. Raises whatever keeps it from being done, to be tried again."""
+
+    def __init__(self, tools: Tools, key: Key, job: Obj) -> None:
+        self._tools, self._key, self._job = tools, key, job
+        self._act = Act(tools.client, tools.recorder, tools.memory, key, job)
+        self._action = "reconciling"
+        self._why: tuple[str, ...] = ()
+
+    async def run(self) -> None:
+        tools = self._tools
+        begun = tools.clock.monotonic()
+        problem = ""
+        try:
+            await self._stages()
+        except Exception as err:
+            problem = str(err) or repr(err)
+            raise
+        finally:
+            took = tools.clock.monotonic() - begun
+            tools.metrics.synced(job_spec.mode(self._job), self._action, took, failed=bool(problem))
+            told = Explanation(self._job["metadata"]["uid"], tools.now(), self._why, problem)
+            tools.history.add(self._key, told)
+
+    async def _stages(self) -> None:
+        tools, act, key, job = self._tools, self._act, self._key, self._job
+        view = await observe(
+            tools.client, key, job, tools.pods, tools.memory, tools.now, tools.times, act.wrote_pod
+        )
+        plan = decide(view)
+        self._why, self._action = plan.why, plan.action
+        if plan.look_again is not None:
+            tools.queue.add_after(key, plan.look_again)
+        results, problem = await act.change_pods(plan)
+        if plan.create:
+            tools.metrics.pods_created(plan, results)
+        tracking = track(plan, results)
+        self._why += tracking.why
+        await self._count(tracking)
+        if problem is not None:
+            raise problem
+
+    async def _count(self, tracking: Tracking) -> None:
+        """Writes 1 to 3 of tracking.py."""
+        tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
+        before, status = job.get("status") or {}, tracking.status
+        for event in tracking.events:
+            act.event(*event)
+        if tracking.flush:
+            job = await act.write_status(job, status)
+            tools.memory.remember_backoff(self._key, tracking.plan.backoff)
+            tools.metrics.counted(spec, before, status)
+            before = status = job["status"]
+        for action, many in tracking.policy_actions.items():
+            tools.metrics.policy_action(action, many)
+        stripped, problem = await act.strip(tracking.strip)
+        ending = finish(tracking, status, stripped, failed=problem is not None)
+        self._why += ending.why
+        if ending.flush:
+            await act.write_status(job, ending.status)
+            tools.metrics.counted(spec, before, ending.status)
+        if problem is not None:
+            raise problem
+        if ending.finished is not None:
+            tools.memory.finished.add(job["metadata"]["uid"])
+            tools.metrics.job_finished(spec, ending.finished)
+            for event in ending.events:
+                act.event(*event)
