@@ -1,0 +1,95 @@
+"""Carries a plan out. Each step is one write that leaves a state from which the next look goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.resources import Resource
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.garbage import patches, references
+from longshore.controllers.garbage.decide import Action, Plan, View, decide
+from longshore.controllers.garbage.graph import Graph, Node
+from longshore.controllers.garbage.owners import is_gone, metadata
+
+_AT_ONCE: Final = 20
+"""Dependents let go at the same time, as many as upstream has workers."""
+
+
+class Actor:
+    """Raises StatusError or Unreachable when a step must be tried again from a new look."""
+
+    def __init__(self, client: Client, graph: Graph) -> None:
+        self._client, self._graph = client, graph
+
+    async def act(self, node: Node, view: View, plan: Plan) -> None:
+        row = node.resource
+        assert row is not None, "plans are made for objects that were seen"
+        try:
+            match plan.action:
+                case Action.DELETE:
+                    await self._delete(row, node, view, plan)
+                case Action.DROP_REFERENCES:
+                    await patches.drop_references(
+                        self._client, row, node.name, node.namespace, node.uid, plan.references
+                    )
+                case Action.UNBLOCK:
+                    await patches.unblock(self._client, row, view.meta)
+                case Action.ORPHAN_DEPENDENTS:
+                    await self._orphan(node)
+                    await patches.remove_finalizer(self._client, row, view.meta, references.ORPHAN)
+                case Action.REMOVE_FINALIZER:
+                    await patches.remove_finalizer(self._client, row, view.meta, plan.finalizer)
+        except StatusError as err:
+            if not is_gone(err, node.name):
+                raise
+            self._graph.remove(node.uid)  # the news of it is on its way
+
+    async def _delete(self, row: Resource, node: Node, view: View, plan: Plan) -> None:
+        """Deletes the object in the very state it was judged by. If that changed, but not its owners, it
+        goes in whichever state it is, unless it is being deleted already."""
+        version = view.meta["resourceVersion"]
+        options = DeleteOptions(propagation=plan.policy, uid=node.uid, resource_version=version)
+        try:
+            await self._client.delete(row, node.name, node.namespace, options)
+            return
+        except StatusError as err:
+            if err.code != 409:
+                raise
+            conflict = err
+        try:
+            live = await metadata(self._client, row, node.name, node.namespace)
+        except LookupError:
+            raise conflict from None
+        if live is None or live["uid"] != node.uid:
+            self._graph.remove(node.uid)
+            return
+        if live.get("ownerReferences") != view.meta.get("ownerReferences"):
+            raise conflict
+        again = decide(replace(view, meta=live))
+        if again.action is Action.DELETE:
+            options = DeleteOptions(propagation=again.policy, uid=node.uid)
+            await self._client.delete(row, node.name, node.namespace, options)
+
+    async def _orphan(self, owner: Node) -> None:
+        """Takes the owner out of the references of all dependents, those that come meanwhile included."""
+        done: set[str] = set()
+        while todo := [node for uid, node in owner.dependents.items() if uid not in done]:
+            for at in range(0, len(todo), _AT_ONCE):
+                released = (self._release(node, owner.uid) for node in todo[at : at + _AT_ONCE])
+                for outcome in await asyncio.gather(*released, return_exceptions=True):
+                    if outcome is not None:
+                        raise outcome
+            done.update(node.uid for node in todo)
+
+    async def _release(self, node: Node, owner: str) -> None:
+        assert node.resource is not None
+        try:
+            await patches.drop_references(
+                self._client, node.resource, node.name, node.namespace, node.uid, (owner,)
+            )
+        except StatusError as err:
+            if not is_gone(err, node.name):
+                raise

@@ -1,0 +1,157 @@
+"""The loop of the garbage collector: which object to look at, and when. All its state comes from the API."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from typing import Final
+
+from longshore.client import Client
+from longshore.controllers.garbage.act import Actor
+from longshore.controllers.garbage.backlog import Backlog
+from longshore.controllers.garbage.decide import Action, Owner, View, decide
+from longshore.controllers.garbage.graph import Graph, Node
+from longshore.controllers.garbage.monitors import Monitors
+from longshore.controllers.garbage.owners import Absent, Owners
+from longshore.controllers.garbage.references import Identity, Reference
+from longshore.machinery.clock import Clock
+from longshore.machinery.recorder import Recorder
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+
+COMPONENT: Final = "garbage-collector-controller"
+WORKERS: Final = 20
+_FIRST_POLL, _LONGEST_POLL = 0.1, 300.0
+_MISPLACED: Final = "OwnerRefInvalidNamespace"
+
+log = logging.getLogger(__name__)
+
+
+async def run(client: Client, *, clock: Clock, rng: random.Random, workers: int = WORKERS) -> None:
+    """Collects garbage until cancelled."""
+    recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
+    collector = Collector(client, recorder, clock=clock, rng=rng, workers=workers)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(recorder.run())
+        tasks.create_task(collector.run())
+
+
+class Collector:
+    """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
+
+    def __init__(
+        self, client: Client, recorder: Recorder, *, clock: Clock, rng: random.Random, workers: int
+    ) -> None:
+        self._recorder, self._workers = recorder, workers
+        self._queue: WorkQueue[str] = WorkQueue(clock)
+        self._backlog = Backlog(self._queue, room=2 * workers)
+        self._absent = Absent()
+        self.graph = Graph(self)
+        self._owners = Owners(client, self.graph, self._absent)
+        self._actor = Actor(client, self.graph)
+        self._monitors = Monitors(client, self.graph, self._served_changed, clock=clock, rng=rng)
+        self._polls: Counter[str] = Counter()
+        """How often each virtual owner was found to exist, and each unknown kind not to, in a row."""
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._monitors.run())
+            tasks.create_task(run_workers(self._queue, self._sync, count=self._workers))
+
+    # ---- what the graph says
+
+    def look(self, uid: str) -> None:
+        self._queue.add(uid)
+
+    def look_all(self, owner: str, dependents: list[str]) -> None:
+        self._backlog.add(owner, dependents)
+
+    def absent(self, identity: Identity) -> None:
+        self._absent.add(identity)
+
+    def misplaced(self, node: Node, ref: Reference) -> None:
+        mine = node.identity
+        about = {"kind": mine.kind, "apiVersion": mine.api_version, "name": mine.name, "uid": mine.uid}
+        if mine.namespace:
+            about["namespace"] = mine.namespace
+        wrong = Identity(ref.api_version, ref.kind, mine.namespace, ref.name, ref.uid)
+        text = f'ownerRef {wrong} does not exist in namespace "{mine.namespace}"'
+        self._recorder.event(about, "Warning", _MISPLACED, text)
+
+    def _served_changed(self) -> None:
+        """A kind that was unknown may be known now."""
+        for uid in self._polls:
+            self._queue.add(uid)
+        self._polls.clear()
+
+    # ---- one object
+
+    async def _sync(self, uid: str) -> float | None:
+        await self._monitors.ready()
+        try:
+            node = self.graph.nodes.get(uid)
+            if node is None:
+                again = False
+            elif node.virtual:
+                again = await self._verify(node)
+            else:
+                again = await self._process(node)
+        finally:
+            self._backlog.feed()
+        if not again:
+            self._polls.pop(uid, None)
+            return None
+        self._polls[uid] += 1
+        return min(_FIRST_POLL * 2.0 ** min(self._polls[uid] - 1, 20), _LONGEST_POLL)
+
+    async def _verify(self, owner: Node) -> bool:
+        """An owner that was named and not seen: asks for it wherever it is said to be.
+
+        Whether to ask again: as long as it is said to exist and does not show itself.
+        """
+        named: dict[tuple[Reference, str], list[str]] = {}
+        for node in owner.dependents.values():
+            for ref in node.refs:
+                if ref.uid == owner.uid:
+                    claim = ref._replace(blocks=False), node.namespace
+                    named.setdefault(claim, []).append(node.uid)
+        unseen = False
+        for (ref, namespace), dependents in named.items():
+            match await self._owners.state(ref, namespace):
+                case Owner.DANGLING | Owner.WAITING:
+                    self.look_all(owner.uid, dependents)
+                case Owner.SOLID | Owner.UNKNOWN:
+                    unseen = True
+                case Owner.UNRESOLVABLE:
+                    pass
+        return unseen and owner.virtual and self.graph.nodes.get(owner.uid) is owner
+
+    async def _process(self, node: Node) -> bool:
+        """Whether to look again without being told to."""
+        view = await self._view(node)
+        plan = decide(view)
+        log.debug("%s: %s: %s", node, plan.action.value, plan.why)
+        await self._actor.act(node, view, plan)
+        return plan.action is Action.LOOK_AGAIN
+
+    async def _view(self, node: Node) -> View:
+        meta, refs = node.meta, node.refs
+        if node.deleting:
+            return View(
+                meta,
+                refs,
+                dependents=len(node.dependents),
+                blocking=node.blocking,
+                deadlocked=not node.holding and self.graph.deadlocked(node),
+            )
+        owners = [await self._owners.state(ref, node.namespace) for ref in refs]
+        return View(
+            meta,
+            refs,
+            tuple(owners),
+            dependents=len(node.dependents),
+            deleting_dependents=Owner.WAITING in owners
+            and any(dependent.in_foreground for dependent in node.dependents.values()),
+        )

@@ -1,0 +1,103 @@
+"""What became of the owners that an object names. Reads the graph, and asks the server where it cannot know.
+
+An owner that was seen and is named rightly needs no request: if it changes, the graph hears of it and its
+dependents are looked at again. Any other one is asked for by the coordinates given, and one that is absent
+is remembered: uids never come back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.garbage import references
+from longshore.controllers.garbage.decide import Owner
+from longshore.controllers.garbage.graph import Graph, matches
+from longshore.controllers.garbage.references import Identity, Reference
+
+_REMEMBERED: Final = 500
+
+
+class Absent:
+    """The owners last found absent; the longest unused are forgotten first."""
+
+    def __init__(self, room: int = _REMEMBERED) -> None:
+        self._room = room
+        self._known: OrderedDict[Identity, None] = OrderedDict()
+
+    def add(self, identity: Identity) -> None:
+        self._known[identity] = None
+        self._known.move_to_end(identity)
+        if len(self._known) > self._room:
+            self._known.popitem(last=False)
+
+    def __contains__(self, identity: Identity) -> bool:
+        if identity not in self._known:
+            return False
+        self._known.move_to_end(identity)
+        return True
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+class Owners:
+    """Raises StatusError or Unreachable when the server gives no answer that says anything of the owner."""
+
+    def __init__(self, client: Client, graph: Graph, absent: Absent) -> None:
+        self._client, self._graph, self._absent = client, graph, absent
+
+    async def state(self, ref: Reference, namespace: str) -> Owner:
+        """The owner that an object in `namespace` names by `ref`."""
+        owner = self._graph.nodes.get(ref.uid)
+        if owner is not None and matches(owner, ref, namespace):
+            return Owner.WAITING if owner.in_foreground else Owner.SOLID
+        try:
+            row = await self._client.resource((ref.api_version, ref.kind))
+        except LookupError:
+            return Owner.UNKNOWN
+        if row.kind != ref.kind:
+            return Owner.UNKNOWN  # it was found by the plural, which is not a kind
+        if row.namespaced and not namespace:
+            return Owner.UNRESOLVABLE
+        place = namespace if row.namespaced else ""
+        identity = Identity(ref.api_version, ref.kind, place, ref.name, ref.uid)
+        if identity in self._absent:
+            return Owner.DANGLING
+        return await self._ask(row, identity)
+
+    async def _ask(self, row: Resource, identity: Identity) -> Owner:
+        try:
+            found = await metadata(self._client, row, identity.name, identity.namespace)
+        except LookupError:
+            return Owner.UNKNOWN
+        if found is None or found["uid"] != identity.uid:
+            self._absent.add(identity)
+            return Owner.DANGLING
+        return Owner.WAITING if references.in_foreground(found) else Owner.SOLID
+
+
+async def metadata(client: Client, row: Resource, name: str, namespace: str) -> Obj | None:
+    """The object's metadata on the server; None when it does not exist.
+
+    LookupError when the server does not serve the kind: that says nothing of the object.
+    """
+    try:
+        found = await client.get(row, name, namespace)
+    except StatusError as err:
+        if err.code != 404:
+            raise
+        if not is_gone(err, name):
+            raise LookupError(f"the server does not serve {row.qualified} now") from err
+        return None
+    meta: Obj = references.slim(found)["metadata"]
+    return meta
+
+
+def is_gone(err: StatusError, name: str) -> bool:
+    """Whether `err` says that the object of this name does not exist, not just that a path does not."""
+    return err.code == 404 and (err.details or {}).get("name") == name
