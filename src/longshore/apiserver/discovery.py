@@ -13,7 +13,7 @@ from typing import Final
 
 from longshore.api.kinds.table import storage_version_hash
 from longshore.api.resources import Resource, Subresource
-from longshore.api.types import Obj
+from longshore.api.types import Obj, encode
 from longshore.apiserver import negotiate
 from longshore.apiserver.document import Document
 from longshore.apiserver.negotiate import Output
@@ -52,7 +52,7 @@ class Discovery:
             if obj is None:
                 return None
             kind = output.media_type if output.transform else "application/json"
-            self._kept[key] = Document(obj, kind, _HEADERS)
+            self._kept[key] = Document(obj, kind, _HEADERS, body=encode(obj) + b"\n")
         return self._kept[key], output
 
     def _current(self) -> Sequence[Resource]:

@@ -35,7 +35,7 @@ def entry_json(resource: Resource, entry: Entry) -> bytes:
 
 
 def list_json(answer: ListAnswer) -> bytes:
-    """A whole list. Items of built-in kinds carry no kind and apiVersion; those of custom kinds do."""
+    """A whole list as one line. Items carry no kind and apiVersion, except those of custom kinds."""
     resource = answer.resource
     items: Iterable[bytes]
     if resource.style == "custom":
@@ -43,7 +43,7 @@ def list_json(answer: ListAnswer) -> bytes:
     else:
         items = (served_raw(resource, e) for e in answer.entries)
     head = b'{"metadata":' + encode(answer.metadata()) + b',"items":['
-    return typed(resource.list_kind, resource.group_version, head + b",".join(items) + b"]}")
+    return typed(resource.list_kind, resource.group_version, head + b",".join(items) + b"]}\n")
 
 
 def with_type(resource: Resource, obj: Obj) -> Obj:

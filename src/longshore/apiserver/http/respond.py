@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import yaml
 from aiohttp import web
 
 from longshore.api import codec, errors
@@ -22,23 +21,6 @@ if TYPE_CHECKING:
 
 _WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
 _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
-_STRING: Final = "tag:yaml.org,2002:str"
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes as upstream does: double quotes for a string that would read as something else."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    resolve: Any = dumper.resolve  # untyped in the library's stubs
-    means_text = resolve(yaml.ScalarNode, value, (True, False)) == _STRING
-    return dumper.represent_scalar(_STRING, value, style=None if means_text else '"')
-
-
-_Dumper.add_representer(str, _text)
 
 
 def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:
@@ -71,14 +53,14 @@ def _body(
         return render.list_json(found)
     if plain and isinstance(found, Answer):
         if found.document is not None:
-            return encode(found.document)
-        return render.object_json(found.resource, found.raw())
+            return _line(found.document)
+        return render.object_json(found.resource, found.raw()) + b"\n"
     document = _document(api, call, output, found)
     if output.media_type == "application/yaml":
-        return to_yaml(document)
+        return codec.encode_yaml(document)
     if output.media_type == "application/vnd.kubernetes.protobuf":
         return codec.encode_document(document)
-    return _indented(document) if _pretty(request, call) else encode(document)
+    return _indented(document) if _pretty(request, call) else _line(document)
 
 
 def _document(api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Obj:
@@ -115,24 +97,22 @@ def _pretty(request: web.BaseRequest, call: Call) -> bool:
     return negotiate.is_pretty(call.one("pretty"), request.headers.get("User-Agent", ""))
 
 
+def _line(document: Obj) -> bytes:
+    """Compact JSON with a line end, as upstream's encoder writes it and `kubectl get --raw` shows it."""
+    return encode(document) + b"\n"
+
+
 def _indented(document: Any) -> bytes:
     return msgspec.json.format(encode(document), indent=2)
-
-
-def to_yaml(document: Obj) -> bytes:
-    text: str = yaml.dump(
-        document, Dumper=_Dumper, sort_keys=True, allow_unicode=True, default_flow_style=False
-    )
-    return text.encode()
 
 
 def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[str]) -> web.Response:
     """The Status of an error, in YAML for a client that wants nothing else."""
     status = problem.status()
     if negotiate.prefers_yaml(request.headers.get("Accept")):
-        body, media_type = to_yaml(status), "application/yaml"
+        body, media_type = codec.encode_yaml(status), "application/yaml"
     else:
-        body, media_type = encode(status), "application/json"
+        body, media_type = _line(status), "application/json"
     response = _response(problem.code, body, media_type, warnings)
     response.headers.update(problem.headers)
     if problem.retry_after is not None:
@@ -167,7 +147,9 @@ def document(request: web.BaseRequest, found: Document, output: Output | None = 
     if found.unchanged(request.headers.get("If-None-Match")):
         return web.Response(status=304, headers=headers)
     if output is not None and output.media_type == "application/yaml":
-        return web.Response(body=to_yaml(found.obj), headers={**headers, "Content-Type": "application/yaml"})
+        return web.Response(
+            body=codec.encode_yaml(found.obj), headers={**headers, "Content-Type": "application/yaml"}
+        )
     return web.Response(body=found.body, headers={**headers, "Content-Type": found.content_type})
 
 
