@@ -12,6 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
+from longshore.api.structural.strategy import StructuralStrategy
 from longshore.apiserver import body
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
@@ -227,10 +228,17 @@ def test_custom_kinds_have_no_protobuf_form() -> None:
     assert "does not implement the protobuf marshalling interface" in error.message
 
 
-def test_custom_kinds_with_a_built_in_schema_are_checked_by_it() -> None:
-    typed = dataclasses.replace(CUSTOM, message="core/v1.ConfigMap")
+def test_custom_kinds_are_read_by_their_own_schema() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
+    }
+    ruled = dataclasses.replace(CUSTOM, strategy=StructuralStrategy(lambda: schema))
     raw = b'{"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"x"},"data":{"a":"b"},"bogus":1}'
     warnings: list[str] = []
-    assert read(raw, typed, warnings=warnings) == {"metadata": {"name": "x"}, "data": {"a": "b"}}
+    assert read(raw, ruled, warnings=warnings) == {"metadata": {"name": "x"}, "data": {"a": "b"}}
     assert warnings == ['unknown field "bogus"']
-    assert "of type string" in refusal(raw.replace(b'"b"', b"5"), typed).message
+    assert refusal(raw.replace(b'"x"', b"5"), ruled).message == (
+        'Thing in version "v1" cannot be handled as a Thing: '
+        "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"
+    )

@@ -65,6 +65,12 @@ class Resource:
     storage: str = ""
     columns: tuple[PrinterColumn, ...] = ()
     """Columns of a user's own kind; built-in kinds have theirs in `apiserver/tables/`."""
+    list_name: str = ""
+    """The kind of lists, where it is not the kind with `List` behind it."""
+    selectable: tuple[str, ...] = ()
+    """Fields beyond metadata that field selectors of a user's own kind may name, as `spec.color`."""
+    warning: str = ""
+    """Said with every answer: the version of a user's own kind is deprecated."""
 
     def __post_init__(self) -> None:
         if not self.storage:
@@ -82,7 +88,7 @@ class Resource:
 
     @property
     def list_kind(self) -> str:
-        return self.kind + "List"
+        return self.list_name or self.kind + "List"
 
     @property
     def qualified(self) -> str:

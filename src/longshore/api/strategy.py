@@ -62,6 +62,14 @@ class Strategy:
         """The served form of a stored object. Called only when `converts`."""
         return obj
 
+    def coerce(self, obj: Obj) -> list[str]:
+        """Custom kinds: brings an object that was read as it stands into the form of its schema.
+
+        Returns what strict decoding complains of, as `unknown field "spec.foo"`. Raises DecodeError for
+        metadata that is none.
+        """
+        return []
+
     def default(self, obj: Obj) -> None:
         """Fills in what the client left out. Runs on every decode, before anything else."""
 

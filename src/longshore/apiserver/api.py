@@ -11,27 +11,34 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from longshore.api import codec, shape, times
 from longshore.api.resources import Resource
+from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj
 from longshore.apiserver import authz
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
-from longshore.apiserver.catalog import Catalog
+from longshore.apiserver.catalog import DEFINITIONS, Catalog
+from longshore.apiserver.crd import lifecycle, scale
 from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
 from longshore.apiserver.rest.watch import Changes
 from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
+    from longshore.apiserver.metrics import Collector
     from longshore.apiserver.tokens import Tokens
-    from longshore.store import Staged, Store
+    from longshore.store import Store
 
+_Answer = TypeVar("_Answer", Answer, ListAnswer)
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
 _UUID_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
+
+Page = Callable[[str], Obj | None]
+"""From the rest of a path to the document there; None where there is none."""
 
 
 class Api:
@@ -50,6 +57,10 @@ class Api:
         self.catalog = Catalog(store)
         self.authorizer = authz.Authorizer(store)
         self.tokens: Tokens | None = None
+        self.pages: dict[str, Page] = {}
+        """Documents of others that are served beside the API, by the beginning of their paths."""
+        self.collectors: list[Collector] = []
+        """What others count, shown with the server's own metrics."""
         self._clock = clock
         self._rng = rng or random.SystemRandom()
         self._now = (0, "")
@@ -92,15 +103,8 @@ class Api:
 
     def shape(self, resource: Resource) -> shape.Shape:
         """The type of a resource's objects, for server-side apply."""
-        if resource.style == "custom" and not resource.message:
-            return self.catalog.custom(resource).shape
-        return shape.shape_of(resource)
-
-    def decoded(self, call: Call, obj: Obj, field_validation: str) -> None:
-        """Finishes a decoded object: a custom kind's schema is applied, then defaults are filled in."""
-        if call.resource.style == "custom" and not call.resource.message:
-            self.catalog.custom(call.resource).finish(call, obj, field_validation)
-        call.resource.strategy.default(obj)
+        strategy = resource.strategy
+        return strategy.schema.shape if isinstance(strategy, StructuralStrategy) else shape.shape_of(resource)
 
     def empty(self, resource: Resource) -> Obj:
         """An object of this kind with nothing set, as bookmarks carry it."""
@@ -122,38 +126,36 @@ class Api:
     async def create(self, call: Call) -> Answer:
         self.authorizer.check(call)
         if call.subresource:
-            return await self._durable(dispatch.create(self, call))
+            return await self._durable(call, dispatch.create(self, call))
         special = dispatch.special_create(self, call)
-        return await self._durable(special if special is not None else create.create(self, call))
+        return await self._durable(call, special if special is not None else create.create(self, call))
 
     async def update(self, call: Call) -> Answer:
         self.authorizer.check(call)
-        return await self._durable(update.update(self, call))
+        verb = scale.update if call.subresource == "scale" else update.update
+        return await self._durable(call, verb(self, call))
 
     async def patch(self, call: Call) -> Answer:
         self.authorizer.check(call)
-        return await self._durable(patch.patch(self, call))
+        verb = scale.patch if call.subresource == "scale" else patch.patch
+        return await self._durable(call, verb(self, call))
 
     async def delete(self, call: Call) -> Answer:
         self.authorizer.check(call)
-        return await self._durable(delete.delete(self, call))
+        return await self._durable(call, delete.delete(self, call))
 
     async def delete_collection(self, call: Call) -> ListAnswer:
         self.authorizer.check(call)
-        answer = delete.delete_collection(self, call)
-        await _all_durable(answer.staged)
-        return answer
+        return await self._durable(call, delete.delete_collection(self, call))
 
     async def list(self, call: Call) -> ListAnswer:
         self.authorizer.check(call)
         return await list_(self, call)
 
-    async def _durable(self, answer: Answer) -> Answer:
-        await _all_durable(answer.staged)
+    async def _durable(self, call: Call, answer: _Answer) -> _Answer:
+        """The answer, once every write behind it is in the journal."""
+        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
+            lifecycle.follow_up(self, call, answer)
+        for one in answer.staged:
+            await one.done()
         return answer
-
-
-async def _all_durable(staged: list[Staged]) -> None:
-    """Returns once every write is in the journal. They went in together: the last one tells for all."""
-    for one in staged:
-        await one.done()

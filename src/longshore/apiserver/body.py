@@ -61,12 +61,11 @@ def object_from(
     """The object in a body, canonical and without apiVersion and kind.
 
     `kind` and `group_version` are given where a subresource takes another kind than its resource
-    (Binding, Eviction, TokenRequest). What strict decoding finds is an error, a warning or nothing, as
-    `field_validation` says. Custom kinds without a message in the schema tables come back as they
-    stand; their own schema is applied later.
+    (Binding, Eviction, TokenRequest, Scale). What strict decoding finds is an error, a warning or
+    nothing, as `field_validation` says. Custom kinds are read by their own schema.
     """
     form = _form(content_type)
-    if resource.style == "custom":
+    if resource.style == "custom" and not kind:
         return _custom(body, form, resource, field_validation, warnings)
     obj = _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
     if b"managedFields" in body and _FORGET_MANAGERS.search(body) and "metadata" in obj:
@@ -160,13 +159,10 @@ def _custom(body: bytes, form: _Form, resource: Resource, field_validation: str,
         name = metadata.get("name") if isinstance(metadata, dict) else ""
         problem = field.invalid("kind", kind, f"must be {resource.kind}")
         raise errors.invalid(resource.group, resource.kind, name if isinstance(name, str) else "", [problem])
-    problems = plain.problems
-    if resource.message and schema.has(resource.message):
-        try:
-            decoded = codec.from_value(plain.value, resource.message)
-        except DecodeError as error:
-            raise refused(str(error)) from None
-        obj, problems = decoded.obj, problems + decoded.problems
+    try:
+        problems = plain.problems + resource.strategy.coerce(obj)
+    except DecodeError as error:
+        raise refused(str(error)) from None
     _judge(problems, field_validation, warnings, refused)
     return obj
 

@@ -1,16 +1,27 @@
-"""Which resources are served right now: the built-in table and users' custom resource definitions."""
+"""Which resources are served right now: the built-in table and users' custom resource definitions.
+
+Rows of definitions are a function of the definitions in the store. A write to one says which revision
+it will have (`expect`); once the store shows that revision, the next question rebuilds the rows. All
+other questions are look-ups in dictionaries made then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
+from longshore.api import errors
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.store import Key
 
 if TYPE_CHECKING:
-    from longshore.store import Store
+    from longshore.store import Entry, Store
+
+DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
+_Path = tuple[str, str, str]
 
 
 class Catalog:
@@ -18,26 +29,114 @@ class Catalog:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._versions: dict[str, tuple[str, ...]] = {}
+        self._awaited = 0
+        """The revision of the last write to a definition that the rows do not show yet; 0 for none."""
+        self._known: dict[str, tuple[int, list[Resource]]] = {}
+        """Rows by definition, with the revision they were made from."""
+        self._load()
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
-        return table.find(group, version, plural)
+        if self._awaited:
+            self._refresh()
+        return self._by_path.get((group, version, plural))
 
     def resources(self) -> Sequence[Resource]:
-        """All rows in discovery order."""
-        return table.RESOURCES
+        """All rows in discovery order. The same object until something changes."""
+        if self._awaited:
+            self._refresh()
+        return self._rows
 
     def versions(self, resource: Resource) -> tuple[str, ...]:
         """Every apiVersion the objects of this storage are served in, for their managedFields."""
-        found = self._versions.get(resource.storage)
-        if found is None:
-            same = (r.group_version for r in self.resources() if r.storage == resource.storage)
-            found = self._versions[resource.storage] = tuple(dict.fromkeys(same))
-        return found
+        return self._versions.get(resource.storage, (resource.group_version,))
 
     def has_group(self, group: str) -> bool:
-        return any(r.group == group for r in self.resources())
+        if self._awaited:
+            self._refresh()
+        return group in self._groups
 
-    def crd_schemas(self) -> Mapping[tuple[str, str, str], Obj]:
+    def crd_schemas(self) -> Mapping[_Path, Obj]:
         """The OpenAPI schema of every custom resource, by group, version and kind."""
-        return {}
+        if self._awaited:
+            self._refresh()
+        return {**self._volcano_schemas, **self._schemas}
+
+    def expect(self, revision: int) -> None:
+        """Tells that a definition changes with this revision."""
+        self._awaited = max(self._awaited, revision)
+
+    def check_open(self, resource: Resource) -> None:
+        """Refuses new objects of a kind whose definition is going."""
+        if resource.style != "custom" or is_built_in(resource):
+            return
+        entry = self._store.latest(definition_key(resource))
+        if entry is None:
+            raise errors.StatusError(
+                404, "NotFound", "the server could not find the requested resource", details={}
+            )
+        if "deletionTimestamp" in entry.obj["metadata"]:
+            text = "create not allowed while custom resource definition is terminating"
+            details = {"group": resource.group, "kind": resource.plural}
+            raise errors.StatusError(405, "MethodNotAllowed", text, details=details)
+
+    def _refresh(self) -> None:
+        if self._store.revision >= self._awaited:
+            self._awaited = 0
+            self._load()
+
+    def _load(self) -> None:
+        entries = list(self._store.list(DEFINITIONS))
+        self._known = {entry.key.name: self._made_from(entry) for entry in entries}
+        # Groups of definitions stand behind the built-in ones, by name.
+        custom = sorted((r for _, found in self._known.values() for r in found), key=_order)
+        built_in = {(r.group, r.version, r.plural): r for r in table.RESOURCES}
+        self._by_path = {(r.group, r.version, r.plural): r for r in custom} | built_in
+        self._rows: tuple[Resource, ...] = (*table.RESOURCES, *custom)
+        self._groups = frozenset(r.group for r in self._rows)
+        self._versions: dict[str, tuple[str, ...]] = {}
+        for row in self._rows:
+            self._versions[row.storage] = (*self._versions.get(row.storage, ()), row.group_version)
+        self._schemas = self._published(entries)
+
+    def _made_from(self, entry: Entry) -> tuple[int, list[Resource]]:
+        known = self._known.get(entry.key.name)
+        if known is not None and known[0] == entry.revision:
+            return known
+        from longshore.apiserver.crd import rows
+
+        return entry.revision, rows.rows(entry.obj)
+
+    def _published(self, entries: Sequence[Entry]) -> dict[_Path, Obj]:
+        if not entries:
+            return {}
+        from longshore.apiserver.crd import rows
+
+        established = [e.obj for e in entries if self._known[e.key.name][1]]
+        return {key: own for crd in established for key, own in rows.schemas(crd).items()}
+
+    @cached_property
+    def _volcano_schemas(self) -> dict[_Path, Obj]:
+        """Volcano's schemas as they are published: pod templates by reference, with their documentation."""
+        from longshore.api.kinds import volcano
+        from longshore.apiserver.openapi import names
+
+        return {
+            (r.group, r.version, r.kind): volcano.schema_of(
+                r.group_version, r.kind, lambda message: {"$ref": names.of_message(message)}
+            )
+            for r in table.RESOURCES
+            if r.style == "custom"
+        }
+
+
+def is_built_in(resource: Resource) -> bool:
+    return table.find(resource.group, resource.version, resource.plural) is resource
+
+
+def definition_key(resource: Resource) -> Key:
+    """Where the definition of a user's own kind is."""
+    return Key(DEFINITIONS, "", resource.qualified)
+
+
+def _order(row: Resource) -> tuple[str, str]:
+    return row.group, row.plural

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from longshore.api import apply, codec, errors, field, gotext, schema, types
+from longshore.api import apply, codec, errors, field, gotext, types
 from longshore.api.apply import typed
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
@@ -158,24 +158,21 @@ def _group_version_kind(config: Obj) -> tuple[str, str, str]:
 
 
 def _converted(resource: Resource, config: Obj, merged: Obj) -> Obj:
-    """The merged object in canonical form. Custom kinds are finished by their own schema."""
+    """The merged object in canonical form."""
     managers = merged["metadata"].pop("managedFields", None)
-    if _has_message(resource):
-        try:
+    try:
+        if resource.style == "custom":
+            merged = types.copy_of(merged)
+            resource.strategy.coerce(merged)
+        else:
             merged = codec.from_value(merged, resource.message).obj
-        except DecodeError as error:
-            problem = unstructured.problem_of(merged, resource.message) or str(error)
-            what = f"failed to convert new typed object ({_named(resource, config)}) to object"
-            raise StatusError(500, "", f"{what}: {problem}") from None
-    else:
-        merged = types.copy_of(merged)
+    except DecodeError as error:
+        problem = unstructured.problem_of(merged, resource.message) if resource.message else ""
+        what = f"failed to convert new typed object ({_named(resource, config)}) to object"
+        raise StatusError(500, "", f"{what}: {problem or error}") from None
     if managers:
         merged.setdefault("metadata", {})["managedFields"] = managers
     return merged
-
-
-def _has_message(resource: Resource) -> bool:
-    return bool(resource.message) and schema.has(resource.message)
 
 
 def _by_operations(whole: Obj, body: bytes, field_validation: str) -> tuple[Any, list[str]]:
@@ -276,16 +273,19 @@ def _read_back(
     def text() -> str:
         return types.encode(result).decode()
 
-    if not _has_message(resource):
-        _judge(problems, field_validation, warnings, text)
-        return _custom(resource, current, result)
+    if resource.style == "custom":
+        obj = _custom(resource, current, result)
+        try:
+            unknown = resource.strategy.coerce(obj)
+        except DecodeError as error:
+            raise _invalid(text(), str(error)) from None
+        _judge([*problems, *unknown], field_validation, warnings, text)
+        return obj
     try:
         api_version, kind = codec.interpret(result)
     except DecodeError as error:
         raise _invalid(text(), f"couldn't get version/kind; json parse error: {error}") from None
-    if resource.style == "custom":
-        _check_custom_kind(resource, current, api_version, kind)
-    elif wrong := _wrong_kind(resource, api_version, kind):
+    if wrong := _wrong_kind(resource, api_version, kind):
         raise _invalid(text(), wrong)
     try:
         decoded = codec.from_value(result, resource.message)

@@ -161,7 +161,7 @@ class VerbClient(ABC):
             ask = _named("create", resource, name or _name_in(obj), namespace, subresource, query)
         else:
             ask = Ask("create", resource, namespace, query=query)
-        ask.body = types.encode(obj)
+        ask.body = types.encode(_typed(resource, obj, subresource))
         return await self._one(ask)
 
     async def update(
@@ -177,7 +177,7 @@ class VerbClient(ABC):
         resource = await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = _named("update", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
-        ask.body = types.encode(obj)
+        ask.body = types.encode(_typed(resource, obj, subresource))
         return await self._one(ask)
 
     async def update_status(
@@ -265,6 +265,13 @@ def plain(resource: Resource, obj: Obj) -> Obj:
         obj.pop("kind")
         obj.pop("apiVersion", None)
     return obj
+
+
+def _typed(resource: Resource, obj: Obj, subresource: str) -> Obj:
+    """What a write sends. Kubernetes knows its own kinds by the path; a custom one must say what it is."""
+    if resource.message or subresource not in ("", "status"):
+        return obj
+    return {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
 
 
 def _given(**options: str) -> dict[str, str]:

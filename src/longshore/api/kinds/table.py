@@ -12,9 +12,10 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from longshore.api.kinds import volcano
 from longshore.api.kinds.configmap import ConfigMapStrategy
 from longshore.api.kinds.cronjob import CronJobStrategy
-from longshore.api.kinds.custom import CustomResourceStrategy, WithoutStatusStrategy
+from longshore.api.kinds.customresourcedefinition import CustomResourceDefinitionStrategy
 from longshore.api.kinds.endpoints import EndpointsStrategy
 from longshore.api.kinds.event import EventStrategy, NewEventStrategy
 from longshore.api.kinds.job import JobStrategy
@@ -266,6 +267,7 @@ def _groups() -> Iterable[Resource]:
         "customresourcedefinitions",
         "crd",
         "crds",
+        strategy=CustomResourceDefinitionStrategy(),
         categories=("api-extensions",),
         namespaced=False,
         status=True,
@@ -282,7 +284,7 @@ def _groups() -> Iterable[Resource]:
 
 
 def _volcano() -> Iterable[Resource]:
-    """Volcano's kinds behave as custom resources do, but their schemas are built in."""
+    """Volcano's kinds are custom resources whose definitions are built in."""
 
     def row(
         group: str,
@@ -300,8 +302,7 @@ def _volcano() -> Iterable[Resource]:
             plural=plural,
             singular=kind.lower(),
             namespaced=namespaced,
-            strategy=CustomResourceStrategy() if status else WithoutStatusStrategy(),
-            message=f"volcano/{group}.{version}.{kind}",
+            strategy=volcano.strategy(f"{group}.volcano.sh/{version}", kind, status=status),
             short_names=short_names,
             subresources=_status(kind) if status else {},
             style="custom",

@@ -100,6 +100,8 @@ class Handler:
             warnings=context.warnings,
         )
         context.call = call
+        if resource.warning:
+            call.warn([resource.warning])
         if verb in ("list", "watch") and (route.watch or watch_wanted(call)):
             return await self._watch(request, call, by_name=route.watch)
         output = respond.choose(request, call)

@@ -39,8 +39,6 @@ def of_message(message: str) -> str:
             return f"io.k8s.apimachinery.pkg.apis.meta.{rest}"
         case "apiextensions":
             return f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{rest}"
-        case "volcano":
-            return f"sh.volcano.{rest}"
     return f"io.k8s.api.{package}.{rest}"
 
 
@@ -66,7 +64,7 @@ def tag(group: str, version: str) -> str:
 
 def message_of(name: str) -> str:
     """The message id behind a schema name; the inverse of `of_message`."""
-    for package in ("meta", "apiextensions", "volcano"):
+    for package in ("meta", "apiextensions"):
         prefix = of_message(f"{package}/")
         if name.startswith(prefix):
             return f"{package}/{name.removeprefix(prefix)}"

@@ -38,7 +38,7 @@ def create(api: Api, call: Call) -> Answer:
         field_validation=wanted.field_validation,
         warnings=call.warnings,
     )
-    api.decoded(call, obj, wanted.field_validation)
+    call.resource.strategy.default(obj)
     return create_object(api, call, obj, wanted)
 
 
@@ -63,6 +63,7 @@ def create_object(
     obj = to_stored(call, obj)
     meta = obj["metadata"]
     admission.namespace_is_open(api, call, obj)
+    api.catalog.check_open(resource)
     admission.mutate_create(api, call, obj)
     call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
@@ -70,7 +71,12 @@ def create_object(
     _fill(api, call, meta, counts_generation=kind.counts_generation)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
     kind.prepare_create(obj, context)
-    problems = metadata.validate_create(meta, namespaced=resource.namespaced, name_rule=kind.name_rule)
+    problems = metadata.validate_create(
+        meta,
+        namespaced=resource.namespaced,
+        name_rule=kind.name_rule,
+        short_finalizers=resource.style == "custom",
+    )
     problems += kind.validate_create(obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)

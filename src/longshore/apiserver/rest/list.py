@@ -96,18 +96,16 @@ def predicate(call: Call, wanted: options.ListOptions) -> Predicate | None:
     """What the selectors (and the name in an old-style watch path) keep; None keeps everything."""
     resource = call.resource
     by_label = labels.parse(wanted.label_selector) if wanted.label_selector else None
-    by_field = fields.parse(wanted.field_selector, resource) if wanted.field_selector else None
+    by_field = fields.parse(wanted.field_selector, resource, resource.selectable)
     if by_label is not None and by_label.empty:
         by_label = None
-    if by_field is not None and by_field.empty:
-        by_field = None
-    if by_label is None and by_field is None:
+    if by_label is None and by_field.empty:
         return None
 
     def keeps(entry: Entry) -> bool:
         obj = served(resource, entry.obj)
         if by_label is not None and not by_label.matches(obj["metadata"].get("labels") or {}):
             return False
-        return by_field is None or by_field.matches(obj, entry.key.namespace, entry.key.name)
+        return by_field.matches(obj, entry.key.namespace, entry.key.name)
 
     return keeps

@@ -42,7 +42,7 @@ def patch(api: Api, call: Call) -> Answer:
         field_validation=wanted.field_validation,
         warnings=call.warnings,
     )
-    api.decoded(call, new, wanted.field_validation)
+    call.resource.strategy.default(new)
     _check_place(call, new)
     return store_update(api, call, old, new, wanted)
 
@@ -71,7 +71,7 @@ def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
         subresource=call.subresource,
         versions=api.catalog.versions(resource),
     )
-    api.decoded(call, new, wanted.field_validation)
+    call.resource.strategy.default(new)
     _check_place(call, new)
     if old is not None:
         return store_update(api, call, old, new, wanted, applied=True)

@@ -34,7 +34,7 @@ def update(api: Api, call: Call) -> Answer:
     meta = obj.setdefault("metadata", {})
     same_name(call, meta)
     place(call, meta)
-    api.decoded(call, obj, wanted.field_validation)
+    resource.strategy.default(obj)
     old = api.store.latest(key_of(call))
     if old is None:
         if resource.strategy.create_on_update and not call.subresource:

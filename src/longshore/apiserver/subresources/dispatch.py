@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from longshore.apiserver import reviews
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
+from longshore.apiserver.crd import scale
 from longshore.apiserver.rest import get
 from longshore.apiserver.subresources import connect, eviction, log, token
 from longshore.apiserver.subresources.binding import bind, bind_through_collection
@@ -21,6 +22,8 @@ async def read(api: Api, call: Call) -> Answer:
         return log.log(api, call)
     if call.subresource in ("exec", "attach", "portforward", "proxy"):
         return connect.connect(api, call)
+    if call.subresource == "scale":
+        return scale.read(api, call)
     return await get.get(api, call)
 
 

@@ -1,0 +1,122 @@
+"""CustomResourceDefinitions as objects: defaults, checks, and what deletion does to them.
+
+Which names a definition gets, and when its kinds are served, depends on the others there are; that is
+decided where they are all known, in `apiserver/crd/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+from longshore.api.field import FieldError
+from longshore.api.strategy import Context, Strategy
+from longshore.api.types import Obj
+from longshore.api.validation import customresourcedefinition as validation
+from longshore.api.validation import metadata
+
+CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
+"""The finalizer that keeps a definition until all its objects are gone."""
+
+_CEL: Final = "x-kubernetes-validations"
+
+
+class CustomResourceDefinitionStrategy(Strategy):
+    """Hooks of apiextensions.k8s.io/v1."""
+
+    marks_grace: ClassVar[bool] = False
+
+    def default(self, obj: Obj) -> None:
+        spec = obj.setdefault("spec", {})
+        names = spec.setdefault("names", {})
+        if kind := names.get("kind"):
+            if not names.get("singular"):
+                names["singular"] = kind.lower()
+            if not names.get("listKind"):
+                names["listKind"] = f"{kind}List"
+        conversion = spec.setdefault("conversion", {"strategy": "None"})
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        if service is not None:
+            service.setdefault("port", 443)
+
+    def prepare_create(self, obj: Obj, ctx: Context) -> None:
+        obj["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": [v["name"] for v in _versions(obj) if v.get("storage")],
+        }
+
+    def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
+        return validation.validate_create(obj)
+
+    def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
+        return _warnings(obj)
+
+    def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
+        status = dict(old["status"])
+        stored = list(status.get("storedVersions") or ())
+        stored += [v["name"] for v in _versions(new) if v.get("storage") and v["name"] not in stored]
+        new["status"] = {**status, "storedVersions": stored}
+
+    def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        again = metadata.validate_update_again(new["metadata"], old["metadata"])
+        return again + validation.validate_update(new, old)
+
+    def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
+        return _warnings(new) if new.get("spec") != old.get("spec") else []
+
+    def prepare_status(self, new: Obj, old: Obj, ctx: Context) -> None:
+        super().prepare_status(new, old, ctx)
+        managed = new["metadata"].get("managedFields")
+        new["metadata"] = {**old["metadata"]}
+        if managed is not None:
+            new["metadata"]["managedFields"] = managed
+
+    def validate_status(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
+        return validation.validate_status(new)
+
+    def begin_deletion(self, obj: Obj) -> None:
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if CLEANUP not in finalizers:
+            finalizers.append(CLEANUP)
+
+    def holds(self, obj: Obj) -> bool:
+        """The first delete only marks: the objects of the definition must go first."""
+        return "deletionTimestamp" not in obj["metadata"]
+
+
+def _versions(crd: Obj) -> list[Obj]:
+    found: list[Obj] = crd.get("spec", {}).get("versions") or []
+    return found
+
+
+def _warnings(crd: Obj) -> list[str]:
+    """What longshore does not do for a definition that Kubernetes does, and formats nobody checks."""
+    from longshore.api.structural import formats
+
+    out: list[str] = []
+    for index, version in enumerate(_versions(crd)):
+        schema = validation.schema_of(version)
+        if schema is None:
+            continue
+        out += [f'unrecognized format "{name}"' for name in sorted(set(formats.unknown(schema)))]
+        where = f"spec.versions[{index}].schema.openAPIV3Schema"
+        if rules := sum(1 for _ in _cel_rules(schema)):
+            out.append(f"{where}: {rules} rules in {_CEL} are kept but not evaluated by longshore")
+    if crd["spec"].get("conversion", {}).get("strategy") == "Webhook":
+        out.append(
+            "spec.conversion: longshore calls no webhooks; all versions show objects as they are stored"
+        )
+    return out
+
+
+def _cel_rules(schema: Any) -> Iterator[Obj]:
+    if isinstance(schema, dict):
+        if isinstance(own := schema.get(_CEL), list):
+            yield from own
+        for key, inner in schema.items():
+            if key not in (_CEL, "default", "enum", "example"):
+                yield from _cel_rules(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _cel_rules(inner)

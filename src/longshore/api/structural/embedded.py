@@ -1,0 +1,101 @@
+"""Whole resources inside a custom resource (`x-kubernetes-embedded-resource`): their metadata is
+metadata, whatever the schema says of it, and they must say what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from longshore.api import codec, field, names
+from longshore.api.codec import DecodeError
+from longshore.api.field import FieldError
+from longshore.api.structural.node import Node
+from longshore.api.types import Obj
+from longshore.api.validation import metadata
+
+OBJECT_META: Final = "meta/v1.ObjectMeta"
+_UNKNOWN: Final = 'unknown field "'
+_JSON_WORDS: Final = {str: "string", bool: "bool", list: "array"}
+
+
+def coerce_metadata(obj: Obj, path: str) -> list[str]:
+    """Reads `obj["metadata"]` as metadata, in place; returns the paths of unknown fields in it.
+
+    Raises DecodeError when it is none.
+    """
+    sent = obj.get("metadata")
+    if sent is not None and type(sent) is not dict:
+        word = _JSON_WORDS.get(type(sent), "number")
+        raise DecodeError(f"json: cannot unmarshal {word} into Go value of type v1.ObjectMeta")
+    decoded = codec.from_value(sent, OBJECT_META)
+    obj["metadata"] = decoded.obj
+    if sent and sent.get("managedFields") == []:
+        obj["metadata"]["managedFields"] = []  # asks to forget all managers, so it must not vanish
+    unknown = [p[len(_UNKNOWN) : -1] for p in decoded.problems if p.startswith(_UNKNOWN)]
+    return [f"{path}.{name}" for name in unknown]
+
+
+def coerce(value: Any, node: Node) -> list[str]:
+    """Reads the metadata of all embedded resources; returns the paths of unknown fields in them."""
+    unknown: list[str] = []
+
+    def read(obj: Obj, path: str) -> None:
+        for key in ("apiVersion", "kind"):
+            if key in obj and not isinstance(obj[key], str):
+                raise DecodeError(str(field.invalid(f"{path}.{key}", obj[key], "must be a string")))
+        if "metadata" in obj:
+            try:
+                unknown.extend(coerce_metadata(obj, f"{path}.metadata"))
+            except DecodeError as error:
+                problem = field.invalid(f"{path}.metadata", obj["metadata"], str(error))
+                raise DecodeError(str(problem)) from None
+            if obj["metadata"].get("creationTimestamp") is None:
+                obj["metadata"].pop("creationTimestamp", None)
+
+    _each(value, node, "", read)
+    return unknown
+
+
+def problems(value: Any, node: Node) -> list[FieldError]:
+    """What is wrong with the type and metadata of embedded resources."""
+    found: list[FieldError] = []
+    _each(value, node, "", lambda obj, path: found.extend(_wrong(obj, path)))
+    return found
+
+
+def _each(value: Any, node: Node, path: str, visit: Callable[[Obj, str], None]) -> None:
+    """Visits every embedded resource, outer ones first."""
+    if type(value) is dict:
+        if node.embedded and path:
+            visit(value, path)
+        for key, inner in value.items():
+            child = node.properties.get(key)
+            if child is not None and child.embeds_below:
+                _each(inner, child, f"{path}.{key}" if path else key, visit)
+            elif child is None and node.additional is not None and node.additional.embeds_below:
+                _each(inner, node.additional, f"{path}[{key}]", visit)
+    elif type(value) is list and node.items is not None and node.items.embeds_below:
+        for index, item in enumerate(value):
+            _each(item, node.items, f"{path}[{index}]", visit)
+
+
+def _wrong(obj: Obj, path: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not version:
+        found.append(field.required(f"{path}.apiVersion"))
+    elif version.count("/") > 1:
+        text = f"unexpected GroupVersion string: {version}"
+        found.append(field.invalid(f"{path}.apiVersion", version, text))
+    if not kind:
+        found.append(field.required(f"{path}.kind"))
+    elif wrong := names.dns1035_label(kind.lower()):
+        text = "may have mixed case, but should otherwise match: " + ",".join(wrong)
+        found.append(field.invalid(f"{path}.kind", kind, text))
+    if "metadata" in obj:
+        meta = {"name": "fakename", **obj["metadata"]}  # a name is not needed inside another object
+        found += metadata.validate_create(
+            meta, namespaced=bool(meta.get("namespace")), name_rule="any", path=f"{path}.metadata"
+        )
+    return found

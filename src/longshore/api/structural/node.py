@@ -1,0 +1,241 @@
+"""A schema compiled for use: every fact an attribute, and every question about a subtree answered once.
+
+Compiling never complains: a schema that breaks the rules (`rules.py`) is not meant to get here, and
+what this file does not know it ignores, as Kubernetes does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from longshore.api.structural import formats, patterns
+from longshore.api.types import Obj
+
+ABSENT: Final[Any] = object()
+"""Stands for "there is none" where null is a value."""
+
+META_FIELDS: Final = frozenset(("apiVersion", "kind", "metadata"))
+
+_PYTHON: Final[Mapping[str, frozenset[type]]] = {
+    "object": frozenset((dict,)),
+    "array": frozenset((list,)),
+    "string": frozenset((str,)),
+    "boolean": frozenset((bool,)),
+    "integer": frozenset((int,)),
+    "number": frozenset((int, float)),
+}
+_INT_OR_STRING: Final = ("integer", "string")
+_INT_OR_STRING_ANY_OF: Final = [{"type": "integer"}, {"type": "string"}]
+_NOTHING: Final[frozenset[type]] = frozenset()
+
+
+class Node:
+    """One schema. `plain` holds the Python types whose values need no further look."""
+
+    __slots__ = (
+        "accepts",
+        "additional",
+        "all_of",
+        "any_of",
+        "any_of_int_or_string",
+        "composed",
+        "default",
+        "defaulted",
+        "defaults_below",
+        "embedded",
+        "embeds_below",
+        "enum",
+        "exclusive_maximum",
+        "exclusive_minimum",
+        "format",
+        "format_check",
+        "items",
+        "keys",
+        "list_type",
+        "lists_below",
+        "map_type",
+        "max_items",
+        "max_length",
+        "max_properties",
+        "maximum",
+        "min_items",
+        "min_length",
+        "min_properties",
+        "minimum",
+        "multiple_of",
+        "not_",
+        "nullable",
+        "one_of",
+        "open",
+        "pattern",
+        "pattern_text",
+        "plain",
+        "preserve",
+        "properties",
+        "required",
+        "types",
+    )
+
+    def __init__(self) -> None:
+        self.types: tuple[str, ...] = ()
+        """As the schema names them; two for an int-or-string, none where anything goes."""
+        self.accepts: frozenset[type] | None = None
+        self.plain: frozenset[type] = _NOTHING
+        self.nullable = False
+        self.default: Any = ABSENT
+        self.defaulted: tuple[tuple[str, Node], ...] = ()
+        """The properties that have a default."""
+        self.enum: list[Any] | None = None
+        self.format = ""
+        self.format_check: formats.Check | None = None
+        self.pattern: re.Pattern[str] | None = None
+        self.pattern_text = ""
+        self.min_length: int | None = None
+        self.max_length: int | None = None
+        self.minimum: float | None = None
+        self.maximum: float | None = None
+        self.exclusive_minimum = False
+        self.exclusive_maximum = False
+        self.multiple_of: float | None = None
+        self.items: Node | None = None
+        self.min_items: int | None = None
+        self.max_items: int | None = None
+        self.list_type = ""
+        self.keys: tuple[str, ...] = ()
+        """The keys of a list of type map."""
+        self.properties: dict[str, Node] = {}
+        self.additional: Node | None = None
+        """The schema of keys that are no properties; `open` says whether there may be any."""
+        self.open = True
+        self.required: tuple[str, ...] = ()
+        self.min_properties: int | None = None
+        self.max_properties: int | None = None
+        self.map_type = ""
+        self.preserve = False
+        self.embedded = False
+        self.all_of: tuple[Node, ...] = ()
+        self.any_of: tuple[Node, ...] = ()
+        self.one_of: tuple[Node, ...] = ()
+        self.not_: Node | None = None
+        self.any_of_int_or_string = False
+        """Whether anyOf only repeats that the value is an integer or a string."""
+        self.composed = False
+        self.defaults_below = False
+        """Whether there is a default anywhere beneath (not counting the node's own)."""
+        self.lists_below = False
+        """Whether this or anything beneath is a list of type set or map."""
+        self.embeds_below = False
+        """Whether this or anything beneath is an embedded resource."""
+
+    def children(self) -> list[Node]:
+        """The schemas of what is inside."""
+        inside = list(self.properties.values())
+        return inside + [n for n in (self.items, self.additional) if n is not None]
+
+
+def _empty() -> Node:
+    node = Node()
+    node.nullable = True
+    return node
+
+
+EMPTY: Final = _empty()
+"""A schema that says nothing and so keeps nothing: every object under it loses all its fields."""
+
+
+def compiled(schema: Obj) -> Node:
+    """The node of a whole schema. Parts that are the same dict become the same node."""
+    return _Compiler().node(schema)
+
+
+def of_kind(schema: Obj) -> Node:
+    """The node of a whole kind. It is a resource itself, and says elsewhere what it is."""
+    node = compiled(schema)
+    node.embedded = True
+    node.required = tuple(name for name in node.required if name not in ("apiVersion", "kind"))
+    return node
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self._known: dict[int, Node] = {}
+
+    def node(self, schema: Obj) -> Node:
+        known = self._known.get(id(schema))
+        if known is None:
+            known = self._known[id(schema)] = self._compiled(schema)
+        return known
+
+    def _compiled(self, schema: Obj) -> Node:
+        node = Node()
+        _values(node, schema)
+        node.properties = {name: self.node(own) for name, own in (schema.get("properties") or {}).items()}
+        if isinstance(own := schema.get("items"), dict):
+            node.items = self.node(own)
+        additional = schema.get("additionalProperties")
+        if isinstance(additional, dict):
+            node.additional = self.node(additional)
+        elif additional is not None:
+            node.additional, node.open = EMPTY, bool(additional)
+        node.all_of = self._all(schema.get("allOf"))
+        node.any_of = self._all(schema.get("anyOf"))
+        node.one_of = self._all(schema.get("oneOf"))
+        node.any_of_int_or_string = schema.get("anyOf") == _INT_OR_STRING_ANY_OF
+        if isinstance(own := schema.get("not"), dict):
+            node.not_ = self.node(own)
+        node.composed = bool(node.all_of or node.any_of or node.one_of or node.not_)
+        _summarise(node)
+        return node
+
+    def _all(self, schemas: list[Obj] | None) -> tuple[Node, ...]:
+        return tuple(self.node(own) for own in schemas or ())
+
+
+def _values(node: Node, schema: Obj) -> None:
+    """Takes over what the schema says of the value itself."""
+    node.types = (schema["type"],) if schema.get("type") else ()
+    if schema.get("x-kubernetes-int-or-string"):
+        node.types = _INT_OR_STRING
+    if node.types:
+        node.accepts = frozenset().union(*(_PYTHON.get(name, _NOTHING) for name in node.types))
+    node.nullable = bool(schema.get("nullable"))
+    if (default := schema.get("default")) is not None:
+        node.default = default
+    node.enum = schema.get("enum") or None
+    if formats.is_known(schema):
+        node.format = schema["format"]
+        node.format_check = formats.check_of(node.format)
+    node.pattern_text = schema.get("pattern") or ""
+    node.pattern = patterns.compiled(node.pattern_text) if node.pattern_text else None
+    node.min_length, node.max_length = schema.get("minLength"), schema.get("maxLength")
+    node.minimum, node.maximum = schema.get("minimum"), schema.get("maximum")
+    node.exclusive_minimum = bool(schema.get("exclusiveMinimum"))
+    node.exclusive_maximum = bool(schema.get("exclusiveMaximum"))
+    node.multiple_of = schema.get("multipleOf")
+    node.min_items, node.max_items = schema.get("minItems"), schema.get("maxItems")
+    node.min_properties, node.max_properties = schema.get("minProperties"), schema.get("maxProperties")
+    node.required = tuple(schema.get("required") or ())
+    node.list_type = schema.get("x-kubernetes-list-type") or ""
+    node.keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    node.map_type = schema.get("x-kubernetes-map-type") or ""
+    node.preserve = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    node.embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+
+
+def _summarise(node: Node) -> None:
+    """Answers once and for all what would otherwise be asked of every value."""
+    inside = node.children()
+    node.defaulted = tuple((name, n) for name, n in node.properties.items() if n.default is not ABSENT)
+    node.defaults_below = any(n.defaults_below or n.default is not ABSENT for n in inside)
+    node.lists_below = node.list_type in ("set", "map") or any(n.lists_below for n in inside)
+    node.embeds_below = node.embedded or any(n.embeds_below for n in inside)
+    if node.composed or node.enum is not None or node.accepts is None:
+        return
+    node.plain = node.accepts & {bool}
+    ruled = (
+        node.format_check or node.pattern_text or node.min_length is not None or node.max_length is not None
+    )
+    if not ruled:
+        node.plain |= node.accepts & {str}

@@ -1,0 +1,51 @@
+"""Drops what a schema does not mention, and nulls where it does not allow them.
+
+Works in place and tells which fields were unknown; dropped nulls are nobody's business. A part of type
+`x-kubernetes-preserve-unknown-fields` keeps its unknown fields, but fields it does mention are held to
+their own schema. `apiVersion`, `kind` and `metadata` of embedded resources are left to `embedded.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longshore.api.structural import wording
+from longshore.api.structural.node import ABSENT, EMPTY, META_FIELDS, Node
+from longshore.api.structural.wording import Place
+
+
+def prune(value: Any, node: Node) -> list[str]:
+    """Drops from `value`; returns the paths of unknown fields, sorted."""
+    unknown: list[Place] = []
+    _walk(value, node, node.preserve, None, unknown)
+    return sorted(map(wording.path, unknown)) if unknown else []
+
+
+def _walk(value: Any, node: Node, keep: bool, place: Place, unknown: list[Place]) -> None:
+    if type(value) is list:
+        items = node.items
+        if items is None:
+            if keep:
+                return
+            items = EMPTY
+        keep = keep or items.preserve
+        for index, item in enumerate(value):
+            if type(item) is dict or type(item) is list:
+                _walk(item, items, keep, (place, index), unknown)
+        return
+    properties, additional = node.properties, node.additional
+    drop: list[str] = []
+    for key, inner in value.items():
+        if node.embedded and key in META_FIELDS:
+            continue
+        child = properties.get(key, additional)
+        if child is None:
+            if not keep:
+                drop.append(key)
+                unknown.append((place, key))
+        elif type(inner) is dict or type(inner) is list:
+            _walk(inner, child, child.preserve, (place, key), unknown)
+        elif inner is None and not child.nullable and child.default is ABSENT:
+            drop.append(key)
+    for key in drop:
+        del value[key]

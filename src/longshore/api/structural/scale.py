@@ -1,0 +1,58 @@
+"""The numbers behind /scale: where a definition says they are, and that they are numbers of replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from longshore.api import field
+from longshore.api.field import FieldError
+from longshore.api.types import Obj
+
+_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ScalePaths:
+    """Paths in an object, as the definition writes them (`.spec.replicas`)."""
+
+    spec: str
+    status: str
+    selector: str = ""
+
+
+def value_at(obj: Obj, path: str) -> Any:
+    """What stands at a simple path; None when nothing does."""
+    found: Any = obj
+    for step in path.removeprefix(".").split("."):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(step)
+    return found
+
+
+def set_at(obj: Obj, path: str, value: Any) -> None:
+    """Puts a value there, with the objects on the way to it."""
+    *outer, last = path.removeprefix(".").split(".")
+    for step in outer:
+        inner = obj.get(step)
+        if not isinstance(inner, dict):
+            inner = obj[step] = {}
+        obj = inner
+    obj[last] = value
+
+
+def problems(obj: Obj, paths: ScalePaths) -> list[FieldError]:
+    """Numbers that /scale could not show."""
+    return [error for path in (paths.spec, paths.status) if (error := _problem(obj, path)) is not None]
+
+
+def _problem(obj: Obj, path: str) -> FieldError | None:
+    number = value_at(obj, path)
+    if type(number) is not int:
+        return None  # missing counts as zero; other types are the schema's matter
+    if number < 0:
+        return field.invalid(path, number, "should be a non-negative integer")
+    if number > _MAX:
+        return field.invalid(path, number, f"should be less than or equal to {_MAX}")
+    return None

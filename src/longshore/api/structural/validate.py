@@ -1,0 +1,193 @@
+"""Checks a value against its schema, in the order in which Kubernetes' validator does.
+
+The walk goes over the value, not over the schema, and a value whose type is all there is to say of it
+costs one set look-up. Rules that join schemas (`allOf` and its kin) are in `composed.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from longshore.api import gotext
+from longshore.api.field import FieldError
+from longshore.api.structural import composed, wording
+from longshore.api.structural.node import ABSENT, Node
+from longshore.api.structural.ratchet import unchanged
+from longshore.api.structural.wording import Place, Problem
+
+_NAMES: Final = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+_INT_RANGES: Final = {"int32": (-(2**31), 2**31 - 1)}
+_INT64: Final = (-(2**63), 2**63 - 1)
+_MAX_FLOAT32: Final = 3.4028234663852886e38
+_MAX_EXACT: Final = 2**53 - 1  # beyond it, Go's validator takes no float for an integer
+
+
+def problems(value: Any, node: Node, old: Any = ABSENT, place: Place = None) -> list[FieldError]:
+    """Everything wrong with `value`, each complaint once.
+
+    With `old`, the value as it was before this write, parts that have not changed are not complained
+    of: a rule that came later must not stand in the way of other changes.
+    """
+    found: list[Problem] = []
+    check(value, node, place, found)
+    if found and old is not ABSENT:
+        found = [p for p in found if not unchanged(p.place, value, old, node)]
+    return list({str(p.error): p.error for p in found}.values())
+
+
+def check(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
+    """Adds everything wrong with one value to `found`."""
+    kind = type(value)
+    if kind in node.plain:
+        return
+    if node.accepts is not None and kind not in node.accepts:
+        _wrong_type(value, node, place, found)
+    if value is None:
+        if node.enum is not None and None not in node.enum:
+            found.append(wording.unsupported(place, value, node.enum))
+        return
+    if node.composed:
+        composed.check(value, node, place, found)
+    if kind is str:
+        _string(value, node, place, found)
+    elif kind is int or kind is float:
+        _number(value, node, place, found)
+    elif kind is list:
+        _list(value, node, place, found)
+    if node.enum is not None and not _among(value, node.enum):
+        found.append(wording.unsupported(place, value, node.enum))
+    if kind is dict:
+        _object(value, node, place, found)
+
+
+def _wrong_type(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
+    if value is None:
+        if not node.nullable:
+            found.append(wording.wrong_type(place, ",".join(node.types), "null"))
+        return
+    kind = type(value)
+    if kind is float and "integer" in node.types and value.is_integer() and abs(value) <= _MAX_EXACT:
+        return
+    if node.format and kind not in (str, list):
+        found.append(wording.wrong_type(place, node.format, _go_format(value)))
+    else:
+        found.append(wording.wrong_type(place, ",".join(node.types), _NAMES[kind]))
+
+
+def _go_format(value: Any) -> str:
+    """The format Go's validator sees in a value."""
+    return {int: "int64", float: "float64"}.get(type(value), "")
+
+
+def _string(value: str, node: Node, place: Place, found: list[Problem]) -> None:
+    if node.max_length is not None and len(value) > node.max_length:
+        found.append(wording.too_long(place, node.max_length))
+    elif node.min_length is not None and len(value) < node.min_length:
+        found.append(wording.invalid(place, value, f"should be at least {node.min_length} chars long"))
+    elif node.pattern is not None and not node.pattern.search(value):
+        found.append(wording.invalid(place, value, f"should match '{node.pattern_text}'"))
+    if node.format_check is not None and not node.format_check(value):
+        found.append(wording.wrong_type(place, node.format, value))
+
+
+def _number(value: int | float, node: Node, place: Place, found: list[Problem]) -> None:
+    if type(value) is int and not _INT64[0] <= value <= _INT64[1]:
+        # Go reads an integer of more than 64 bits as a float, which is no integer to it.
+        if node.types == ("integer",):
+            wanted, seen = (node.format, "float64") if node.format else ("integer", "number")
+            found.append(wording.wrong_type(place, wanted, seen))
+        return
+    _in_range(value, node, place, "Checked", found)
+    if node.multiple_of is not None:
+        _in_range(node.multiple_of, node, place, "MultipleOf", found)
+        factor = _bound(node.multiple_of, value)
+        if not _is_multiple(value, factor):
+            found.append(wording.invalid(place, value, f"should be a multiple of {gotext.plain(factor)}"))
+    if node.minimum is not None:
+        _in_range(node.minimum, node, place, "Minimum boundary", found)
+        limit = _bound(node.minimum, value)
+        if value < limit or (node.exclusive_minimum and value == limit):
+            than = "greater than" if node.exclusive_minimum else "greater than or equal to"
+            found.append(wording.invalid(place, value, f"should be {than} {gotext.plain(limit)}"))
+    if node.maximum is not None:
+        _in_range(node.maximum, node, place, "Maximum boundary", found)
+        limit = _bound(node.maximum, value)
+        if value > limit or (node.exclusive_maximum and value == limit):
+            than = "less than" if node.exclusive_maximum else "less than or equal to"
+            found.append(wording.invalid(place, value, f"should be {than} {gotext.plain(limit)}"))
+
+
+def _bound(limit: float, value: int | float) -> int | float:
+    """A limit as Go compares it: cut to an integer where the value is one."""
+    return int(limit) if type(value) is int else float(limit)
+
+
+def _is_multiple(value: int | float, factor: int | float) -> bool:
+    if not factor:
+        return True
+    if isinstance(value, int) and isinstance(factor, int):
+        return value % factor == 0
+    quotient = 1 / factor * value if factor < 1 else value / factor
+    return math.isfinite(quotient) and quotient == int(quotient)
+
+
+def _in_range(value: float, node: Node, place: Place, what: str, found: list[Problem]) -> None:
+    """Whether a number, the value's own or one of the schema's, fits the format."""
+    if node.types == ("integer",):
+        low, high = _INT_RANGES.get(node.format, _INT64)
+        if low <= value <= high and value == int(value):
+            return
+    elif node.format != "float" or abs(value) <= _MAX_FLOAT32:
+        return
+    form = f"with format {node.format}" if node.format else "(default format)"
+    text = f"{what} value must be of type {','.join(node.types)} {form} in {wording.path(place)}"
+    found.append(wording.without_field(place, text))
+
+
+def _list(value: list[Any], node: Node, place: Place, found: list[Problem]) -> None:
+    items = node.items
+    if items is not None:
+        plain = items.plain
+        for index, item in enumerate(value):
+            if type(item) not in plain:
+                check(item, items, (place, index), found)
+    if node.min_items is not None and len(value) < node.min_items:
+        found.append(wording.invalid(place, len(value), f"should have at least {node.min_items} items"))
+    if node.max_items is not None and len(value) > node.max_items:
+        found.append(wording.too_many(place, len(value), node.max_items))
+
+
+def _object(value: dict[str, Any], node: Node, place: Place, found: list[Problem]) -> None:
+    if node.min_properties is not None and len(value) < node.min_properties:
+        rule = f"should have at least {node.min_properties} properties"
+        found.append(wording.invalid(place, len(value), rule))
+        return
+    if node.max_properties is not None and len(value) > node.max_properties:
+        found.append(wording.too_many(place, len(value), node.max_properties))
+        return
+    properties, additional = node.properties, node.additional
+    for key, inner in value.items():
+        child = properties.get(key, additional)
+        if child is None:
+            continue
+        if child is additional and not node.open:
+            found.append(wording.forbidden_property(place, key))
+        elif type(inner) not in child.plain:
+            check(inner, child, (place, key), found)
+    for name in node.required:
+        if name not in value:
+            found.append(wording.required(place, name))
+
+
+def _among(value: Any, values: list[Any]) -> bool:
+    """Whether `value` is one of `values`. True is not 1 here, though Python thinks so."""
+    return any(value == v and isinstance(value, bool) == isinstance(v, bool) for v in values)

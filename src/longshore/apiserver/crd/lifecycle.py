@@ -1,0 +1,122 @@
+"""What follows from a write to a definition, or to an object of one that is being deleted.
+
+All of it is staged together with the write itself: names are accepted before the create answers, and a
+deleted definition takes its objects with it. An object that a finalizer holds holds its definition, too;
+the write that lets the last one go removes the definition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.kinds import table
+from longshore.api.kinds.customresourcedefinition import CLEANUP
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.apiserver import options
+from longshore.apiserver.answer import Answer
+from longshore.apiserver.call import Call
+from longshore.apiserver.catalog import DEFINITIONS, definition_key
+from longshore.apiserver.crd import naming, rows
+from longshore.apiserver.rest import delete
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.answer import ListAnswer
+    from longshore.apiserver.api import Api
+    from longshore.store import Entry, Staged
+
+_IN_PROGRESS: Final = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
+
+
+def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
+    """Stages what a write to a custom kind or a definition entails, and adds it to the answer's writes."""
+    if not answer.staged:
+        return
+    if call.resource.storage == DEFINITIONS:
+        _after_definition(api, call, answer)
+        return
+    entry = api.store.latest(definition_key(call.resource))
+    if entry is not None and "deletionTimestamp" in entry.obj["metadata"]:
+        answer.staged += _clear(api, entry)
+        api.catalog.expect(answer.staged[-1].entry.revision)
+
+
+def _after_definition(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
+    for entry in api.store.latest_list(DEFINITIONS):
+        if "deletionTimestamp" in entry.obj["metadata"]:
+            answer.staged += _clear(api, entry)
+    # A name that one definition gives up may be what another one waits for.
+    for entry in sorted(api.store.latest_list(DEFINITIONS), key=lambda e: e.revision):
+        answer.staged += _settle(api, entry)
+    api.catalog.expect(answer.staged[-1].entry.revision)
+    if isinstance(answer, Answer) and answer.entry is not None:
+        # The client sees the definition as it is now, with its names.
+        answer.entry = api.store.latest(answer.entry.key) or answer.entry
+
+
+def _settle(api: Api, entry: Entry) -> list[Staged]:
+    """Gives a definition its names, as far as they are free."""
+    crd = entry.obj
+    if "deletionTimestamp" in crd["metadata"]:
+        return []
+    taken = naming.Taken()
+    for row in table.RESOURCES:
+        if row.group == crd["spec"]["group"]:
+            taken.add_row(row)
+    for other in api.store.latest_list(DEFINITIONS):
+        if other.key != entry.key and other.obj["spec"]["group"] == crd["spec"]["group"]:
+            taken.add_names(other.obj["status"].get("acceptedNames") or {})
+    status = naming.settled(crd, taken, api.now())
+    return [] if status is None else [_stage(api, entry.key, {**crd, "status": status})]
+
+
+def _clear(api: Api, entry: Entry) -> list[Staged]:
+    """Deletes a definition's objects; when none is left, lets the definition go."""
+    crd = entry.obj
+    if CLEANUP not in (crd["metadata"].get("finalizers") or ()):
+        return []
+    staged = _delete_objects(api, crd)
+    if _objects(api, crd):
+        status = naming.terminating(crd, *_IN_PROGRESS, api.now())
+        if status != crd.get("status"):
+            staged.append(_stage(api, entry.key, {**crd, "status": status}))
+        return staged
+    meta = dict(crd["metadata"])
+    meta["finalizers"] = [f for f in meta["finalizers"] if f != CLEANUP]
+    if meta["finalizers"]:
+        staged.append(_stage(api, entry.key, {**crd, "metadata": meta}))
+    else:
+        staged.append(api.store.stage_delete(entry.key, {**crd, "metadata": dict(crd["metadata"])}))
+    return staged
+
+
+def _delete_objects(api: Api, crd: Obj) -> list[Staged]:
+    row = _any_row(crd)
+    staged: list[Staged] = []
+    if row is None:
+        return staged
+    wanted = options.delete_options({"propagationPolicy": "Background"})
+    for entry in _objects(api, crd):
+        if "deletionTimestamp" not in entry.obj["metadata"]:
+            one = Call(row, "delete", entry.key.namespace, entry.key.name)
+            staged += delete.delete_entry(api, one, entry, wanted).staged
+    return staged
+
+
+def _any_row(crd: Obj) -> Resource | None:
+    """A row to delete objects by; served or not, all versions are alike in this."""
+    versions = [{**v, "served": True} for v in crd["spec"]["versions"]]
+    found = rows.rows({**crd, "spec": {**crd["spec"], "versions": versions}})
+    return found[0] if found else None
+
+
+def _objects(api: Api, crd: Obj) -> list[Entry]:
+    names = (crd.get("status") or {}).get("acceptedNames") or {}
+    if not names.get("plural"):
+        return []
+    return api.store.latest_list(f"{crd['spec']['group']}/{names['plural']}")
+
+
+def _stage(api: Api, key: Key, crd: Obj) -> Staged:
+    return api.store.stage(key, {**crd, "metadata": dict(crd["metadata"])})
