@@ -181,17 +181,14 @@ class Election:
         """Hands the Lease back if it is still this process's; if that fails it runs out by itself."""
         if not self.is_leader:
             return
-        now = to_micros(self._clock.now())
-        spec = {
-            **self._spec,
-            "holderIdentity": "",
-            "leaseDurationSeconds": 1,
-            "acquireTime": now,
-            "renewTime": now,
-        }
         with suppress(StatusError, Unreachable, TimeoutError):
             async with asyncio.timeout(_RELEASE_SECONDS):
-                await self._put(spec)
+                # A renewal that was cut short may have been written all the same.
+                self._observe(await self._client.get(LEASES, self._name, self._namespace))
+                if self.is_leader:
+                    now = to_micros(self._clock.now())
+                    spec = {key: value for key, value in self._spec.items() if key != "holderIdentity"}
+                    await self._put(spec | {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now})
 
     def _tell(self, what: str) -> None:
         log.info("%s %s", self._identity, what)

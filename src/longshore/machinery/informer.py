@@ -217,7 +217,7 @@ class Informer:
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
                 cache.put(obj)
-                self._tell_add(obj)
+                self._tell_add(obj, initial=kind is Kind.LISTED and not self._synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
@@ -228,7 +228,7 @@ class Informer:
                 cache.remove(key)
                 self._tell_delete(old, stale=True)
                 cache.put(obj)
-                self._tell_add(obj)
+                self._tell_add(obj, initial=False)
         elif old is None:
             return
         elif kind is Kind.RESYNC:
@@ -241,8 +241,7 @@ class Informer:
             cache.remove(key)
             self._tell_delete(obj, stale=False)
 
-    def _tell_add(self, obj: Obj) -> None:
-        initial = not self._synced.is_set()
+    def _tell_add(self, obj: Obj, *, initial: bool) -> None:
         for handler in self._handlers:
             _told(handler.on_add, obj, initial)
 

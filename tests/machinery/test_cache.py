@@ -1,0 +1,97 @@
+"""Objects by name and by index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_api import obj
+
+from longshore.api.types import Obj
+from longshore.machinery.cache import Cache, key_of
+
+
+def colours(thing: Obj) -> list[str]:
+    out: list[str] = thing["metadata"].get("colours") or []
+    return out
+
+
+def test_an_object_is_found_by_its_name_and_is_the_very_object() -> None:
+    cache, a = Cache(), obj("a", 1)
+    assert cache.put(a) is None
+    assert cache.get("ns", "a") is a
+    assert cache.get("ns", "b") is None
+    assert cache.get("other", "a") is None
+    newer = obj("a", 2)
+    assert cache.put(newer) is a
+    assert cache.get("ns", "a") is newer
+    assert len(cache) == 1
+    assert cache.remove(("ns", "a")) is newer
+    assert cache.remove(("ns", "a")) is None
+    assert cache.remove(("other", "a")) is None
+    assert len(cache) == 0
+
+
+def test_lists_are_of_everything_or_of_one_namespace_in_the_order_first_seen() -> None:
+    cache = Cache()
+    for thing in (obj("b", 1), obj("a", 2), obj("c", 3, namespace="other"), obj("b", 4)):
+        cache.put(thing)
+    assert [key_of(o) for o in cache.list()] == [("ns", "b"), ("ns", "a"), ("other", "c")]
+    assert [o["metadata"]["name"] for o in cache.list("ns")] == ["b", "a"]
+    assert cache.list("nowhere") == []
+
+
+def test_a_list_stays_as_it_was_when_the_cache_changes() -> None:
+    cache = Cache({"colour": colours})
+    cache.put(obj("a", 1, colours=["red"]))
+    before, red = cache.list(), cache.by_index("colour", "red")
+    cache.remove(("ns", "a"))
+    assert len(before) == len(red) == 1
+
+
+def test_an_index_follows_its_objects() -> None:
+    cache = Cache({"colour": colours})
+    cache.put(obj("a", 1, colours=["red", "blue"]))
+    cache.put(obj("b", 2, colours=["red"]))
+    assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["a", "b"]
+    assert cache.index_size("colour", "red") == 2
+    assert sorted(cache.index_keys("colour")) == ["blue", "red"]
+    newer = obj("a", 3, colours=["blue", "green"])
+    cache.put(newer)
+    assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["b"]
+    assert cache.by_index("colour", "blue") == cache.by_index("colour", "green") == [newer]
+    cache.remove(("ns", "a"))
+    assert cache.by_index("colour", "green") == []
+    assert cache.index_keys("colour") == ["red"]
+
+
+def test_an_index_added_late_has_what_is_there() -> None:
+    cache = Cache()
+    cache.put(obj("a", 1, colours=["red"]))
+    cache.add_index("colour", colours)
+    cache.add_index("colour", colours)
+    assert cache.index_size("colour", "red") == 1
+    with pytest.raises(ValueError, match="index 'colour' is defined already"):
+        cache.add_index("colour", lambda _: ())
+    with pytest.raises(KeyError):
+        cache.by_index("size", "large")
+
+
+changes = st.lists(
+    st.tuples(st.sampled_from("abc"), st.none() | st.lists(st.sampled_from(["red", "blue"]), unique=True))
+)
+
+
+@given(changes)
+def test_an_index_is_always_what_a_search_would_find(steps: list[tuple[str, list[str] | None]]) -> None:
+    cache = Cache({"colour": colours})
+    for version, (name, painted) in enumerate(steps):
+        if painted is None:
+            cache.remove(("ns", name))
+        else:
+            cache.put(obj(name, version, colours=painted))
+        for colour in ("red", "blue"):
+            found = {key_of(o) for o in cache.by_index("colour", colour)}
+            assert found == {key_of(o) for o in cache if colour in colours(o)}
+            assert all(o is cache.get(*key_of(o)) for o in cache.by_index("colour", colour))
+    assert set(cache.index_keys("colour")) == {c for o in cache for c in colours(o)}

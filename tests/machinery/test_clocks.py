@@ -1,0 +1,154 @@
+"""Time as a parameter: the machine's, and one that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+
+from longshore.machinery import virtual
+from longshore.machinery.clock import Clock, RealClock, parse, to_micros, to_seconds
+from longshore.machinery.virtual import VirtualClock
+
+START = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
+
+
+def test_a_month_passes_at_once() -> None:
+    async def main(clock: VirtualClock) -> tuple[datetime, float]:
+        await clock.sleep(30 * 86400)
+        return clock.now(), clock.monotonic()
+
+    begun = time.monotonic()
+    now, elapsed = virtual.run(main, start=START)
+    assert now == START + timedelta(days=30)
+    assert elapsed == 30 * 86400
+    assert time.monotonic() - begun < 5
+
+
+def test_timers_ring_in_order_each_at_its_own_time() -> None:
+    async def main(clock: VirtualClock) -> list[tuple[str, float]]:
+        rung: list[tuple[str, float]] = []
+
+        def ring(name: str) -> None:
+            rung.append((name, clock.monotonic()))
+
+        for name, after in (("c", 3.5), ("a", 0.001), ("b", 3.25)):
+            clock.call_later(after, partial(ring, name))
+        clock.call_later(1, lambda: rung.append(("never", 0))).cancel()
+        await clock.sleep(4)
+        return rung
+
+    assert virtual.run(main) == [("a", 0.001), ("b", 3.25), ("c", 3.5)]
+
+
+def test_after_a_hundred_years_a_microsecond_still_counts() -> None:
+    async def main(clock: VirtualClock) -> float:
+        await clock.sleep(100 * 365 * 86400)
+        begun = clock.monotonic()
+        for _ in range(100):
+            await clock.sleep(0.001)
+        return clock.monotonic() - begun
+
+    assert virtual.run(main) == pytest.approx(0.1, abs=1e-4)
+
+
+def test_time_stands_still_while_anybody_has_something_to_do() -> None:
+    async def main(clock: VirtualClock) -> float:
+        for _ in range(1000):
+            await clock.sleep(0)
+        return clock.monotonic()
+
+    assert virtual.run(main) == 0
+
+
+def test_asyncio_itself_lives_in_virtual_time() -> None:
+    async def main(clock: VirtualClock) -> datetime:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3600):
+                await asyncio.Event().wait()
+        return clock.now()
+
+    assert virtual.run(main, start=START) == START + timedelta(hours=1)
+
+
+def test_the_wall_clock_can_be_set_and_timers_do_not_notice() -> None:
+    async def main(clock: VirtualClock) -> tuple[datetime, float, float]:
+        sleeping = asyncio.create_task(clock.sleep(10))
+        await clock.sleep(4)
+        clock.jump(-3600)
+        await sleeping
+        return clock.now(), clock.monotonic(), clock.timestamp()
+
+    now, elapsed, stamp = virtual.run(main, start=START)
+    assert now == START + timedelta(seconds=10 - 3600)
+    assert elapsed == 10
+    assert stamp == now.timestamp()
+
+
+def test_waiting_for_nothing_is_told_instead_of_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual, "_PATIENCE", 0.01)
+
+    async def main(clock: VirtualClock) -> None:
+        await asyncio.Event().wait()
+
+    with pytest.raises(virtual.Stuck, match="no timer is set"):
+        virtual.run(main)
+
+
+def test_a_thread_can_still_wake_the_loop() -> None:
+    async def main(clock: VirtualClock) -> str:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[str] = loop.create_future()
+        threading.Thread(target=lambda: loop.call_soon_threadsafe(done.set_result, "hello")).start()
+        return await done
+
+    assert virtual.run(main) == "hello"
+
+
+def test_a_start_without_a_time_zone_is_refused() -> None:
+    async def main(clock: VirtualClock) -> None: ...
+
+    with pytest.raises(ValueError, match="needs a time zone"):
+        virtual.run(main, start=datetime(2026, 1, 1))
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    async def main(clock: VirtualClock) -> list[tuple[int, float]]:
+        trace: list[tuple[int, float]] = []
+
+        async def walk(who: int) -> None:
+            for _ in range(20):
+                await clock.sleep(clock.rng.choice((0, 0.5, 1, clock.rng.random())))
+                trace.append((who, clock.monotonic()))
+
+        await asyncio.gather(*(walk(who) for who in range(10)))
+        return trace
+
+    assert virtual.run(main, seed=7) == virtual.run(main, seed=7)
+    assert virtual.run(main, seed=7) != virtual.run(main, seed=8)
+
+
+def test_the_machine_s_clock() -> None:
+    async def main() -> None:
+        clock: Clock = RealClock()
+        assert abs(clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
+        assert clock.now().tzinfo is UTC
+        begun, rung = clock.monotonic(), asyncio.Event()
+        clock.call_later(0.001, rung.set)
+        await rung.wait()
+        await clock.sleep(0.001)
+        assert clock.monotonic() > begun
+
+    asyncio.run(main())
+
+
+def test_moments_are_written_as_kubernetes_writes_them() -> None:
+    moment = datetime(2026, 11, 5, 7, 8, 9, 12, tzinfo=UTC)
+    assert to_seconds(moment) == "2026-11-05T07:08:09Z"
+    assert to_micros(moment) == "2026-11-05T07:08:09.000012Z"
+    assert parse(to_micros(moment)) == moment
+    assert parse("2026-11-05T07:08:09Z") == moment.replace(microsecond=0)

@@ -1,0 +1,91 @@
+"""Changes are folded on their way, but never a creation or a deletion."""
+
+from __future__ import annotations
+
+from scripted_api import obj
+
+from longshore.machinery.deltas import Batch, Deltas
+
+
+def shown(batch: Batch | None) -> list[tuple[str, str, str]]:
+    assert batch is not None
+    return [(d.kind.name, d.key[1], d.object["metadata"]["resourceVersion"]) for d in batch.deltas]
+
+
+def test_nothing_collected_gives_nothing() -> None:
+    assert Deltas().take() is None
+
+
+def test_updates_of_one_object_become_the_last_of_them() -> None:
+    deltas = Deltas()
+    for version, name in ((1, "a"), (2, "b"), (3, "a"), (4, "a")):
+        deltas.modified(obj(name, version), version)
+    batch = deltas.take()
+    assert shown(batch) == [("MODIFIED", "a", "4"), ("MODIFIED", "b", "2")]
+    assert batch is not None
+    assert batch.revision == 4
+    assert deltas.take() is None
+
+
+def test_creations_and_deletions_stay() -> None:
+    deltas = Deltas()
+    deltas.added(obj("a", 1), 1)
+    deltas.modified(obj("a", 2), 2)
+    deltas.modified(obj("a", 3), 3)
+    deltas.deleted(obj("a", 4), 4)
+    deltas.added(obj("a", 5, uid="new"), 5)
+    deltas.modified(obj("a", 6, uid="new"), 6)
+    assert shown(deltas.take()) == [
+        ("ADDED", "a", "1"),
+        ("MODIFIED", "a", "3"),
+        ("DELETED", "a", "4"),
+        ("ADDED", "a", "5"),
+        ("MODIFIED", "a", "6"),
+    ]
+
+
+def test_what_was_taken_does_not_fold_with_what_comes_later() -> None:
+    deltas = Deltas()
+    deltas.modified(obj("a", 1), 1)
+    first = deltas.take()
+    deltas.modified(obj("a", 2), 2)
+    assert shown(first) == [("MODIFIED", "a", "1")]
+    assert shown(deltas.take()) == [("MODIFIED", "a", "2")]
+
+
+def test_a_list_begins_a_batch_of_its_own_after_what_came_before() -> None:
+    deltas = Deltas()
+    deltas.modified(obj("a", 1), 1)
+    deltas.listed([obj("a", 5), obj("b", 4)], 6)
+    deltas.modified(obj("a", 7), 7)
+    first, second = deltas.take(), deltas.take()
+    assert shown(first) == [("MODIFIED", "a", "1")]
+    assert second is not None
+    assert [o["metadata"]["name"] for o in second.listing or ()] == ["a", "b"]
+    assert shown(second) == [("MODIFIED", "a", "7")]
+    assert second.revision == 7
+
+
+def test_an_empty_list_is_told_too() -> None:
+    deltas = Deltas()
+    deltas.listed([], 0)
+    batch = deltas.take()
+    assert batch is not None
+    assert batch.listing == []
+
+
+def test_a_resync_is_not_told_of_objects_with_news() -> None:
+    deltas = Deltas()
+    deltas.deleted(obj("a", 2), 2)
+    deltas.resync(obj("a", 1))
+    deltas.resync(obj("b", 1))
+    assert shown(deltas.take()) == [("DELETED", "a", "2"), ("RESYNC", "b", "1")]
+
+
+def test_a_bookmark_only_moves_the_revision() -> None:
+    deltas = Deltas()
+    deltas.bookmark(9)
+    batch = deltas.take()
+    assert shown(batch) == []
+    assert batch is not None
+    assert batch.revision == 9

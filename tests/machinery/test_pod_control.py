@@ -1,0 +1,235 @@
+"""Pods are made, deleted and patched for their owner, who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from control_plane import JOBS, PODS, api, job, pod
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Unreachable
+from longshore.client.local import LocalClient
+from longshore.machinery import pods, refs, virtual
+from longshore.machinery.pods import NoLabels, PodControl, slow_start
+from longshore.machinery.recorder import reference
+from longshore.machinery.virtual import VirtualClock
+
+OWNER = {"kind": "Job", "namespace": "ns", "name": "job", "uid": "1", "apiVersion": "batch/v1"}
+
+
+class Told:
+    """A recorder that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str, str]] = []
+
+    def event(self, ref: Obj, type_: str, reason: str, message: str) -> None:
+        assert ref is OWNER
+        self.events.append((type_, reason, message))
+
+
+class Failing:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def create(self, *_: Any) -> Obj:
+        raise self.error
+
+    async def delete(self, *_: Any) -> Obj:
+        raise self.error
+
+
+def control(client: Any) -> tuple[PodControl, list[tuple[str, str, str]]]:
+    told = Told()
+    return PodControl(client, told), told.events  # type: ignore[arg-type]
+
+
+def run(main: Any) -> None:
+    async def whole(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            await main(client)
+
+    virtual.run(whole)
+
+
+def test_a_created_pod_is_told() -> None:
+    async def main(client: LocalClient) -> None:
+        control_, events = control(client)
+        made = await control_.create(pod("p", labels={"a": "b"}), "ns", OWNER)
+        assert made["metadata"]["uid"]
+        assert events == [("Normal", "SuccessfulCreate", "Created pod: p")]
+        await control_.delete("ns", "p", OWNER)
+        assert events[1:] == [("Normal", "SuccessfulDelete", "Deleted pod: p")]
+        assert (await client.list(PODS)).items == []
+
+    run(main)
+
+
+def test_a_pod_without_labels_is_never_made() -> None:
+    async def main(client: LocalClient) -> None:
+        control_, events = control(client)
+        with pytest.raises(NoLabels, match=r"^unable to create pods, no labels$"):
+            await control_.create(pod("p"), "ns", OWNER)
+        assert events == []
+
+    run(main)
+
+
+TERMINATING = StatusError(
+    403, "Forbidden", "it is going", details={"causes": [{"reason": "NamespaceTerminating"}]}
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (StatusError(403, "Forbidden", "no room"), [("Warning", "FailedCreate", "Error creating: no room")]),
+        (Unreachable("it is away"), [("Warning", "FailedCreate", "Error creating: it is away")]),
+        (TERMINATING, []),
+    ],
+)
+def test_a_pod_that_cannot_be_made_is_told_unless_its_namespace_goes(
+    error: Exception, told: list[Any]
+) -> None:
+    async def main(client: LocalClient) -> None:
+        control_, events = control(Failing(error))
+        with pytest.raises(type(error)):
+            await control_.create(pod("p", labels={"a": "b"}), "ns", OWNER)
+        assert events == told
+
+    run(main)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            StatusError(500, "InternalError", "broken"),
+            [("Warning", "FailedDelete", "Error deleting: broken")],
+        ),
+        (StatusError(404, "NotFound", "not there"), []),
+    ],
+)
+def test_a_pod_that_cannot_be_deleted_is_told_unless_it_is_gone(error: Exception, told: list[Any]) -> None:
+    async def main(client: LocalClient) -> None:
+        control_, events = control(Failing(error))
+        with pytest.raises(StatusError):
+            await control_.delete("ns", "p", OWNER)
+        assert events == told
+
+    run(main)
+
+
+def test_a_finalizer_is_taken_away_and_those_of_others_stay() -> None:
+    async def main(client: LocalClient) -> None:
+        await client.create(PODS, pod("p", finalizers=["example.org/a", "example.org/b"]), "ns")
+        control_, _ = control(client)
+        after = await control_.remove_finalizer("ns", "p", "example.org/a")
+        assert after["metadata"]["finalizers"] == ["example.org/b"]
+        assert await control_.remove_finalizer("ns", "p", "example.org/a") == after
+        with pytest.raises(StatusError):
+            await control_.remove_finalizer("ns", "missing", "example.org/a")
+
+    run(main)
+
+
+def test_a_pod_of_a_template() -> None:
+    async def main(client: LocalClient) -> None:
+        owner = await client.create(JOBS, job("job"), "ns")
+        template = owner["spec"]["template"]
+        template = {**template, "metadata": {**template["metadata"], "finalizers": ["example.org/a"]}}
+        ref = refs.controller_ref(owner, JOBS)
+        made = pods.from_template(
+            template,
+            ref,
+            generate_name=pods.name_prefix("job"),
+            finalizers=("example.org/b", "example.org/a"),
+        )
+        assert made["metadata"] == {
+            "generateName": "job-",
+            "ownerReferences": [ref],
+            "labels": template["metadata"]["labels"],
+            "finalizers": ["example.org/a", "example.org/b"],
+        }
+        assert made["spec"] is template["spec"]
+        stored = await client.create(PODS, made, "ns")
+        assert stored["metadata"]["name"].startswith("job-")
+        assert reference(owner, JOBS) == {
+            "kind": "Job",
+            "apiVersion": "batch/v1",
+            "namespace": "ns",
+            "name": "job",
+            "uid": owner["metadata"]["uid"],
+            "resourceVersion": owner["metadata"]["resourceVersion"],
+        }
+
+    run(main)
+
+
+def test_a_very_long_owner_name_gets_no_hyphen() -> None:
+    assert pods.name_prefix("a" * 252) == "a" * 252 + "-"
+    assert pods.name_prefix("a" * 253) == "a" * 253
+
+
+def batches(count: int, fails: set[int], first: int = 1) -> tuple[list[list[int]], Any]:
+    """Which calls were made side by side, and the result."""
+
+    async def main(clock: VirtualClock) -> tuple[list[list[int]], Any]:
+        seen: list[list[int]] = []
+
+        async def do(number: int) -> None:
+            at = int(clock.monotonic())
+            while len(seen) <= at:
+                seen.append([])
+            seen[at].append(number)
+            await clock.sleep(1)
+            if number in fails:
+                raise StatusError(403, "Forbidden", f"no {number}")
+
+        return seen, await slow_start(count, do, first=first)
+
+    return virtual.run(main)
+
+
+def test_batches_double() -> None:
+    seen, result = batches(12, set())
+    assert [len(batch) for batch in seen] == [1, 2, 4, 5]
+    assert [number for batch in seen for number in batch] == list(range(12))
+    assert (result.attempted, result.succeeded, result.error) == (12, 12, None)
+    assert batches(0, set()) == ([], pods.Started(0, 0, None))
+    assert [len(batch) for batch in batches(30, set(), first=10)[0]] == [10, 20]
+
+
+def test_after_a_batch_with_an_error_no_other_begins() -> None:
+    seen, result = batches(100, {5, 4})
+    assert [len(batch) for batch in seen] == [1, 2, 4]
+    assert (result.attempted, result.succeeded, str(result.error)) == (7, 5, "no 4")
+
+
+def test_a_template_that_is_always_refused_costs_one_request() -> None:
+    seen, result = batches(100, set(range(100)))
+    assert sum(map(len, seen)) == 1
+    assert (result.attempted, result.succeeded) == (1, 0)
+
+
+def test_cancelling_a_slow_start_cancels_what_it_began() -> None:
+    async def main(clock: VirtualClock) -> None:
+        ended: list[int] = []
+
+        async def do(number: int) -> None:
+            try:
+                await clock.sleep(10)
+            finally:
+                ended.append(number)
+
+        task = asyncio.create_task(slow_start(10, do, first=4))
+        await clock.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended == [0, 1, 2, 3]
+
+    virtual.run(main)

@@ -1,0 +1,190 @@
+"""Workers take keys, put failed ones back, and keep the order where it matters."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from beside import running
+
+from longshore.api.errors import StatusError
+from longshore.machinery import virtual
+from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.workers import Shards, run_workers
+from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.written import StaleCache
+
+
+def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock)
+        busy: list[str] = []
+        most = 0
+
+        async def sync(key: str) -> None:
+            nonlocal most
+            assert key not in busy
+            busy.append(key)
+            most = max(most, len(busy))
+            queue.add("a") if clock.monotonic() < 5 else None
+            await clock.sleep(1)
+            busy.remove(key)
+
+        for key in "abcdef":
+            queue.add(key)
+        async with running(run_workers(queue, sync, count=3)):
+            await clock.sleep(10)
+        assert most == 3
+        assert not busy
+
+    virtual.run(main)
+
+
+def test_an_error_comes_again_later_each_time_and_success_forgets() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock, base=1, cap=60)
+        at: list[float] = []
+
+        async def sync(key: str) -> None:
+            at.append(clock.monotonic())
+            if len(at) < 4:
+                raise StatusError(409, "Conflict", "changed")
+
+        queue.add("a")
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(100)
+            assert at == [0, 1, 3, 7]
+            assert queue.requeues("a") == 0
+
+    virtual.run(main)
+
+
+def test_a_sync_can_ask_to_be_called_again() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock)
+        at: list[float] = []
+
+        async def sync(key: str) -> float | None:
+            at.append(clock.monotonic())
+            return 10 if len(at) < 3 else None
+
+        queue.add("a")
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(100)
+        assert at == [0, 10, 20]
+
+    virtual.run(main)
+
+
+def test_only_bugs_are_logged_as_errors(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock, base=1000)
+        errors = {
+            "a": StatusError(409, "Conflict", "changed"),
+            "b": StaleCache("pods", 1, 2),
+            "c": KeyError("x"),
+        }
+
+        async def sync(key: str) -> None:
+            raise errors[key]
+
+        for key in errors:
+            queue.add(key)
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(1)
+
+    with caplog.at_level(logging.DEBUG, "longshore.machinery.workers"):
+        virtual.run(main)
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "a: trying again: changed"),
+        (
+            "DEBUG",
+            "b: trying again: read version: 1 is not as new as written version: 2 for group resource pods",
+        ),
+        ("ERROR", "c: trying again after an unexpected error"),
+    ]
+    assert caplog.records[2].exc_info
+
+
+def test_keys_that_need_no_waiting_do_not_hold_up_the_others() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[int] = WorkQueue(clock)
+        for key in range(1000):
+            queue.add(key)
+        done = 0
+
+        async def sync(key: int) -> None:
+            nonlocal done
+            done += 1
+
+        async with running(run_workers(queue, sync)):
+            for _ in range(10):
+                await clock.sleep(0)
+            assert done < 20
+
+    virtual.run(main)
+
+
+def test_workers_go_home_when_the_queue_was_shut_down() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock)
+        seen: list[str] = []
+
+        async def sync(key: str) -> None:
+            seen.append(key)
+
+        queue.add("a")
+        queue.shut_down()
+        await run_workers(queue, sync, count=2)
+        assert seen == ["a"]
+
+    virtual.run(main)
+
+
+def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it() -> None:
+    async def main(clock: VirtualClock) -> None:
+        shards: Shards[tuple[str, int]] = Shards(clock, 4, lambda request: request[0])
+        done: list[tuple[str, int]] = []
+
+        async def sync(request: tuple[str, int]) -> None:
+            await clock.sleep(clock.rng.random())
+            done.append(request)
+
+        names = [f"job-{n}" for n in range(10)]
+        for number in range(5):
+            for name in names:
+                shards.queue_of((name, number)).add((name, number))
+        async with running(shards.run(sync)):
+            await clock.sleep(60)
+        for name in names:
+            assert [number for who, number in done if who == name] == list(range(5))
+        assert [who for who, _ in done] != sorted(who for who, _ in done)
+
+    virtual.run(main)
+
+
+def test_an_object_has_the_same_shard_in_every_process() -> None:
+    async def main(clock: VirtualClock) -> None:
+        shards: Shards[str] = Shards(clock, 5, lambda key: key)
+        queues = {name: shards.queues.index(shards.queue_of(name)) for name in ("ns/a", "ns/b", "ns/c")}
+        assert queues == {"ns/a": 3, "ns/b": 1, "ns/c": 3}
+
+    virtual.run(main)
+
+
+def test_a_cancelled_worker_gives_its_key_back() -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock)
+
+        async def sync(key: str) -> None:
+            await asyncio.Event().wait()
+
+        queue.add("a")
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(1)
+            queue.add("a")
+            assert len(queue) == 0
+        assert await queue.get() == "a"
+
+    virtual.run(main)
