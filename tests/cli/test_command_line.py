@@ -9,6 +9,7 @@ import pytest
 
 from longshore import __version__
 from longshore.cli.main import GROUPS, main
+from longshore.up.controllers import CONTROLLERS
 
 COMMANDS = [name for _, commands in GROUPS for name, _ in commands]
 
@@ -27,7 +28,7 @@ def test_help_names_every_command_in_its_group_and_gives_examples(
     for title, commands in GROUPS:
         assert f"\n{title}\n" in shown
         for name, summary in commands:
-            assert f"  {name:<10}{summary}\n" in shown
+            assert f"  {name:<13}{summary}\n" in shown
     assert "Examples\n  longshore up" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -51,8 +52,8 @@ def test_every_command_has_help_of_its_own(name: str, capsys: pytest.CaptureFixt
         ),
         (
             ["up", "--controllers", "job,nope"],
-            "longshore: argument --controllers: there is no controller 'job'; "
-            "there are: namespace, serviceaccount, or none\nsee: longshore up --help\n",
+            "longshore: argument --controllers: there is no controller 'nope'; "
+            f"there are: {', '.join(CONTROLLERS)}, or none\nsee: longshore up --help\n",
         ),
         (
             ["up", "--durability", "some"],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from longshore.apiserver.call import Call
@@ -18,6 +18,12 @@ _BUCKETS: Final = (
 _LABELS: Final = ("verb", "group", "version", "resource", "subresource", "scope")
 
 Labels = tuple[str, ...]
+
+
+class Collector(Protocol):
+    """In prometheus_client's sense."""
+
+    def collect(self) -> Iterable[Any]: ...
 
 
 @dataclass(slots=True)
@@ -51,12 +57,13 @@ class Metrics:
         labels = _labels(call)
         self._running[labels] = self._running.get(labels, 0) + change
 
-    def text(self) -> bytes:
-        """The exposition in Prometheus' text format."""
+    def text(self, others: Iterable[Collector] = ()) -> bytes:
+        """The exposition in Prometheus' text format, with what others collect."""
         from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
         registry = CollectorRegistry()
-        registry.register(self)
+        for collector in (self, *others):
+            registry.register(collector)
         ProcessCollector(registry=registry)
         return generate_latest(registry)
 

@@ -13,11 +13,18 @@ from typing import NoReturn
 GROUPS = (
     (
         "Run it",
-        (("up", "start longshore here; prints where its kubeconfig is"),),
+        (
+            ("up", "start longshore here; prints where its kubeconfig is"),
+            ("controllers", "run the controllers against any Kubernetes"),
+            ("manifests", "print what a cluster needs to run them there"),
+        ),
     ),
     (
         "Know it",
-        (("version", "print the version"),),
+        (
+            ("why", "say why a Job's pods were created, counted or waited for"),
+            ("version", "print the version"),
+        ),
     ),
 )
 """Every command with its one line of help, as `longshore --help` shows them."""
@@ -69,7 +76,7 @@ def help_text() -> str:
     lines = []
     for title, commands in GROUPS:
         lines.append(title)
-        lines += [f"  {name:<10}{summary}" for name, summary in commands]
+        lines += [f"  {name:<13}{summary}" for name, summary in commands]
         lines.append("")
     return _HELP.format(commands="\n".join(lines).rstrip())
 

@@ -6,8 +6,11 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from longshore.machinery.metrics import Registry
+from longshore.up import explained
 
 if TYPE_CHECKING:
     from longshore.client import Client
@@ -23,8 +26,37 @@ class Wiring:
 
     clock: Clock
     rng: random.Random
-    ca: str
+    ca: str = ""
     """PEM of the authority that signed the server's certificate."""
+    namespace: str = ""
+    """Look after this namespace alone; empty for all."""
+    managed_by: str = ""
+    """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
+    workers: int = 5
+    registry: Registry = field(default_factory=Registry)
+    explain: dict[str, explained.Explain] = field(default_factory=dict)
+    """By plural; each controller that can explain itself puts an entry here as it starts."""
+
+
+def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import job
+    from longshore.controllers.job.spec import RESERVED_MANAGER
+
+    history = job.History()
+    wiring.explain["jobs"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in history.of(namespace, name)
+    ]
+    return job.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        managed_by=wiring.managed_by or RESERVED_MANAGER,
+        namespace=wiring.namespace,
+        workers=wiring.workers,
+        registry=wiring.registry,
+        history=history,
+    )
 
 
 def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -39,18 +71,12 @@ def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]
     return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
 
 
-def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import job
-
-    return job.run(client, clock=wiring.clock, rng=wiring.rng)
-
-
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
 CONTROLLERS: dict[str, Factory] = {
+    "job": _job,
     "namespace": _namespace,
     "serviceaccount": _serviceaccount,
-    "job": _job,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
 
@@ -71,5 +97,5 @@ async def _supervised(name: str, factory: Factory, client: Client, wiring: Wirin
             await factory(client, wiring)
         except Exception:
             log.exception("controller %s failed; starting it again in %g s", name, pause)
-        await asyncio.sleep(pause)
+        await wiring.clock.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)

@@ -22,7 +22,7 @@ def run(options: Options) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     with startup.quick_imports():
         from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
-    with asyncio.Runner(loop_factory=_loop) as runner:
+    with asyncio.Runner(loop_factory=event_loop) as runner:
         runner.run(_until_stopped(options))
 
 
@@ -51,7 +51,8 @@ async def _until_stopped(options: Options) -> None:
         print("longshore is stopping", file=sys.stderr, flush=True)
 
 
-def _loop() -> asyncio.AbstractEventLoop:
+def event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop where there is one."""
     try:
         import uvloop
     except ImportError:  # not made for this system

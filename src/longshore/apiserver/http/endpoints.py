@@ -54,13 +54,17 @@ class Endpoints:
             paths = meta_endpoints.root_paths(self._api.catalog.resources(), self._checks)
             return respond.document(request, Document(paths))
         if bare == "/metrics":
-            return respond.text(200, self._metrics.text().decode())
+            return respond.text(200, self._metrics.text(self._api.collectors).decode())
         if bare == "/api" or bare.startswith(("/api/", "/apis")):
             found = self._discovery.find(bare, accept, request.host)
             return respond.document(request, *found) if found is not None else None
         if bare.startswith("/openapi/"):
             spec = self._openapi.find(bare, accept, parse_qs(raw_query).get("hash", [""])[0])
             return respond.document(request, spec) if spec is not None else web.Response(status=404)
+        for prefix, page in self._api.pages.items():
+            if bare.startswith(prefix):
+                made = page(bare.removeprefix(prefix))
+                return respond.document(request, Document(made)) if made is not None else None
         return None
 
     def _health(self, path: str, raw_query: str) -> web.Response | None:

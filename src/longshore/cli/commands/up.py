@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--controllers",
-        type=_controllers,
+        type=controllers,
         metavar="LIST|none",
         help=f"controllers to run, separated by commas (default: {','.join(_known())})",
     )
@@ -87,7 +87,8 @@ def _durability(text: str) -> str:
     return text
 
 
-def _controllers(text: str) -> tuple[str, ...]:
+def controllers(text: str) -> tuple[str, ...]:
+    """Names of controllers from one argument."""
     if text == "none":
         return ()
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))

@@ -1,0 +1,135 @@
+"""Runs controllers against any Kubernetes, beside its own or instead of them.
+
+By default the Job controller takes the Jobs whose spec.managedBy is longshore.dev/job-controller, which
+kube-controller-manager leaves alone. Of several processes one works, the one that holds the Lease; the others
+wait to take over. SIGTERM and Ctrl-C stop it and hand the Lease back.
+
+Inside a pod, without a kubeconfig, it uses the pod's own cluster and service account; longshore manifests
+prints what that needs.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.up.outside import settings
+
+    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: what kubectl would use")
+    parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+    parser.add_argument(
+        "--managed-by",
+        default=settings.MANAGED_BY,
+        metavar="NAME",
+        help="take the Jobs with this spec.managedBy; kubernetes.io/job-controller also takes those without "
+        f"one, for clusters whose own Job controller is off (default: {settings.MANAGED_BY})",
+    )
+    parser.add_argument(
+        "--namespace", "-n", default="", metavar="NS", help="this namespace alone (default: all)"
+    )
+    parser.add_argument(
+        "--controllers",
+        type=outside,
+        default=settings.CONTROLLERS,
+        metavar="LIST",
+        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
+    )
+    parser.add_argument(
+        "--workers", type=_positive, default=5, metavar="N", help="Jobs looked at side by side (default: 5)"
+    )
+    parser.add_argument(
+        "--leader-elect",
+        action=BooleanOptionalAction,
+        default=True,
+        help="work only while holding the Lease (default)",
+    )
+    parser.add_argument(
+        "--lease",
+        type=_lease,
+        default=("", settings.LEASE),
+        metavar="[NS/]NAME",
+        help="one for each set of processes of which one shall work "
+        f"(default: {settings.LEASE} in the context's namespace)",
+    )
+    parser.add_argument(
+        "--metrics-port",
+        type=_metrics,
+        metavar="[ADDRESS:]N",
+        help="show /metrics and /healthz here over plain HTTP (default: not at all; address: 127.0.0.1)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.main import Failure
+    from longshore.client import ConfigError
+    from longshore.machinery.election import LeadershipLost
+    from longshore.up.outside import process
+    from longshore.up.outside.settings import Settings
+
+    check_namespace("--namespace", arguments.namespace, arguments.controllers)
+    lease_namespace, lease = arguments.lease
+    settings = Settings(
+        kubeconfig=arguments.kubeconfig,
+        context=arguments.context,
+        controllers=arguments.controllers,
+        managed_by=arguments.managed_by,
+        namespace=arguments.namespace,
+        workers=arguments.workers,
+        leader_elect=arguments.leader_elect,
+        lease=lease,
+        lease_namespace=lease_namespace,
+        metrics=arguments.metrics_port,
+    )
+    try:
+        process.run(settings)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+    except (LeadershipLost, process.Refused) as err:
+        raise Failure(str(err)) from None
+    except OSError as err:
+        raise Failure(f"--metrics-port: {err.strerror or err}") from None
+    return 0
+
+
+def outside(text: str) -> tuple[str, ...]:
+    """Names of controllers from one argument; at least one, and none that only longshore itself can run."""
+    from longshore.cli.commands.up import controllers
+
+    names = controllers(text)
+    if not names:
+        raise ArgumentTypeError("name at least one controller")
+    if "serviceaccount" in names:
+        raise ArgumentTypeError("serviceaccount runs in longshore up alone: it hands out its authority")
+    return names
+
+
+def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> None:
+    """Refuses one namespace for controllers that need to see all of them."""
+    from longshore.cli.main import Failure
+
+    wide = [name for name in controllers if name != "job"]
+    if namespace and wide:
+        raise Failure(f"{flag}: these controllers work on all namespaces: {', '.join(wide)}", 2)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _lease(text: str) -> tuple[str, str]:
+    namespace, slash, name = text.rpartition("/")
+    if not name or (slash and not namespace):
+        raise ArgumentTypeError(f"{text!r} is neither NAME nor NAMESPACE/NAME")
+    return namespace, name
+
+
+def _metrics(text: str) -> tuple[str, int]:
+    address, _, port = text.rpartition(":")
+    if not port.isdigit() or not 0 < int(port) <= 65535:
+        raise ArgumentTypeError(f"{text!r} is neither a port from 1 to 65535 nor ADDRESS:PORT")
+    return address.strip("[]") or "127.0.0.1", int(port)

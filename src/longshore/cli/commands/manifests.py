@@ -1,0 +1,59 @@
+"""Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
+
+The rights are the least that the controllers need. The image must hold longshore; how to build one is in
+docs/controllers.md.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.commands.controllers import outside
+    from longshore.up import manifests
+    from longshore.up.outside import settings
+
+    parser.epilog = "example:\n  longshore manifests --image registry.example/longshore | kubectl apply -f -"
+    parser.add_argument(
+        "--namespace",
+        "-n",
+        default=manifests.NAMESPACE,
+        metavar="NS",
+        help=f"where to install (default: {manifests.NAMESPACE})",
+    )
+    parser.add_argument(
+        "--image", default=manifests.IMAGE, metavar="IMAGE", help=f"default: {manifests.IMAGE}"
+    )
+    parser.add_argument(
+        "--managed-by",
+        default=settings.MANAGED_BY,
+        metavar="NAME",
+        help=f"take the Jobs with this spec.managedBy (default: {settings.MANAGED_BY})",
+    )
+    parser.add_argument(
+        "--only-namespace", default="", metavar="NS", help="look after this namespace alone (default: all)"
+    )
+    parser.add_argument(
+        "--controllers",
+        type=outside,
+        default=settings.CONTROLLERS,
+        metavar="LIST",
+        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.commands.controllers import check_namespace
+    from longshore.up import manifests
+
+    check_namespace("--only-namespace", arguments.only_namespace, arguments.controllers)
+    wanted = manifests.Wanted(
+        arguments.namespace,
+        arguments.image,
+        arguments.controllers,
+        arguments.managed_by,
+        arguments.only_namespace,
+    )
+    print(manifests.text(wanted), end="")
+    return 0

@@ -1,0 +1,106 @@
+"""What a cluster needs to run the controllers outside: an account with the least rights, and a Deployment.
+
+The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
+`rights.yaml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+
+import yaml
+
+from longshore import __version__
+from longshore.api.types import Obj
+from longshore.up.outside import settings
+
+NAMESPACE: Final = "longshore-system"
+IMAGE: Final = f"longshore:{__version__}"
+_NARROW_ROLE: Final = "longshore-jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where to install, from which image, and what is to run there."""
+
+    namespace: str = NAMESPACE
+    image: str = IMAGE
+    controllers: tuple[str, ...] = settings.CONTROLLERS
+    managed_by: str = settings.MANAGED_BY
+    only: str = ""
+    """The one namespace to look after; empty for all."""
+
+
+def text(wanted: Wanted) -> str:
+    """The objects as one YAML stream, to be applied as it is."""
+    return yaml.dump_all(documents(wanted), Dumper=_Dumper, sort_keys=False, explicit_start=True)
+
+
+def documents(wanted: Wanted) -> list[Obj]:
+    """The objects, in the order in which they must be created."""
+    made: list[Obj] = []
+    for obj in yaml.safe_load_all(_read("install.yaml")):
+        _move(obj, wanted.namespace)
+        match obj["kind"]:
+            case "ClusterRole":
+                obj["rules"] = rules(wanted.controllers)
+            case "Deployment":
+                _fill(obj["spec"]["template"]["spec"]["containers"][0], wanted)
+        if wanted.only:
+            _narrow(obj, wanted.only)
+        made.append(obj)
+    return made
+
+
+def rules(controllers: Sequence[str]) -> list[Obj]:
+    """What these controllers may do, each rule once."""
+    known: dict[str, list[Obj]] = yaml.safe_load(_read("rights.yaml"))
+    wanted: list[Obj] = []
+    for name in controllers:
+        wanted += [rule for rule in known[name] if rule not in wanted]
+    return wanted
+
+
+def _move(obj: Obj, namespace: str) -> None:
+    if obj["kind"] == "Namespace":
+        obj["metadata"]["name"] = namespace
+    elif "namespace" in obj["metadata"]:
+        obj["metadata"]["namespace"] = namespace
+    for subject in obj.get("subjects", ()):
+        subject["namespace"] = namespace
+
+
+def _fill(container: Obj, wanted: Wanted) -> None:
+    container["image"] = wanted.image
+    if wanted.controllers != settings.CONTROLLERS:
+        container["command"] += ["--controllers", ",".join(wanted.controllers)]
+    if wanted.managed_by != settings.MANAGED_BY:
+        container["command"] += ["--managed-by", wanted.managed_by]
+    if wanted.only:
+        container["command"] += ["--namespace", wanted.only]
+
+
+def _narrow(obj: Obj, namespace: str) -> None:
+    """A role for the whole cluster becomes one in the namespace that is looked after.
+
+    It gets a name of its own, since that may be the namespace in which the other role is.
+    """
+    if obj["kind"] in ("ClusterRole", "ClusterRoleBinding"):
+        obj["kind"] = obj["kind"].removeprefix("Cluster")
+        obj["metadata"] = {"name": _NARROW_ROLE, "namespace": namespace}
+        if "roleRef" in obj:
+            obj["roleRef"] |= {"kind": "Role", "name": _NARROW_ROLE}
+
+
+def _read(name: str) -> str:
+    return resources.files(__name__).joinpath(name).read_text()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes equal parts out again instead of referring to them: these texts are for people."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

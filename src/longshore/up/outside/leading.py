@@ -1,0 +1,79 @@
+"""Runs controllers on a client for as long as this process may: while it holds the Lease, if there is one.
+
+Knows nothing of HTTP, processes and signals; see process.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from longshore.client import Client
+from longshore.machinery.election import Election
+from longshore.machinery.recorder import Recorder
+from longshore.up import controllers
+from longshore.up.controllers import Wiring
+from longshore.up.outside.settings import Settings
+
+
+async def work(
+    client: Client,
+    settings: Settings,
+    wiring: Wiring,
+    *,
+    identity: str,
+    started: Callable[[], object],
+    waiting: Callable[[str], object],
+) -> None:
+    """Runs until cancelled; then the Lease is handed back. Raises `election.LeadershipLost`, and no sync of a
+    controller goes on after that.
+
+    `started` is called when the controllers are; `waiting`, with the holder, when the Lease is another's.
+    """
+
+    async def lead() -> None:
+        started()
+        await _controllers(client, settings, wiring)
+
+    if not settings.leader_elect:
+        await lead()
+        return
+    async with AsyncExitStack() as stack:
+        recorder = Recorder(client, settings.lease, clock=wiring.clock, rng=wiring.rng)
+        recording = asyncio.create_task(recorder.run())
+        stack.push_async_callback(_end, [recording])
+        election = Election(
+            client,
+            namespace=settings.lease_namespace,
+            name=settings.lease,
+            identity=identity,
+            clock=wiring.clock,
+            rng=wiring.rng,
+            recorder=recorder,
+        )
+        asking = asyncio.create_task(_tell_if_waiting(election, wiring, waiting))
+        stack.push_async_callback(_end, [asking])
+        await election.lead(lead)
+
+
+async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> None:
+    tasks = controllers.start(settings.controllers, client, wiring)
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        await _end(tasks)
+
+
+async def _end(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _tell_if_waiting(election: Election, wiring: Wiring, waiting: Callable[[str], object]) -> None:
+    """Says once that another leads: a process that seems to do nothing should say why."""
+    while not election.leader:
+        await wiring.clock.sleep(1.0)
+    if not election.is_leader:
+        waiting(election.leader)

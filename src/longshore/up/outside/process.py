@@ -1,0 +1,109 @@
+"""`longshore controllers` in a terminal or a container: connects, says so in one line, and stops at a signal.
+
+A process that loses the Lease ends with an error, as kube-controller-manager does: whoever started it starts
+it anew, and nothing of what it remembered can do harm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import signal
+import socket
+import sys
+import uuid
+from dataclasses import replace
+
+from longshore import __version__
+from longshore.client import Unreachable
+from longshore.client.config.connection import Connection, from_kubeconfig
+from longshore.client.http import HttpClient
+from longshore.machinery.backoff import Backoff
+from longshore.machinery.clock import RealClock
+from longshore.up.controllers import Wiring
+from longshore.up.foreground import event_loop
+from longshore.up.outside import leading, metrics
+from longshore.up.outside.settings import Settings
+
+MANAGER = "longshore-controllers"
+
+
+class Refused(Exception):
+    """The API server does not know these credentials."""
+
+    def __init__(self, server: str) -> None:
+        super().__init__(f"{server} does not accept the credentials of this kubeconfig (401 Unauthorized)")
+
+
+def run(settings: Settings) -> None:
+    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, or OSError when
+    the metrics' port is taken."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    connection = from_kubeconfig(settings.kubeconfig, settings.context)
+    settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        runner.run(_until_stopped(connection, settings))
+
+
+async def _until_stopped(connection: Connection, settings: Settings) -> None:
+    wiring = Wiring(
+        RealClock(),
+        random.Random(),
+        namespace=settings.namespace,
+        managed_by=settings.managed_by,
+        workers=settings.workers,
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+        if settings.metrics is not None:
+            await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
+        working = asyncio.create_task(_work(client, connection.server, settings, wiring))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, working.cancel)
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+
+
+async def _work(client: HttpClient, server: str, settings: Settings, wiring: Wiring) -> None:
+    await _reached(client, server, wiring)
+    lease = f"{settings.lease_namespace}/{settings.lease}"
+    await leading.work(
+        client,
+        settings,
+        wiring,
+        identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+        started=lambda: print(ready_line(server, settings), flush=True),
+        waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
+    )
+
+
+def ready_line(server: str, settings: Settings) -> str:
+    """The one line that says what runs where, and for whom."""
+    where = f" in namespace {settings.namespace}" if settings.namespace else ""
+    jobs = f", for Jobs managed by {settings.managed_by}" if "job" in settings.controllers else ""
+    names = ", ".join(settings.controllers)
+    return f"longshore {__version__} controllers are ready at {server}{where}: {names}{jobs}"
+
+
+async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
+    """Waits until the server answers: it may be about to start, too."""
+    backoff, said = Backoff(wiring.clock, wiring.rng), False
+    while True:
+        try:
+            answer = await client.request("GET", "/version")
+        except Unreachable as err:
+            if not said:
+                _say(f"{err}; trying again")
+                said = True
+            await wiring.clock.sleep(backoff.next())
+            continue
+        if answer.code == 401:
+            raise Refused(server)
+        return
+
+
+def _say(message: str) -> None:
+    print(f"longshore: {message}", file=sys.stderr, flush=True)

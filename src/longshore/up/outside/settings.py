@@ -1,0 +1,31 @@
+"""What `longshore controllers` can be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MANAGED_BY: Final = "longshore.dev/job-controller"
+"""Jobs with this `spec.managedBy` are left alone by kube-controller-manager, so both can live together."""
+CONTROLLERS: Final = ("job",)
+"""Every cluster has the others already."""
+LEASE: Final = "longshore-controllers"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    kubeconfig: Path | None = None
+    """None means what kubectl would take; in a pod without any, that pod's own cluster and account."""
+    context: str = ""
+    controllers: tuple[str, ...] = CONTROLLERS
+    managed_by: str = MANAGED_BY
+    namespace: str = ""
+    """Look after this namespace alone; empty for all."""
+    workers: int = 5
+    leader_elect: bool = True
+    lease: str = LEASE
+    lease_namespace: str = ""
+    """Empty means the context's own; in a pod, the pod's."""
+    metrics: tuple[str, int] | None = None
+    """Address and port; None shows no metrics."""
