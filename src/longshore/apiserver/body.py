@@ -18,7 +18,7 @@ from longshore.api.codec import DecodeError, Document
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import scheme
+from longshore.apiserver import options, scheme
 from longshore.apiserver.scheme import Kind
 
 _Form = Literal["json", "yaml", "protobuf"]
@@ -197,7 +197,7 @@ def options_from(body: bytes, content_type: str | None, query: Mapping[str, Sequ
 def _options_from_query(query: Mapping[str, Sequence[str]]) -> Obj:
     out: Obj = {}
     if grace := query.get("gracePeriodSeconds"):
-        out["gracePeriodSeconds"] = _integer(grace[0])
+        out["gracePeriodSeconds"] = options.parse_int(grace[0])
     for name in ("orphanDependents", "ignoreStoreReadErrorWithClusterBreakingPotential"):
         if flag := query.get(name):
             out[name] = flag[0].lower() not in ("false", "0")
@@ -208,15 +208,6 @@ def _options_from_query(query: Mapping[str, Sequence[str]]) -> Obj:
     if uid := query.get("uid"):
         out["preconditions"] = {"uid": uid[0]}
     return out
-
-
-def _integer(text: str) -> int:
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()):
-        raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: invalid syntax")
-    if len(digits) > 20 or not -(2**63) <= int(text) < 2**63:
-        raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: value out of range")
-    return int(text)
 
 
 @lru_cache(maxsize=64)

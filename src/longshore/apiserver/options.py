@@ -12,6 +12,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.call import Call
 
 _FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
+_LONGEST: Final = 19  # digits of the greatest number
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -121,13 +122,17 @@ def list_options(call: Call, *, watch: bool) -> ListOptions:
 
 
 def integer(text: str) -> int | None:
+    """A whole number, or None for an option that is missing."""
+    return parse_int(text) if text else None
+
+
+def parse_int(text: str) -> int:
     """A whole number as Go's ParseInt reads it; 400 with Go's text when it is none."""
-    if not text:
-        return None
-    digits = text[1:] if text[0] in "+-" else text
+    sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
     if not digits.isascii() or not digits.isdigit():
         raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: invalid syntax")
-    number = int(text)
+    digits = digits.lstrip("0") or "0"
+    number = int(sign + digits) if len(digits) <= _LONGEST else 2**63
     if not -(2**63) <= number < 2**63:
         raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: value out of range")
     return number

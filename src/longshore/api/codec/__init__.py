@@ -39,6 +39,7 @@ __all__ = [
     "encode_document",
     "encode_protobuf",
     "encode_watch_event",
+    "encode_yaml",
     "from_value",
     "interpret",
     "plain_json",
@@ -163,6 +164,13 @@ def encode_document(document: Obj) -> bytes:
 def encode_watch_event(event_type: str, document: Obj) -> bytes:
     """One frame of a protobuf watch stream."""
     return watch_frame(event_type, encode_document(document))
+
+
+def encode_yaml(document: Obj) -> bytes:
+    """A whole answer as YAML."""
+    from longshore.api.codec import yamlwrite
+
+    return yamlwrite.encode_yaml(document)
 
 
 def zero(message: str) -> Obj:

@@ -210,6 +210,11 @@ def _scalar(event: yaml.ScalarEvent) -> Any:
     raise DecodeError(f"yaml: cannot decode !!{found} `{text}` as a !!{wanted}")
 
 
+def is_text(text: str) -> bool:
+    """Whether these characters, unquoted, are read as a string."""
+    return _resolve(text)[0] == "str"
+
+
 def _resolve(text: str) -> tuple[str, Any]:
     """The type and value of an unquoted scalar."""
     if text and text[0] not in _FIRST:

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote
 from aiohttp import web
 
 from longshore.api import errors
-from longshore.apiserver import router
+from longshore.apiserver import partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, respond, stream
@@ -109,6 +109,8 @@ class Handler:
             call.content_type = request.headers.get("Content-Type")
             async with asyncio.timeout(_BODY_SECONDS):
                 call.body = await request.read()
+            # An answer that cannot be given would otherwise be refused after the write.
+            partial.check(output.transform, resource, is_list=verb == "deletecollection")
         answer: Answer | ListAnswer
         match verb:
             case "get":

@@ -11,7 +11,7 @@ from longshore.apiserver import options
 from longshore.apiserver.answer import ListAnswer, served
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest import paging, versions
-from longshore.store import Compacted, Entry, Key
+from longshore.store import Compacted, Entry, FutureRevision, Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -51,6 +51,8 @@ def list_entries(api: Api, call: Call, wanted: options.ListOptions) -> ListAnswe
             inconsistent = paging.token(-1, Key("", *_before(start)), all_namespaces=namespace is None)
             raise versions.expired(_CONTINUE_TOO_OLD, inconsistent) from None
         raise versions.expired("The resourceVersion for the provided list is too old.") from None
+    except FutureRevision as error:
+        raise versions.too_large(error.asked, error.current) from None
     entries: Sequence[Entry] = snapshot.entries
     if start is not None:
         entries = [e for e in entries if (e.key.namespace, e.key.name) >= start]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import posixpath
 from dataclasses import dataclass
 from typing import Final
 
 from longshore.api import codec, errors, types
+from longshore.api.types import Obj
 from longshore.store import Key
 
 _VERSION: Final = "meta.k8s.io/v1"
+_ALPHABET: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_WORDS: Final = {str: "string", dict: "object", list: "array", bool: "bool"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,34 +33,63 @@ def token(revision: int, last: Key, *, all_namespaces: bool) -> str:
 
 def position(text: str, namespace: str | None) -> Position:
     """Reads a token back; 400 with upstream's words when it is not one of ours."""
-    try:
-        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise _bad("illegal base64 data at input byte 0") from None
-    found = _content(raw)
-    if not isinstance(found, dict) or found.get("v") != _VERSION:
-        version = found.get("v", "") if isinstance(found, dict) else ""
-        raise _bad(f"server does not recognize this encoded version {version}")
-    revision, start = found.get("rv", 0), found.get("start", "")
+    found = _content(_decoded(text))
+    if found["v"] != _VERSION:
+        raise _bad(f"server does not recognize this encoded version {found['v']}")
+    revision, start = found["rv"], found["start"]
     if revision == 0:
         raise _bad(f"incorrect encoded start resourceVersion (version {_VERSION})")
     if not start:
         raise _bad(f"encoded start key empty (version {_VERSION})")
-    if posixpath.normpath("/" + start) != "/" + start.rstrip("/"):
+    path = start if start.startswith("/") else "/" + start
+    if "//" in path or posixpath.normpath(path) != path:
         raise _bad(start)
+    start = path[1:]
     if namespace is not None:
         return Position(revision, (namespace, start))
     head, slash, tail = start.partition("/")
     return Position(revision, (head, tail) if slash else ("", head))
 
 
-def _content(raw: bytes) -> object:
+def _decoded(text: str) -> bytes:
+    """Go's base64 without padding: it skips line breaks and names the first byte it does not like."""
+    data = text.encode()
+    for at, byte in enumerate(data):
+        if byte not in _ALPHABET and byte not in b"\r\n":
+            raise _bad(f"illegal base64 data at input byte {at}")
+    plain = data.translate(None, b"\r\n")
+    if len(plain) % 4 == 1:
+        raise _bad(f"illegal base64 data at input byte {len(data) - 1}")
+    return base64.urlsafe_b64decode(plain + b"=" * (-len(plain) % 4))
+
+
+def _content(raw: bytes) -> Obj:
+    """The fields of a token, each of its type."""
     try:
-        codec.read_json(raw)
+        value = codec.plain_json(raw).value
     except codec.DecodeError as error:
         raise _bad(str(error)) from None
-    found: object = types.decode(raw)
+    if value is not None and type(value) is not dict:
+        raise _bad(f"json: cannot unmarshal {_word(value)} into Go value of type storage.continueToken")
+    found: Obj = {"v": "", "rv": 0, "start": ""}
+    for key, inner in (value or {}).items():
+        name = key.lower()
+        if name not in found or inner is None:
+            continue
+        is_number = name == "rv"
+        fits = type(inner) is int and -(2**63) <= inner < 2**63 if is_number else type(inner) is str
+        if not fits:
+            what = f"number {inner}" if is_number and _word(inner) == "number" else _word(inner)
+            go_type = "int64" if is_number else "string"
+            raise _bad(
+                f"json: cannot unmarshal {what} into Go struct field continueToken.{name} of type {go_type}"
+            )
+        found[name] = inner
     return found
+
+
+def _word(value: object) -> str:
+    return _WORDS.get(type(value), "number")
 
 
 def _bad(why: str) -> errors.StatusError:

@@ -11,7 +11,7 @@ from longshore.api.validation import metadata
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.call import Call
-from longshore.apiserver.rest import admission
+from longshore.apiserver.rest import admission, versions
 from longshore.apiserver.rest.create import create_object, place, to_stored
 from longshore.store import Key
 
@@ -144,9 +144,10 @@ def _version(text: str | None) -> int:
     """The resourceVersion of a body as a number; 0 for none."""
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit()):
-        raise errors.StatusError(500, "", f"strconv.ParseUint: parsing {field.quoted(text)}: invalid syntax")
-    return int(text)
+    try:
+        return versions.number(text)
+    except ValueError as error:
+        raise errors.StatusError(500, "", str(error)) from None
 
 
 def is_finished(call: Call, obj: Obj) -> bool:

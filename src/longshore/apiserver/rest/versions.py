@@ -9,6 +9,7 @@ from longshore.api import errors, field
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
+_LONGEST: Final = 20  # digits of the greatest version
 _PATIENCE: Final = 3.0  # seconds upstream waits for its cache before it answers 504
 
 
@@ -16,14 +17,22 @@ def parse(text: str, *, listing: bool = False) -> int:
     """The number in a resourceVersion; 0 for none. Lists refuse nonsense with 400, others with 500."""
     if not text:
         return 0
-    if text.isascii() and text.isdigit() and int(text) < 2**64:
-        return int(text)
-    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
-    quoted = field.quoted(text)
-    message = f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
+    try:
+        return number(text)
+    except ValueError as error:
+        message = f"resourceVersion: Invalid value: {field.quoted(text)}: {error}"
     if listing:
         raise errors.bad_request("invalid resource version: " + message)
     raise errors.StatusError(500, "", message)
+
+
+def number(text: str) -> int:
+    """Reads a version as Go's ParseUint does; ValueError with its words."""
+    digits = text.lstrip("0") or text[:1] if text.isascii() and text.isdigit() else ""
+    if digits and len(digits) <= _LONGEST and int(digits) < 2**64:
+        return int(digits)
+    why = "value out of range" if digits else "invalid syntax"
+    raise ValueError(f"strconv.ParseUint: parsing {field.quoted(text)}: {why}")
 
 
 async def wait_until(api: Api, revision: int) -> None:

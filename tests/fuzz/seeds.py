@@ -1,0 +1,244 @@
+"""Valid objects to begin with: one of every resource, and all that the recordings of Kubernetes hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from longshore.api.kinds import table
+from longshore.api.resources import Resource
+
+Obj = dict[str, Any]
+NAMESPACE: Final = "default"
+_SHARED: Final = Path(__file__).parents[3] / "shared"
+_CONTAINER: Final = {"name": "main", "image": "busybox:1.36", "command": ["sh", "-c", "true"]}
+_TEMPLATE: Final = {
+    "metadata": {"labels": {"app": "a"}},
+    "spec": {
+        "restartPolicy": "Never",
+        "containers": [
+            {
+                **_CONTAINER,
+                "env": [
+                    {"name": "A", "value": "b"},
+                    {"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                ],
+                "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
+                "ports": [{"containerPort": 80, "name": "http"}],
+                "volumeMounts": [{"name": "scratch", "mountPath": "/scratch"}],
+                "readinessProbe": {"httpGet": {"path": "/", "port": "http"}},
+            }
+        ],
+        "volumes": [{"name": "scratch", "emptyDir": {}}],
+        "tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule"}],
+        "nodeSelector": {"disk": "ssd"},
+    },
+}
+_NEVER: Final = {"restartPolicy": "Never", "containers": [_CONTAINER]}
+_RULES: Final = [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list"]}]
+_ROLE: Final = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"}
+_USER: Final = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "u"}
+
+_BODIES: Final[dict[str, Obj]] = {
+    "bindings": {"target": {"kind": "Node", "name": "n"}},
+    "configmaps": {"data": {"a": "b", "c.txt": "d\ne"}, "binaryData": {"z": "AAEC"}},
+    "endpoints": {
+        "subsets": [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 80, "protocol": "TCP"}]}]
+    },
+    "events": {
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": NAMESPACE},
+        "reason": "R",
+        "message": "m",
+        "type": "Normal",
+    },
+    "limitranges": {
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "default": {"cpu": "1"}}]}
+    },
+    "namespaces": {},
+    "nodes": {"spec": {"podCIDR": "10.1.0.0/24", "taints": [{"key": "k", "effect": "NoSchedule"}]}},
+    "persistentvolumeclaims": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    },
+    "persistentvolumes": {
+        "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
+    },
+    "pods": {"spec": _TEMPLATE["spec"]},
+    "podtemplates": {"template": _TEMPLATE},
+    "replicationcontrollers": {
+        "spec": {
+            "replicas": 1,
+            "selector": {"a": "b"},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [_CONTAINER]}},
+        }
+    },
+    "resourcequotas": {"spec": {"hard": {"count/widgets.example.com": "100"}}},
+    "secrets": {"type": "Opaque", "data": {"a": "aGVsbG8="}, "stringData": {"b": "c"}},
+    "serviceaccounts": {"automountServiceAccountToken": True, "secrets": [{"name": "s"}]},
+    "services": {
+        "spec": {"selector": {"a": "b"}, "ports": [{"name": "h", "port": 80, "targetPort": "http"}]}
+    },
+    "selfsubjectreviews": {},
+    "tokenreviews": {"spec": {"token": "abc"}},
+    "localsubjectaccessreviews": {
+        "spec": {
+            "user": "u",
+            "resourceAttributes": {"namespace": NAMESPACE, "verb": "get", "resource": "pods"},
+        }
+    },
+    "selfsubjectaccessreviews": {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}},
+    "selfsubjectrulesreviews": {"spec": {"namespace": NAMESPACE}},
+    "subjectaccessreviews": {"spec": {"user": "u", "nonResourceAttributes": {"path": "/x", "verb": "get"}}},
+    "cronjobs": {
+        "spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": {"spec": _NEVER}}}}
+    },
+    "jobs": {
+        "spec": {"completions": 3, "parallelism": 2, "completionMode": "Indexed", "template": _TEMPLATE}
+    },
+    "networkpolicies": {
+        "spec": {
+            "podSelector": {"matchLabels": {"a": "b"}},
+            "ingress": [
+                {"from": [{"ipBlock": {"cidr": "10.0.0.0/8"}}], "ports": [{"port": 80, "protocol": "TCP"}]}
+            ],
+        }
+    },
+    "poddisruptionbudgets": {"spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}}},
+    "clusterroles": {"rules": _RULES},
+    "roles": {"rules": _RULES},
+    "clusterrolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
+    "rolebindings": {"roleRef": _ROLE, "subjects": [_USER]},
+    "storageclasses": {"provisioner": "example.com/p", "parameters": {"a": "b"}},
+    "customresourcedefinitions": {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "spec": {
+                                    "type": "object",
+                                    "properties": {
+                                        "size": {"type": "integer", "minimum": 1, "default": 3},
+                                        "names": {"type": "array", "items": {"type": "string"}},
+                                    },
+                                },
+                                "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                            },
+                        }
+                    },
+                }
+            ],
+        },
+    },
+    "priorityclasses": {"value": 1000, "description": "d"},
+    "leases": {
+        "spec": {
+            "holderIdentity": "h",
+            "leaseDurationSeconds": 15,
+            "renewTime": "2024-01-02T03:04:05.678901Z",
+        }
+    },
+    "batch.volcano.sh/cronjobs": {
+        "spec": {
+            "schedule": "@hourly",
+            "jobTemplate": {
+                "spec": {
+                    "minAvailable": 1,
+                    "tasks": [{"name": "t", "replicas": 1, "template": {"spec": _NEVER}}],
+                }
+            },
+        }
+    },
+    "batch.volcano.sh/jobs": {
+        "spec": {
+            "minAvailable": 1,
+            "queue": "default",
+            "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
+            "tasks": [{"name": "t", "replicas": 2, "template": {"spec": _NEVER}}],
+        }
+    },
+    "commands": {
+        "action": "AbortJob",
+        "target": {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "j", "uid": "u"},
+    },
+    "jobflows": {"spec": {"flows": [{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}]}},
+    "jobtemplates": {
+        "spec": {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 1, "template": {"spec": _NEVER}}]}
+    },
+    "podgroups": {"spec": {"minMember": 2, "queue": "default", "minResources": {"cpu": "2"}}},
+    "queues": {"spec": {"weight": 1, "capability": {"cpu": "4"}, "reclaimable": True}},
+}
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A valid object and the resource it is of."""
+
+    resource: Resource
+    obj: Obj
+
+
+def path_of(resource: Resource, name: str = "", subresource: str = "") -> str:
+    """The URL path of a collection, an object or something below it, in the namespace of these tests."""
+    parts = ["apis", resource.group, resource.version] if resource.group else ["api", resource.version]
+    if resource.namespaced:
+        parts += ["namespaces", NAMESPACE]
+    return "/" + "/".join([*parts, resource.plural, *filter(None, (name, subresource))])
+
+
+def seeds() -> list[Seed]:
+    """Of every resource at least one."""
+    own = [Seed(resource, _own(resource)) for resource in table.RESOURCES]
+    return own + _recorded()
+
+
+def _own(resource: Resource) -> Obj:
+    body = _BODIES.get(f"{resource.group}/{resource.plural}") or _BODIES[resource.plural]
+    if resource.group == "events.k8s.io":
+        body = {
+            "regarding": {"kind": "Pod", "name": "p", "namespace": NAMESPACE},
+            "eventTime": "2024-01-02T03:04:05.678901Z",
+            "reportingController": "c.example.com",
+            "reportingInstance": "i",
+            "action": "A",
+            "reason": "R",
+            "type": "Normal",
+        }
+    return {
+        "apiVersion": resource.group_version,
+        "kind": resource.kind,
+        "metadata": {"name": "seed", "labels": {"a": "b"}, "annotations": {"x": "y"}},
+        **body,
+    }
+
+
+def _recorded() -> list[Seed]:
+    """What real Kubernetes accepted; nothing where the recordings are not at hand."""
+    rows = {(row.group_version, row.kind): row for row in table.RESOURCES}
+    found: list[Seed] = []
+
+    def take(obj: Obj) -> None:
+        row = rows.get((obj.get("apiVersion", ""), obj.get("kind", "")))
+        if row is not None:
+            metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "namespace"}
+            found.append(Seed(row, {**obj, "metadata": metadata}))
+
+    defaults, samples = _SHARED / "vectors/api/defaults.json", _SHARED / "schema/protobuf-samples.jsonl"
+    for exchange in json.loads(defaults.read_text()) if defaults.exists() else ():
+        body = exchange["request"].get("body")
+        if isinstance(body, dict) and exchange["response"]["status"] == 201:
+            take(body)
+    for line in samples.read_text().splitlines() if samples.exists() else ():
+        take(json.loads(line)["json"])
+    return found
