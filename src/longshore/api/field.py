@@ -124,7 +124,8 @@ def not_found(field: str, value: Any) -> FieldError:
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
     """`supported` is printed in the order given; Kubernetes usually sorts it."""
     options = ", ".join(quoted(s) for s in supported)
-    return FieldError("FieldValueNotSupported", field, value, f"supported values: {options}" if options else "")
+    detail = f"supported values: {options}" if options else ""
+    return FieldError("FieldValueNotSupported", field, value, detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:
