@@ -9,6 +9,7 @@ from typing import Final
 from longshore.client import Client
 from longshore.controllers.job import selection
 from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.gathering import Gathering
 from longshore.controllers.job.handlers import JobHandler, PodHandler
 from longshore.controllers.job.history import History
 from longshore.controllers.job.memory import Memory
@@ -109,9 +110,10 @@ class JobController:
             history,
             backoff,
         )
+        self._gathering = Gathering(clock, self._queue)
         heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
         self._jobs.add_handler(JobHandler(*heard, self._tools.now))
-        self._pods.add_handler(PodHandler(*heard))
+        self._pods.add_handler(PodHandler(*heard, self._gathering, self._pods.cache))
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""
@@ -127,6 +129,8 @@ class JobController:
     async def sync(self, key: Key) -> None:
         """Looks at one Job, if there is one that needs it. Raises to be called again."""
         await self._caught_up(key)
+        if self._gathering.holds(key):
+            return
         job = self._jobs.cache.get(*key)
         if job is None:
             self._memory.job_gone(key)

@@ -2,7 +2,7 @@
 
 Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
 Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
-only once.
+only once, and failures that come together are gathered on purpose (gathering.py).
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from longshore.api.types import Obj
-from longshore.controllers.job import facts, orphans
+from longshore.controllers.job import facts, orphans, selection
 from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.gathering import Gathering
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.orphans import Orphan
 from longshore.controllers.job.ownership import Ownership
-from longshore.machinery.cache import Key, key_of
+from longshore.machinery.cache import Cache, Key, key_of
 from longshore.machinery.informer import Handler
 from longshore.machinery.refs import controller_of
 from longshore.machinery.workqueue import WorkQueue
@@ -66,9 +67,12 @@ class PodHandler(Handler):
         memory: Memory,
         ownership: Ownership,
         metrics: JobMetrics,
+        gathering: Gathering,
+        pods: Cache,
     ) -> None:
         self._queue, self._orphans, self._memory = queue, orphan_queue, memory
         self._ownership, self._metrics = ownership, metrics
+        self._gathering, self._pods = gathering, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._metrics.pod_seen(None, obj)
@@ -98,6 +102,8 @@ class PodHandler(Handler):
             self._changed(job, new, tracked)
         if ref is not None:
             if (job := self._job(new, ref)) is not None:
+                if facts.phase(new) == "Failed" != facts.phase(old) and self._has_others(job):
+                    self._gathering.failed(key_of(job))
                 self._changed(job, new, tracked)
         elif moved or before.get("labels") != after.get("labels"):
             self._unowned(new)
@@ -134,6 +140,9 @@ class PodHandler(Handler):
             self._orphans.add(orphans.of_pod(pod))
         for job in self._ownership.selecting(pod):
             self._queue.add(key_of(job))
+
+    def _has_others(self, job: Obj) -> bool:
+        return self._pods.index_size(selection.PODS_BY_JOB, selection.owned_key(job)) > 1
 
     def _job(self, pod: Obj, ref: Obj) -> Obj | None:
         return self._ownership.resolve(pod["metadata"]["namespace"], ref)
