@@ -16,14 +16,19 @@ def colours(thing: Obj) -> list[str]:
     return out
 
 
+def put(cache: Cache, thing: Obj) -> None:
+    key = key_of(thing)
+    cache.put(key, cache.get(*key), thing)
+
+
 def test_an_object_is_found_by_its_name_and_is_the_very_object() -> None:
     cache, a = Cache(), obj("a", 1)
-    assert cache.put(a) is None
+    put(cache, a)
     assert cache.get("ns", "a") is a
     assert cache.get("ns", "b") is None
     assert cache.get("other", "a") is None
     newer = obj("a", 2)
-    assert cache.put(newer) is a
+    put(cache, newer)
     assert cache.get("ns", "a") is newer
     assert len(cache) == 1
     assert cache.remove(("ns", "a")) is newer
@@ -35,7 +40,7 @@ def test_an_object_is_found_by_its_name_and_is_the_very_object() -> None:
 def test_lists_are_of_everything_or_of_one_namespace_in_the_order_first_seen() -> None:
     cache = Cache()
     for thing in (obj("b", 1), obj("a", 2), obj("c", 3, namespace="other"), obj("b", 4)):
-        cache.put(thing)
+        put(cache, thing)
     assert [key_of(o) for o in cache.list()] == [("ns", "b"), ("ns", "a"), ("other", "c")]
     assert [o["metadata"]["name"] for o in cache.list("ns")] == ["b", "a"]
     assert cache.list("nowhere") == []
@@ -43,7 +48,7 @@ def test_lists_are_of_everything_or_of_one_namespace_in_the_order_first_seen() -
 
 def test_a_list_stays_as_it_was_when_the_cache_changes() -> None:
     cache = Cache({"colour": colours})
-    cache.put(obj("a", 1, colours=["red"]))
+    put(cache, obj("a", 1, colours=["red"]))
     before, red = cache.list(), cache.by_index("colour", "red")
     cache.remove(("ns", "a"))
     assert len(before) == len(red) == 1
@@ -51,13 +56,13 @@ def test_a_list_stays_as_it_was_when_the_cache_changes() -> None:
 
 def test_an_index_follows_its_objects() -> None:
     cache = Cache({"colour": colours})
-    cache.put(obj("a", 1, colours=["red", "blue"]))
-    cache.put(obj("b", 2, colours=["red"]))
+    put(cache, obj("a", 1, colours=["red", "blue"]))
+    put(cache, obj("b", 2, colours=["red"]))
     assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["a", "b"]
     assert cache.index_size("colour", "red") == 2
     assert sorted(cache.index_keys("colour")) == ["blue", "red"]
     newer = obj("a", 3, colours=["blue", "green"])
-    cache.put(newer)
+    put(cache, newer)
     assert [o["metadata"]["name"] for o in cache.by_index("colour", "red")] == ["b"]
     assert cache.by_index("colour", "blue") == cache.by_index("colour", "green") == [newer]
     cache.remove(("ns", "a"))
@@ -67,7 +72,7 @@ def test_an_index_follows_its_objects() -> None:
 
 def test_an_index_added_late_has_what_is_there() -> None:
     cache = Cache()
-    cache.put(obj("a", 1, colours=["red"]))
+    put(cache, obj("a", 1, colours=["red"]))
     cache.add_index("colour", colours)
     cache.add_index("colour", colours)
     assert cache.index_size("colour", "red") == 1
@@ -89,7 +94,7 @@ def test_an_index_is_always_what_a_search_would_find(steps: list[tuple[str, list
         if painted is None:
             cache.remove(("ns", name))
         else:
-            cache.put(obj(name, version, colours=painted))
+            put(cache, obj(name, version, colours=painted))
         for colour in ("red", "blue"):
             found = {key_of(o) for o in cache.by_index("colour", colour)}
             assert found == {key_of(o) for o in cache if colour in colours(o)}

@@ -9,7 +9,7 @@ from longshore.machinery.deltas import Batch, Deltas
 
 def shown(batch: Batch | None) -> list[tuple[str, str, str]]:
     assert batch is not None
-    return [(d.kind.name, d.key[1], d.object["metadata"]["resourceVersion"]) for d in batch.deltas]
+    return [(kind.name, name, o["metadata"]["resourceVersion"]) for kind, (_, name), o in batch.deltas]
 
 
 def test_nothing_collected_gives_nothing() -> None:

@@ -95,17 +95,15 @@ class Cache:
             if wanted <= revision and not waiter.done():
                 waiter.set_result(None)
 
-    def put(self, obj: Obj) -> Obj | None:
-        """Stores an object and returns the one it replaces."""
-        key = namespace, name = key_of(obj)
+    def put(self, key: Key, old: Obj | None, obj: Obj) -> None:
+        """Stores an object under its key, in place of `old`, which is what `get` gives for it."""
+        namespace, name = key
         objects = self._namespaces.get(namespace)
         if objects is None:
             objects = self._namespaces[namespace] = {}
-        old = objects.get(name)
         objects[name] = obj
         for index in self._indexes.values():
             index.replace(key, old, obj)
-        return old
 
     def remove(self, key: Key) -> Obj | None:
         """Removes an object and returns it."""

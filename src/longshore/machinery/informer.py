@@ -28,6 +28,8 @@ from longshore.machinery.reflector import Reflector
 _TURN: Final = 512
 """Changes applied before others in the event loop get their turn."""
 
+_BROKEN_HANDLER: Final = "a handler failed; it misses this change, and the others still hear of it"
+
 Transform: TypeAlias = Callable[[Obj], Obj]
 """What is kept of an object: at least name, namespace, uid and resourceVersion. Changes nothing in place."""
 
@@ -102,7 +104,7 @@ class Informer:
         """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
         self._handlers.append(handler)
         for obj in self.cache.list():
-            _told(handler.on_add, obj, True)
+            handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
@@ -195,11 +197,9 @@ class Informer:
     def _steps(self, batch: Batch) -> list[Delta]:
         steps: list[Delta] = []
         if batch.listing is not None:
-            steps += (Delta(Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
-            there = {delta.key for delta in steps}
-            steps += (
-                Delta(Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there
-            )
+            steps += ((Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
+            there = {key for _, key, _ in steps}
+            steps += ((Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there)
         steps += batch.deltas
         steps.reverse()
         return steps
@@ -216,24 +216,22 @@ class Informer:
         old = cache.get(*key)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
-                cache.put(obj)
+                cache.put(key, None, obj)
                 self._tell_add(obj, initial=kind is Kind.LISTED and not self._synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
-                cache.put(obj)
-                for handler in self._handlers:
-                    _told(handler.on_update, old, obj)
+                cache.put(key, old, obj)
+                self._tell_update(old, obj)
             else:
                 cache.remove(key)
                 self._tell_delete(old, stale=True)
-                cache.put(obj)
+                cache.put(key, None, obj)
                 self._tell_add(obj, initial=False)
         elif old is None:
             return
         elif kind is Kind.RESYNC:
-            for handler in self._handlers:
-                _told(handler.on_update, old, old)
+            self._tell_update(old, old)
         elif kind is Kind.VANISHED:
             cache.remove(key)
             self._tell_delete(old, stale=True)
@@ -243,18 +241,24 @@ class Informer:
 
     def _tell_add(self, obj: Obj, *, initial: bool) -> None:
         for handler in self._handlers:
-            _told(handler.on_add, obj, initial)
+            try:
+                handler.on_add(obj, initial)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
+
+    def _tell_update(self, old: Obj, new: Obj) -> None:
+        for handler in self._handlers:
+            try:
+                handler.on_update(old, new)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
 
     def _tell_delete(self, obj: Obj, *, stale: bool) -> None:
         for handler in self._handlers:
-            _told(handler.on_delete, obj, stale)
-
-
-def _told(tell: Callable[..., None], *what: Obj | bool) -> None:
-    try:
-        tell(*what)
-    except Exception:
-        log.exception("a handler failed; it misses this change, and the others still hear of it")
+            try:
+                handler.on_delete(obj, stale)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
 
 
 def _same(one: Obj, other: Obj) -> bool:

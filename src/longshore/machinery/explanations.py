@@ -1,0 +1,53 @@
+"""Remembers why: the last plans for each object in words, for `longshore why`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from longshore.machinery.cache import Key
+
+_PER_OBJECT: Final = 20
+_OBJECTS: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What one look at an object decided, and by which rules. Repeats in a row are one, with a count."""
+
+    uid: str
+    at: float
+    """Seconds since 1970, of the last time."""
+    why: tuple[str, ...]
+    problem: str = ""
+    """What kept it from being carried out; empty when nothing did."""
+    times: int = 1
+
+
+class Explanations:
+    """Of the objects looked at lately; those not looked at for longest are forgotten first."""
+
+    def __init__(self, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS) -> None:
+        self._per_object, self._objects = per_object, objects
+        self._kept: OrderedDict[Key, deque[Explanation]] = OrderedDict()
+
+    def add(self, key: Key, told: Explanation) -> None:
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = deque(maxlen=self._per_object)
+            if len(self._kept) > self._objects:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(key)
+        if kept:
+            last = kept[-1]
+            if (last.uid, last.why, last.problem) == (told.uid, told.why, told.problem):
+                kept[-1] = replace(told, times=last.times + 1)
+                return
+        kept.append(told)
+
+    def of(self, namespace: str, name: str) -> Sequence[Explanation]:
+        """Oldest first; empty for an object not looked at lately."""
+        return tuple(self._kept.get((namespace, name), ()))
