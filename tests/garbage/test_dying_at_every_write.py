@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import crashing
+import dying
 import pytest
 from garbage_scene import JOBS, MAPS, NAMESPACES, POD_SPEC, PODS, owner
 
@@ -215,17 +215,20 @@ EXPECTED: dict[type[Scenario], list[str]] = {
 
 @pytest.mark.parametrize("scenario", EXPECTED, ids=lambda scenario: scenario.__name__)
 def test_the_end_is_the_same_after_any_death(scenario: type[Scenario]) -> None:
-    played = [*crashing.endings(scenario())]
+    played = [*dying.endings(scenario())]
     assert played[0] == EXPECTED[scenario]
     assert len(played) > 3
     for ending in played[1:]:
         assert ending == played[0]
 
 
-def test_no_more_is_written_than_needed() -> None:
-    """One write for each object that goes, and for each finalizer."""
-    assert sorted(crashing.writes_of(Chain())) == [
-        "delete jobs job-0",
-        "delete jobs job-1",
-        *(f"delete pods pod-{n}-{m}" for n in range(2) for m in range(2)),
-    ]
+@pytest.mark.parametrize(
+    ("scenario", "writes"),
+    [
+        (Chain, 2 + 4),  # each Job and each pod is deleted once
+        (Foreground, 2 + 2 + 1 + 2 + 1),  # each dependent once, and a finalizer of each that waited
+        (Orphans, 3 + 1),  # each dependent is let go once, and the owner's finalizer
+    ],
+)
+def test_no_more_is_written_than_needed(scenario: type[Scenario], writes: int) -> None:
+    assert dying.undisturbed(scenario())[1] == writes
