@@ -80,6 +80,27 @@ async def test_a_continue_token_from_the_future_is_too_large(client: LocalClient
     assert "Too large resource version: 1000000" in json.loads(answer.body)["message"]
 
 
+async def test_a_custom_object_of_the_wrong_shape_is_refused_not_compared(client: LocalClient) -> None:
+    path = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+    body = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"}}
+    for spec in ("x", {"tasks": "x"}, {"tasks": ["x"]}, {"tasks": {"a": "b"}}):
+        answer = await client.request("POST", path, body=json.dumps({**body, "spec": spec}).encode())
+        assert answer.code in (400, 422), answer.body
+
+
+async def test_a_pod_asks_for_what_a_limit_range_gives_its_containers(client: LocalClient) -> None:
+    limits = {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}
+    await client.create(("v1", "LimitRange"), {"metadata": {"name": "l"}, "spec": limits}, "default")
+    spec = {
+        "containers": [{"name": "main", "image": "busybox"}],
+        "resources": {"limits": {"memory": "128Mi"}},
+    }
+    pod = await client.create(("v1", "Pod"), {"metadata": {"name": "p"}, "spec": spec}, "default")
+    assert pod["spec"]["resources"]["requests"] == {"cpu": "1", "memory": "128Mi"}
+    again = await client.update(("v1", "Pod"), pod)
+    assert again["metadata"]["resourceVersion"] == pod["metadata"]["resourceVersion"]
+
+
 @pytest.mark.parametrize("digits", ["9" * 5000, "-" + "9" * 5000])
 async def test_a_number_of_any_length_is_out_of_range(client: LocalClient, digits: str) -> None:
     answer = await client.request("GET", MAPS, query={"limit": digits})

@@ -152,6 +152,8 @@ def _map_plan(shape: MapShape) -> Plan:
     def whole(value: Any) -> FieldSet:
         if not value:
             return LEAF
+        if type(value) is not dict:
+            raise Untypable
         out: FieldSet = {SELF: LEAF}
         for name, inner in value.items():
             step, plan = steps[name]
@@ -161,6 +163,8 @@ def _map_plan(shape: MapShape) -> Plan:
     def change(old: Any, new: Any) -> Change:
         if not old:
             return _members_of(whole(new)) if new else _leaf_change(old, new)
+        if type(old) is not dict or (new and type(new) is not dict):
+            raise Untypable
         return _members_change(steps, old, new or {})
 
     return Plan(whole, change)
@@ -270,6 +274,8 @@ def _list_plan(shape: ListShape) -> Plan:
     def whole(value: Any) -> FieldSet:
         if not value:
             return LEAF
+        if type(value) is not list:
+            raise Untypable
         out: FieldSet = {SELF: LEAF}
         for item in value:
             step = step_of(item)
@@ -279,6 +285,8 @@ def _list_plan(shape: ListShape) -> Plan:
     def change(old: Any, new: Any) -> Change:
         if not old:
             return _members_of(whole(new)) if new else _leaf_change(old, new)
+        if type(old) is not list or (new and type(new) is not list):
+            raise Untypable
         before, after = indexed(old), indexed(new or [])
         set_: FieldSet = {}
         gone: FieldSet = {}

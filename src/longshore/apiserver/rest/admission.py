@@ -48,7 +48,9 @@ def mutate_create(api: Api, call: Call, obj: Obj) -> None:
     match call.resource.storage:
         case "pods":
             lookup = _Lookup(api)
-            limitranger.set_defaults(obj, lookup.list(_LIMITS, call.namespace))
+            if limits := lookup.list(_LIMITS, call.namespace):
+                limitranger.set_defaults(obj, limits)
+                call.resource.strategy.default(obj)  # what a pod asks for as a whole follows its containers
             pod.admit_create(obj, lookup.get, lookup.list)
         case "persistentvolumeclaims":
             storageclass.set_default(obj, _Lookup(api).list("storage.k8s.io/storageclasses", ""))
