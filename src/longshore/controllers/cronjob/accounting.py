@@ -1,0 +1,73 @@
+"""Brings the status up to date with the Jobs there are: who is still active, when a run last succeeded."""
+
+from __future__ import annotations
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.controllers.cronjob import finished
+from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.plan import Plan
+from longshore.controllers.cronjob.view import Ask, View
+
+
+def unknown(view: View, draft: Draft) -> list[Obj]:
+    """Running Jobs that are not on the active list: made by hand, or by us just before we died, or the
+    cached CronJob is older than they are."""
+    return [
+        job
+        for job in view.jobs
+        if not draft.is_active(job["metadata"]["uid"])
+        and job["metadata"]["uid"] not in view.going
+        and finished.outcome(job) is None
+    ]
+
+
+def account(view: View, draft: Draft) -> Plan | None:
+    """Changes the draft. A plan when something must be read first, or could not be."""
+    strangers = unknown(view, draft)
+    if strangers:
+        ask = Ask("get", "CronJob", draft.cronjob["metadata"]["name"])
+        if ask not in view.answers:
+            return draft.plan(
+                read=(ask,), because="some Jobs are not on the active list: is there a newer one?"
+            )
+        answer = view.answers[ask]
+        if isinstance(answer, Exception):
+            return draft.plan(problem=answer, because=f"the CronJob cannot be read: {answer}")
+        for job in strangers:
+            name = job["metadata"]["name"]
+            draft.warning("UnexpectedJob", f"Saw a job that the controller did not create or forgot: {name}")
+            draft.why.append(f"job {name} runs and was not started by the schedule: it is left alone")
+    for job in view.jobs:
+        if (outcome := finished.outcome(job)) is not None:
+            _ended(draft, job, outcome)
+    return _missing(view, draft)
+
+
+def _ended(draft: Draft, job: Obj, outcome: str) -> None:
+    meta = job["metadata"]
+    if draft.is_active(meta["uid"]):
+        draft.drop(meta["uid"])
+        draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']}, condition: {outcome}")
+        draft.why.append(f"job {meta['name']} has ended: {outcome}")
+    if finished.succeeded(job):
+        at = (job.get("status") or {}).get("completionTime")
+        if at is not None and (draft.last_success is None or at > draft.last_success):
+            draft.last_success = at  # texts of one form, so they compare as times do
+
+
+def _missing(view: View, draft: Draft) -> Plan | None:
+    """Drops active Jobs that are gone. The cache alone is not believed: it may be slow."""
+    owned = {job["metadata"]["uid"] for job in view.jobs}
+    unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
+    if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):
+        return draft.plan(read=unasked, because="some active Jobs are not in the cache: are they gone?")
+    for ref, ask in unseen:
+        answer = view.answers[ask]
+        if isinstance(answer, StatusError) and answer.code == 404:
+            draft.normal("MissingJob", f"Active job went missing: {ref['name']}")
+            draft.why.append(f"active job {ref['name']} is gone")
+            draft.drop(ref.get("uid", ""))
+        elif isinstance(answer, Exception):
+            return draft.plan(problem=answer, because=f"job {ref['name']} cannot be read: {answer}")
+    return None

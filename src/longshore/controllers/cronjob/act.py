@@ -1,0 +1,71 @@
+"""Carries plans out. A crash after any single write is safe: the name of a Job is the lock of its run.
+
+Order: Jobs that are in the way are deleted, the new one is created, and only then the status says so. Who
+dies in between finds the Job by its name the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, Unreachable
+from longshore.controllers.cronjob.child import CRONJOBS, JOBS
+from longshore.controllers.cronjob.decide import decide
+from longshore.controllers.cronjob.memory import Memory
+from longshore.controllers.cronjob.plan import Plan
+from longshore.controllers.cronjob.view import Answer, Ask, View
+from longshore.machinery.cache import Key
+
+_KINDS: Final = {"CronJob": CRONJOBS, "Job": JOBS}
+
+
+class Act:
+    """The hands of one sync."""
+
+    def __init__(self, client: Client, memory: Memory, key: Key) -> None:
+        self._client, self._memory, self._key = client, memory, key
+
+    async def decided(self, view: View) -> Plan:
+        """Decides, and reads, deletes and creates until the plan is final."""
+        answers: dict[Ask, Answer] = {}
+        while True:
+            plan = decide(replace(view, answers=answers) if answers else view)
+            if plan.final:
+                return plan
+            for ask in plan.read:
+                answers[ask] = await _answer(self._client.get(_KINDS[ask.kind], ask.name, self._key[0]))
+            for ask in plan.delete:
+                answers[ask] = await self._delete(ask)
+            if plan.create is not None:
+                name = plan.create["metadata"]["name"]
+                answers[Ask("create", "Job", name)] = await self._create(plan.create, plan.cronjob)
+
+    async def write_status(self, plan: Plan) -> None:
+        """Replaces the status, unless somebody changed the CronJob meanwhile."""
+        wanted = {**plan.cronjob, "status": plan.status}
+        answer = await self._client.update_status(CRONJOBS, wanted, self._key[0])
+        self._memory.wrote(self._key, plan.cronjob, "cronjobs.batch", answer)
+
+    async def _create(self, job: Obj, cronjob: Obj) -> Answer:
+        answer = await _answer(self._client.create(JOBS, job, self._key[0]))
+        if isinstance(answer, dict):
+            self._memory.wrote(self._key, cronjob, "jobs.batch", answer)
+        return answer
+
+    async def _delete(self, ask: Ask) -> Answer:
+        options = DeleteOptions(propagation="Background", uid=ask.uid)
+        answer = await _answer(self._client.delete(JOBS, ask.name, self._key[0], options))
+        if not isinstance(answer, Exception):
+            self._memory.deleted(self._key, ask)
+        return answer
+
+
+async def _answer(request: Awaitable[Obj | None]) -> Answer:
+    try:
+        return await request
+    except (StatusError, Unreachable) as err:
+        return err

@@ -1,0 +1,56 @@
+"""The Job of one scheduled time: its name, its body, and how the CronJob's status refers to it.
+
+The name follows from the scheduled time, to the minute, and so serves as a lock: whatever crashes or races,
+one scheduled time has one Job.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import cron
+from longshore.api.cron import Instant
+from longshore.api.types import Obj
+from longshore.controllers.cronjob import instants
+from longshore.machinery import refs
+
+CRONJOBS: Final = ("batch/v1", "CronJob")
+JOBS: Final = ("batch/v1", "Job")
+SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+
+def name(cronjob: Obj, at: Instant) -> str:
+    return f"{cronjob['metadata']['name']}-{at // (60 * instants.SECOND)}"
+
+
+def body(cronjob: Obj, at: Instant) -> Obj:
+    """The Job to create. Raises `cron.UnknownZone`, which `decide` has ruled out before."""
+    spec = cronjob["spec"]
+    template = spec["jobTemplate"]
+    wanted = template.get("metadata") or {}
+    zone = cron.load(spec.get("timeZone") or "")
+    meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
+    if wanted.get("labels"):
+        meta["labels"] = wanted["labels"]
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
+    meta["ownerReferences"] = [refs.controller_ref(cronjob, CRONJOBS)]
+    return {"metadata": meta, "spec": template["spec"]}
+
+
+def reference(job: Obj) -> Obj:
+    """The entry of `status.active`. Its resourceVersion is that of the answer, and is never refreshed."""
+    meta = job["metadata"]
+    return {
+        "kind": JOBS[1],
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "apiVersion": JOBS[0],
+        "resourceVersion": meta["resourceVersion"],
+    }
+
+
+def controlled_by(job: Obj, cronjob: Obj) -> bool:
+    """Whether the Job belongs to this very CronJob, not only to one of its name."""
+    owner = refs.controller_of(job)
+    return owner is not None and owner["uid"] == cronjob["metadata"]["uid"]

@@ -1,0 +1,161 @@
+"""The loop of the CronJob controller: which CronJob to look at, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from longshore.api import cron
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.cronjob.act import Act
+from longshore.controllers.cronjob.child import CRONJOBS, JOBS
+from longshore.controllers.cronjob.handlers import (
+    BY_CONTROLLER,
+    CronJobHandler,
+    JobHandler,
+    by_controller,
+    owner_key,
+)
+from longshore.controllers.cronjob.localzone import local_zone
+from longshore.controllers.cronjob.memory import Memory
+from longshore.controllers.cronjob.plan import Event, Plan
+from longshore.controllers.cronjob.view import View
+from longshore.controllers.cronjob.wallclock import GLANCE_SECONDS, WallClock
+from longshore.machinery.cache import Key, key_of
+from longshore.machinery.clock import Clock
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informer import Informer
+from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
+from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    namespace: str = "",
+    workers: int = 5,
+    zone: cron.Zone | None = None,
+    glance: float = GLANCE_SECONDS,
+    registry: Registry | None = None,
+    explanations: Explanations | None = None,
+) -> None:
+    """Looks after CronJobs until cancelled.
+
+    An empty `namespace` means all. `zone` is that of CronJobs without one, by default this process's.
+    `glance` is how many seconds apart the clock is looked at. Metrics go to `registry`, reasons to
+    `explanations`.
+    """
+    await CronJobController(
+        client,
+        clock=clock,
+        rng=rng,
+        namespace=namespace,
+        workers=workers,
+        zone=zone or local_zone(),
+        glance=glance,
+        registry=registry or Registry(),
+        explanations=explanations or Explanations(),
+    ).run()
+
+
+class CronJobController:
+    """Informers, queue and handlers, wired up. Arguments as of `run`."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str,
+        workers: int,
+        zone: cron.Zone,
+        glance: float,
+        registry: Registry,
+        explanations: Explanations,
+    ) -> None:
+        self._client, self._zone, self._workers = client, zone, workers
+        self._explanations = explanations
+        self._wall = WallClock(clock, glance=glance)
+        self._cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
+        self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
+        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
+        self._memory = Memory(self._cronjobs.cache, self._jobs.cache)
+        self._lateness = registry.histogram(
+            "cronjob_controller_job_creation_skew_duration_seconds",
+            "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
+            (),
+            exponential_buckets(1, 2, 10),
+        )
+        self._cronjobs.add_handler(CronJobHandler(self._queue, self._memory, self._observe, self._tell))
+        self._jobs.add_handler(JobHandler(self._queue, self._memory, self._cronjobs.cache))
+
+    async def run(self) -> None:
+        """Looks after CronJobs until cancelled. Decides nothing before both caches are complete."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._cronjobs.run())
+            tasks.create_task(self._jobs.run())
+            await self._cronjobs.synced()
+            await self._jobs.synced()
+            tasks.create_task(self._wall.run(self._clock_set))
+            tasks.create_task(run_workers(self._queue, self.sync, count=self._workers))
+
+    async def sync(self, key: Key) -> float | None:
+        """Looks at one CronJob; in how many seconds to look again. Raises to be called again."""
+        await self._memory.caught_up(key)
+        cronjob = self._cronjobs.cache.get(*key)
+        if cronjob is None:
+            self._memory.forget(key)
+            return None
+        act = Act(self._client, self._memory, key)
+        plan = await act.decided(self._observe(cronjob))
+        for event in plan.events:
+            self._tell(plan.cronjob, event)
+        self._memory.untold.discard(key)
+        if plan.lateness is not None:
+            self._lateness.observe(plan.lateness)
+        problem = plan.problem
+        if plan.status is not None:
+            try:
+                await act.write_status(plan)
+            except Exception as err:
+                problem = err
+        self._remember(key, plan, problem)
+        if problem is not None:
+            raise problem
+        return plan.look_again
+
+    def _observe(self, cronjob: Obj) -> View:
+        key = key_of(cronjob)
+        return View(
+            cronjob,
+            self._wall.now(),
+            jobs=self._jobs.cache.by_index(BY_CONTROLLER, owner_key(*key)),
+            going=self._memory.going(key),
+            zone=self._zone,
+            steady_since=self._wall.steady_since,
+            outage=self._wall.outage if key in self._memory.untold else None,
+        )
+
+    def _tell(self, cronjob: Obj, event: Event) -> None:
+        self._recorder.event(reference(cronjob, CRONJOBS), *event)
+
+    def _remember(self, key: Key, plan: Plan, problem: Exception | None) -> None:
+        uid, now = plan.cronjob["metadata"]["uid"], self._wall.now() / 1e9
+        self._explanations.add(key, Explanation(uid, now, plan.why, str(problem or "")))
+
+    def _clock_set(self, outage: bool) -> None:
+        """Looks at every CronJob: what the timers wait for is not what the clock says any more."""
+        for cronjob in self._cronjobs.cache:
+            key = key_of(cronjob)
+            if outage:
+                self._memory.untold.add(key)
+            self._queue.add(key)

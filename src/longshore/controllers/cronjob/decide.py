@@ -1,0 +1,71 @@
+"""The heart of the controller: a pure function from a view of a CronJob to a plan.
+
+Three parts, in Kubernetes' order: delete finished Jobs beyond the history limits, bring the status up to
+date with the Jobs there are (accounting.py), start what is due (starting.py). The rules that fired are in
+the plan, in words.
+"""
+
+from __future__ import annotations
+
+from longshore.api import cron
+from longshore.api.types import Obj
+from longshore.controllers.cronjob import accounting, child, history, starting, timing
+from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.plan import Plan
+from longshore.controllers.cronjob.view import Ask, View
+
+
+def decide(view: View) -> Plan:
+    """The next step for the CronJob. Call it again with the answers until the plan is final."""
+    draft = Draft(_current(view))
+    return _prune(view, draft) or accounting.account(view, draft) or starting.start(view, draft)
+
+
+def _current(view: View) -> Obj:
+    """The CronJob as cached, or as it was read, if that knows of Jobs that the cached one does not."""
+    live = view.answers.get(Ask("get", "CronJob", view.cronjob["metadata"]["name"]))
+    if not isinstance(live, dict):
+        return view.cronjob
+    listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
+    unknown = accounting.unknown(view, Draft(view.cronjob))
+    newer = any(job["metadata"]["uid"] in listed for job in unknown)
+    return live if newer else view.cronjob
+
+
+def _prune(view: View, draft: Draft) -> Plan | None:
+    """Deletes finished Jobs. None once that is done, well or not: it never keeps a run from starting."""
+    doomed = history.excess(view)
+    if not doomed:
+        return None
+    unrecorded = _unrecorded(view, doomed)
+    asks = [
+        Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"])
+        for job in doomed
+        if job is not unrecorded
+    ]
+    if unasked := tuple(ask for ask in asks if ask not in view.answers):
+        return draft.plan(delete=unasked, because=f"deletes {len(unasked)} Jobs beyond the history limits")
+    for ask in asks:
+        draft.removed(ask, view.answers[ask])
+    return None
+
+
+def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
+    """The Job of the run that is due now: longshore died before it could write down that it was started.
+
+    Its name alone keeps that run from being started again, so it stays until the status knows of it.
+    """
+    cronjob = view.cronjob
+    try:
+        spec = cronjob["spec"]
+        schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
+        due, _ = timing.of(view, cronjob, schedule).due()
+    except (cron.ScheduleError, cron.NeverFires):
+        return None
+    if due is None or due == timing.last_schedule(cronjob):
+        return None
+    name = child.name(cronjob, due)
+    for job in jobs:
+        if job["metadata"]["name"] == name and child.controlled_by(job, cronjob):
+            return job
+    return None

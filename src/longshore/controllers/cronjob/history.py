@@ -1,0 +1,33 @@
+"""Which finished Jobs to delete: the oldest beyond the limits, successful and failed ones apart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.cronjob import finished
+from longshore.controllers.cronjob.view import View
+
+_LIMITS: Final = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
+
+
+def excess(view: View) -> list[Obj]:
+    """Oldest first. Jobs made by hand count as well; those whose deletion is only not visible yet do not."""
+    spec = view.cronjob["spec"]
+    doomed: list[Obj] = []
+    for outcome, key in _LIMITS.items():
+        limit = spec.get(key)
+        if limit is None:
+            continue
+        ended = [job for job in view.jobs if finished.outcome(job) == outcome]
+        if view.going:
+            ended = [job for job in ended if job["metadata"]["uid"] not in view.going]
+        if len(ended) > limit:
+            doomed += sorted(ended, key=_age)[: len(ended) - limit]
+    return doomed
+
+
+def _age(job: Obj) -> tuple[bool, str, str]:
+    """Sorts by start, those that never started last. The times are texts of one form, so they compare."""
+    start = (job.get("status") or {}).get("startTime")
+    return start is None, start or "", job["metadata"]["name"]

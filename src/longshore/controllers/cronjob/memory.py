@@ -1,0 +1,49 @@
+"""What the controller remembers between syncs. All of it may be lost: a restarted one reads it all anew."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+from longshore.controllers.cronjob.view import Ask
+from longshore.machinery.cache import Cache, Key
+from longshore.machinery.expectations import UidExpectations
+from longshore.machinery.written import StaleCache, Written
+
+
+class Memory:
+    """By key (namespace and name) of the CronJob."""
+
+    def __init__(self, cronjobs: Cache, jobs: Cache) -> None:
+        self.untold: set[Key] = set()
+        """CronJobs that were not looked at since the last outage."""
+        self._jobs = jobs
+        self._going: UidExpectations[Key] = UidExpectations()
+        self._written: Written[Key] = Written({"cronjobs.batch": cronjobs, "jobs.batch": jobs})
+
+    async def caught_up(self, key: Key) -> None:
+        """Waits for the caches to show this controller's own writes. Raises `StaleCache` when they do not."""
+        try:
+            self._written.check(key)
+        except StaleCache:
+            await self._written.wait(key)
+
+    def wrote(self, key: Key, cronjob: Obj, resource: str, answer: Obj) -> None:
+        self._written.wrote(key, cronjob["metadata"]["uid"], resource, answer)
+
+    def deleted(self, key: Key, ask: Ask) -> None:
+        """A Job was deleted; until the cache says so too it is remembered here."""
+        cached = self._jobs.get(key[0], ask.name)
+        if cached is not None and cached["metadata"]["uid"] == ask.uid:
+            self._going.expect(key, (ask.uid,))
+
+    def going(self, key: Key) -> frozenset[str]:
+        return frozenset(self._going.uids(key))
+
+    def job_gone(self, key: Key, uid: str) -> None:
+        """The cache does not show the Job any more."""
+        self._going.observed(key, uid)
+
+    def forget(self, key: Key) -> None:
+        """There is no CronJob of this name."""
+        self.untold.discard(key)
+        self._going.forget(key)
+        self._written.forget(key)

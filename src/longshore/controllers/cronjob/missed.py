@@ -1,0 +1,75 @@
+"""What was missed, in words: which scheduled times passed without a run, and by which rule."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.cron import Instant
+from longshore.controllers.cronjob import instants
+from longshore.controllers.cronjob.instants import SECOND
+from longshore.controllers.cronjob.plan import Skipped
+from longshore.controllers.cronjob.timing import Timing
+from longshore.controllers.cronjob.view import Outage
+
+MOST_RECENT: Final = "only the most recent missed time is started"
+SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
+_COUNTED: Final = 100
+"""Beyond so many nobody counts; Kubernetes itself warns from here on."""
+
+
+def deadline_rule(seconds: int) -> str:
+    return f"older than startingDeadlineSeconds ({seconds})"
+
+
+def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
+    """What will never be run now that `due` is, or, without one, that nothing is."""
+    first = timing.next(timing.base)
+    end = timing.now if due is None else due - 1
+    if first is None or first > end:
+        return []
+    cut = timing.base
+    found = []
+    if timing.deadline is not None:
+        cut = max(cut, timing.now - timing.deadline * SECOND)
+        found.append(_skipped(timing, timing.base, min(cut, end), deadline_rule(timing.deadline)))
+    found.append(_skipped(timing, cut, end, MOST_RECENT if due is not None else SEARCH))
+    return [skipped for skipped in found if skipped is not None]
+
+
+def _skipped(timing: Timing, after: Instant, until: Instant, rule: str) -> Skipped | None:
+    count, at = 0, timing.next(after)
+    while at is not None and at <= until:
+        count += 1
+        if count > _COUNTED:
+            return Skipped(after, until, _COUNTED, False, rule)
+        at = timing.next(at)
+    return Skipped(after, until, count, True, rule) if count else None
+
+
+def during(outage: Outage, timing: Timing, created: Instant) -> str | None:
+    """What was missed in an outage, in words; None when nothing was."""
+    after = max(timing.base, created, outage.since or 0)
+    missed = _skipped(timing, after, min(outage.until, timing.now), "")
+    if missed is None:
+        return None
+    first = timing.next(after)
+    assert first is not None
+    zone = timing.shown_in
+    if outage.since is None:
+        when = f"before longshore started at {instants.rfc3339(outage.until, zone)}"
+    else:
+        when = (
+            f"from {instants.rfc3339(outage.since, zone)} to {instants.rfc3339(outage.until, zone)}, "
+            "while this machine slept or its clock was set forward"
+        )
+    return f"Missed {many(missed, 'scheduled time')}, from {instants.rfc3339(first, zone)} on, {when}."
+
+
+def many(skipped: Skipped, what: str) -> str:
+    if not skipped.exact:
+        return f"more than {skipped.number} {what}s"
+    return f"1 {what}" if skipped.number == 1 else f"{skipped.number} {what}s"
+
+
+def in_words(skipped: Skipped) -> str:
+    return f"skips {many(skipped, 'scheduled time')}: {skipped.rule}"

@@ -1,0 +1,209 @@
+"""Starts the run that is due, if the rules allow it, and says which rule kept others from being run."""
+
+from __future__ import annotations
+
+from longshore.api import cron, field
+from longshore.api.cron import Instant
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.controllers.cronjob import child, instants, missed, timing
+from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.instants import SECOND
+from longshore.controllers.cronjob.plan import Plan
+from longshore.controllers.cronjob.timing import Timing
+from longshore.controllers.cronjob.view import Ask, View
+
+_DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
+_FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
+
+
+def start(view: View, draft: Draft) -> Plan:
+    """The last part of the decision."""
+    cronjob = draft.cronjob
+    if "deletionTimestamp" in cronjob["metadata"]:
+        return draft.plan(because="the CronJob is being deleted: starts nothing")
+    schedule = _schedule(draft)
+    if schedule is None:
+        return draft.plan()
+    when = timing.of(view, cronjob, schedule)
+    _remarks(view, draft, when)
+    try:
+        due, too_many = when.due()
+    except cron.NeverFires as problem:
+        text = cronjob["spec"]["schedule"]
+        draft.warning("InvalidSchedule", f"invalid schedule: {text} : {problem}")
+        return draft.plan(because=f"schedule {text} never fires")
+    if due is None:
+        return _nothing_due(view, draft, when)
+    if too_many:
+        draft.warning(
+            "TooManyMissedTimes",
+            "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
+        )
+    return _kept(view, draft, when, due) or _start(view, draft, when, due)
+
+
+def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
+    """The schedule to go by; None, with the reason in the draft, when there is none now."""
+    spec = draft.cronjob["spec"]
+    zone, text = spec.get("timeZone"), spec["schedule"]
+    if zone is not None:
+        try:
+            cron.load(zone)
+        except cron.UnknownZone as problem:
+            draft.warning("UnknownTimeZone", f"invalid timeZone: {field.quoted(zone)}: {problem}")
+            draft.why.append(f"there is no time zone {zone}: starts nothing")
+            return None
+    if spec.get("suspend"):
+        draft.why.append("suspended: starts nothing")
+        return None
+    if "TZ" in text:
+        draft.warning(
+            "UnsupportedSchedule",
+            f"CRON_TZ or TZ used in schedule {field.quoted(text)} is not officially supported, "
+            f"see {_DOCS} for more details",
+        )
+    try:
+        return cron.parse_in_zone(text, zone)
+    except cron.ScheduleError as problem:
+        draft.warning("UnparseableSchedule", f"unparseable schedule: {field.quoted(text)} : {problem}")
+        draft.why.append(f"schedule {text} cannot be read: starts nothing")
+        return None
+
+
+def _remarks(view: View, draft: Draft, when: Timing) -> None:
+    """What longshore adds to Kubernetes' rules, if anything."""
+    try:
+        delay = timing.jitter(draft.cronjob)
+    except timing.BadJitter as problem:
+        draft.warning("InvalidJitter", str(problem))
+        draft.why.append(f"no jitter: {problem}")
+    else:
+        if delay:
+            draft.why.append(f"starts {delay / SECOND:.3f} s after each scheduled time ({timing.JITTER})")
+    if when.corrected:
+        right = instants.rfc3339(when.created, when.shown_in)
+        said = (
+            "The times of this CronJob were written by a clock that was hours ahead; "
+            f"scheduled times count from {right}, when it was right again"
+        )
+        draft.normal("ClockCorrected", said)
+        draft.why.append(said)
+
+
+def _nothing_due(view: View, draft: Draft, when: Timing) -> Plan:
+    _skip(view, draft, when, None, "Runs none of them")
+    look_again = when.look_again()
+    if look_again is None:
+        return draft.plan(because="nothing is due, ever again")
+    at = instants.rfc3339(when.now + int(look_again * SECOND), when.shown_in)
+    return draft.plan(look_again=look_again, because=f"nothing is due before {at}")
+
+
+def _kept(view: View, draft: Draft, when: Timing, due: Instant) -> Plan | None:
+    """Why the due run does not start; None when it does."""
+    cronjob = draft.cronjob
+    shown, name = instants.rfc3339(due, when.shown_in), child.name(cronjob, due)
+    because = None
+    if when.deadline is not None and due + when.deadline * SECOND < when.now:
+        draft.warning("MissSchedule", f"Missed scheduled time to start a job: {instants.rfc1123(due)}")
+        because = f"the run of {shown} is {missed.deadline_rule(when.deadline)}"
+    elif any(ref.get("name") == name for ref in draft.active) or timing.last_schedule(cronjob) == due:
+        because = f"the run of {shown} was started already"
+    elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and draft.active:
+        draft.normal("JobAlreadyActive", _FORBIDDEN)
+        running = draft.active[0]["name"]
+        because = f"the run of {shown} waits: concurrencyPolicy is Forbid and job {running} is still running"
+        _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
+    if because is None:
+        return None
+    return draft.plan(look_again=when.look_again(), due=due, because=because)
+
+
+def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
+    cronjob = draft.cronjob
+    if cronjob["spec"].get("concurrencyPolicy") == "Replace":
+        step = _replace(view, draft)
+        if step is not None:
+            return step
+    name = child.name(cronjob, due)
+    created = view.answers.get(Ask("create", "Job", name))
+    shown = instants.rfc3339(due, when.shown_in)
+    if created is None:
+        return draft.plan(create=child.body(cronjob, due), due=due, because=f"the run of {shown} is due")
+    lateness = None
+    if isinstance(created, Exception):
+        found = _taken(view, draft, name, created)
+        if isinstance(found, Plan):
+            return found
+        created = found
+        draft.why.append(f"the run of {shown} had its job {name} already: it goes on the active list")
+    else:
+        lateness = (instants.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
+        draft.normal("SuccessfulCreate", f"Created job {name}")
+        draft.why.append(f"started the run of {shown}: job {name}")
+    _skip(view, draft, when, due, f"Runs the one of {shown} now")
+    draft.active.append(child.reference(created))
+    draft.last_schedule = instants.utc(due)
+    return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
+
+
+def _replace(view: View, draft: Draft) -> Plan | None:
+    """Deletes what is still running, without waiting for its pods. None once that is done."""
+    for ref in [*draft.active]:
+        read = Ask("get", "Job", ref["name"])
+        if read not in view.answers:
+            return draft.plan(read=(read,), because=f"job {ref['name']} is to be replaced")
+        job = view.answers[read]
+        if not isinstance(job, dict):
+            assert isinstance(job, Exception)
+            draft.warning("FailedGet", f"Get job: {job}")
+            return draft.plan(problem=job, because=f"job {ref['name']} cannot be read: {job}")
+        delete = Ask("delete", "Job", ref["name"], job["metadata"]["uid"])
+        if delete not in view.answers:
+            return draft.plan(delete=(delete,), because=f"replaces job {ref['name']}, which is still running")
+        if not draft.removed(delete, view.answers[delete]):
+            problem = NotReplaced(f"{job['metadata']['namespace']}/{ref['name']}")
+            return draft.plan(problem=problem, because=str(problem))
+        draft.drop(ref.get("uid", ""))
+        draft.why.append(f"replaced job {ref['name']}, which was still running")
+    return None
+
+
+class NotReplaced(Exception):
+    """A Job that is still running could not be deleted for its successor. It is tried again."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(f"could not replace job {job}")
+
+
+def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Plan:
+    """The Job that has the name already, if it is this CronJob's and was only not written down."""
+    if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
+        return draft.plan(problem=refused, because="the namespace is being deleted: starts nothing")
+    if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
+        draft.warning("FailedCreate", f"Error creating job: {refused}")
+        return draft.plan(problem=refused, because=f"job {name} could not be created: {refused}")
+    ask = Ask("get", "Job", name)
+    if ask not in view.answers:
+        return draft.plan(read=(ask,), because=f"there is a job {name} already: whose is it?")
+    job = view.answers[ask]
+    if not isinstance(job, dict):
+        assert isinstance(job, Exception)
+        return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
+    if not child.controlled_by(job, draft.cronjob):
+        return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
+    if draft.is_active(job["metadata"]["uid"]):
+        return draft.plan(because=f"job {name} is active already")
+    return job
+
+
+def _skip(view: View, draft: Draft, when: Timing, due: Instant | None, what_runs: str) -> None:
+    """Puts what is passed over on record; after an outage also as an event that people see."""
+    draft.skipped += missed.passed_over(when, due)
+    words = [missed.in_words(skipped) for skipped in draft.skipped]
+    draft.why += words
+    if view.outage is not None:
+        created = instants.parse(draft.cronjob["metadata"]["creationTimestamp"])
+        if (told := missed.during(view.outage, when, created)) is not None:
+            draft.normal("CatchUp", f"{told} {'; '.join((what_runs, *words))}.")

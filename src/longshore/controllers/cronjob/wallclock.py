@@ -1,0 +1,56 @@
+"""Watches the machine's clock, which may be set, and the machine, which may sleep.
+
+Timers count running time: after a laptop slept for eight hours they would ring eight hours late. So
+somebody has to look at the clock every few seconds. When it says something else than the time that has
+passed, every CronJob is looked at again; each then starts at most one run, by the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.api.cron import Instant
+from longshore.controllers.cronjob import instants
+from longshore.controllers.cronjob.instants import SECOND
+from longshore.controllers.cronjob.view import Outage
+from longshore.machinery.clock import Clock
+
+GLANCE_SECONDS: Final = 5.0
+_SET_SECONDS: Final = 1.0
+"""Clocks are slewed a little all the time; more than this between two glances and it was set."""
+_AWAY_SECONDS: Final = 5.0
+"""A glance that comes this much too late: the machine slept, or was much too busy."""
+
+
+class WallClock:
+    """`steady_since` and `outage` are as in `View`. Before its first moment longshore did not run."""
+
+    def __init__(self, clock: Clock, *, glance: float = GLANCE_SECONDS) -> None:
+        self._clock, self._glance = clock, glance
+        self._seen, self._ran = self.now(), clock.monotonic()
+        self.steady_since: Instant = self._seen
+        self.outage = Outage(None, self._seen)
+
+    def now(self) -> Instant:
+        return instants.of(self._clock.now())
+
+    async def run(self, changed: Callable[[bool], None]) -> None:
+        """Calls `changed` when the clock was set, with True when there was an outage, until cancelled."""
+        self._seen, self._ran = self.now(), self._clock.monotonic()
+        while True:
+            await self._clock.sleep(self._glance)
+            self.look(changed)
+
+    def look(self, changed: Callable[[bool], None]) -> None:
+        """One glance."""
+        now, ran = self.now(), self._clock.monotonic()
+        passed, was_running = (now - self._seen) / SECOND, ran - self._ran
+        away = passed > self._glance + _AWAY_SECONDS
+        if away:
+            self.outage = Outage(self._seen, now)
+        if passed < was_running - _SET_SECONDS:
+            self.steady_since = now
+        if away or abs(passed - was_running) > _SET_SECONDS:
+            changed(away)
+        self._seen, self._ran = now, ran
