@@ -20,7 +20,7 @@ demo:
 	@$(BIN)/python examples/demo.py
 
 test: lint
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 lint:
 	@tools/venv dev

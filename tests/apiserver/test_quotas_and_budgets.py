@@ -66,27 +66,72 @@ async def test_a_dry_run_neither_creates_nor_counts(server):
     assert await _used(server) == {"pods": "0"}
 
 
-async def test_eviction_spends_the_budget_and_then_waits(server):
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+async def budgeted(server, status, **spec):
+    """A budget for one of two running pods, p1 and p2."""
     budget = {
         "metadata": {"name": "b"},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}, **spec},
     }
     await server.create("poddisruptionbudgets", budget, group="policy")
-    status = {"status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1}}
-    await server.patch("poddisruptionbudgets", "b", status, group="policy", subresource="status")
+    await server.patch("poddisruptionbudgets", "b", {"status": status}, group="policy", subresource="status")
     for name in ("p1", "p2"):
         body = pod(name, nodeName="n")
         body["metadata"]["labels"] = {"app": "x"}
         await server.create("pods", body)
-        await server.patch("pods", name, {"status": {"phase": "Running"}}, subresource="status")
-    evict = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p1"}}
-    await server.create("pods", evict, name="p1", subresource="eviction")
+        await server.patch("pods", name, {"status": READY}, subresource="status")
+
+
+async def evict(server, name):
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    await server.create("pods", eviction, name=name, subresource="eviction")
+
+
+async def refused_eviction(server, name):
+    with pytest.raises(StatusError) as refused:
+        await evict(server, name)
+    assert "deletionTimestamp" not in (await server.get("pods", name))["metadata"]
+    assert refused.value.code == 429
+    assert refused.value.has_cause("DisruptionBudget")
+    return refused.value
+
+
+async def test_eviction_spends_the_budget_and_then_waits(server):
+    status = {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1}
+    await budgeted(server, status)
+    await evict(server, "p1")
     gone = await server.get("pods", "p1")
     assert gone["metadata"]["deletionGracePeriodSeconds"] == 30
     assert gone["status"]["conditions"][-1]["type"] == "DisruptionTarget"
-    evict["metadata"] = {"name": "p2"}
-    with pytest.raises(StatusError) as refused:
-        await server.create("pods", evict, name="p2", subresource="eviction")
-    assert refused.value.code == 429
-    assert refused.value.has_cause("DisruptionBudget")
-    assert "deletionTimestamp" not in (await server.get("pods", "p2"))["metadata"]
+    refusal = await refused_eviction(server, "p2")
+    assert refusal.retry_after is None
+    assert refusal.details["causes"][0]["message"] == (
+        "The disruption budget b needs 1 healthy pods and has 2 currently"
+    )
+
+
+async def test_eviction_waits_until_the_budget_has_been_counted(server):
+    await budgeted(server, {"disruptionsAllowed": 1})
+    refusal = await refused_eviction(server, "p1")
+    assert refusal.retry_after == 10
+    assert refusal.details["causes"][0]["message"] == (
+        "The disruption budget b is still being processed by the server."
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "spec"),
+    [
+        ({"currentHealthy": 1, "desiredHealthy": 1}, {}),
+        ({"currentHealthy": 0, "desiredHealthy": 1}, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}),
+    ],
+)
+async def test_eviction_of_a_pod_that_is_not_ready_costs_nothing(server, status, spec):
+    await budgeted(server, {"observedGeneration": 1, **status}, **spec)
+    await refused_eviction(server, "p1")
+    unready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    await server.patch("pods", "p1", unready, subresource="status")
+    await evict(server, "p1")
+    assert "deletionTimestamp" in (await server.get("pods", "p1"))["metadata"]

@@ -80,21 +80,44 @@ def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         )
     latest = api.store.latest(budgets[0].key) or budgets[0]
+    if _costs_nothing(pod.obj, latest.obj):
+        return []
     budget: Obj = copy_of(latest.obj)
     status = budget.setdefault("status", {})
-    if status.get("disruptionsAllowed", 0) < 1:
-        name = budget["metadata"]["name"]
-        text = f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
-        text += f"{status.get('currentHealthy', 0)} currently"
-        raise errors.StatusError(
-            429,
-            "TooManyRequests",
-            "Cannot evict pod as it would violate the pod's disruption budget.",
-            details={
-                "causes": [{"reason": "DisruptionBudget", "message": text}],
-                "retryAfterSeconds": _RETRY_SECONDS,
-            },
+    name = budget["metadata"]["name"]
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _over_budget(
+            f"The disruption budget {name} is still being processed by the server.", _RETRY_SECONDS
         )
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise errors.forbidden("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative")
+    if allowed == 0:
+        text = f"The disruption budget {name} needs {status.get('desiredHealthy', 0)} healthy pods and has "
+        # No time to try again after: nobody knows when, and drains have a rhythm of their own.
+        raise _over_budget(text + f"{status.get('currentHealthy', 0)} currently", None)
     status["disruptionsAllowed"] -= 1
     status.setdefault("disruptedPods", {})[pod.key.name] = api.now()
     return [api.store.stage(latest.key, budget)]
+
+
+def _costs_nothing(pod: Obj, budget: Obj) -> bool:
+    """Whether the pod is not ready and so not among the healthy ones that the budget protects."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
+        return False
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status") or {}
+    desired: int = status.get("desiredHealthy", 0)
+    return 0 < desired <= int(status.get("currentHealthy", 0))
+
+
+def _over_budget(cause: str, retry_after: int | None) -> errors.StatusError:
+    more = {} if retry_after is None else {"retryAfterSeconds": retry_after}
+    return errors.StatusError(
+        429,
+        "TooManyRequests",
+        "Cannot evict pod as it would violate the pod's disruption budget.",
+        details={"causes": [{"reason": "DisruptionBudget", "message": cause}], **more},
+    )
