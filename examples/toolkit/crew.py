@@ -1,0 +1,169 @@
+"""Crews: a controller in one file, built on longshore's toolkit (docs/toolkit.md).
+
+A ConfigMap with the label `example.org/crew` asks for pods: `data.size` of them, running `data.image`. A crew
+that is too small is filled up, one that is too large reduced (the newest go first), and pods that carry its
+label but have no owner are adopted. Run it against any Kubernetes:
+
+    python examples/toolkit/crew.py ~/.kube/config
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.client.config.connection import from_kubeconfig
+from longshore.client.http import HttpClient
+from longshore.machinery.cache import Key, key_of
+from longshore.machinery.clock import Clock, RealClock
+from longshore.machinery.election import Election
+from longshore.machinery.informer import OnChange
+from longshore.machinery.informers import Informers
+from longshore.machinery.pods import PODS, PodControl, from_template, slow_start
+from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.refs import Claims, controller_of, controller_ref, owner_index, owner_key
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.written import Written
+
+CREWS = ("v1", "ConfigMap")
+LABEL = "example.org/crew"
+
+
+# ---- decide: a pure function from what is there to what to do
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`problem` is for the person who wrote the crew; nothing is done then."""
+
+    create: int = 0
+    delete: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def decide(crew: Obj, pods: list[Obj]) -> Plan:
+    text = (crew.get("data") or {}).get("size", "1")
+    if not text.isdecimal():
+        return Plan(problem=f"data.size: Invalid value: {text!r}: must be a whole number, 0 or more")
+    active = [pod for pod in pods if is_active(pod)]
+    if (missing := int(text) - len(active)) >= 0:
+        return Plan(create=missing)
+    newest = sorted(active, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
+    return Plan(delete=tuple(pod["metadata"]["name"] for pod in newest[missing:]))
+
+
+def is_active(pod: Obj) -> bool:
+    ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
+    return not ended and "deletionTimestamp" not in pod["metadata"]
+
+
+def template(crew: Obj) -> Obj:
+    image = (crew.get("data") or {}).get("image", "busybox")
+    return {
+        "metadata": {"labels": {LABEL: crew["metadata"]["name"]}},
+        "spec": {"containers": [{"name": "member", "image": image}]},
+    }
+
+
+# ---- observe and act: caches, a queue of crews to look at, and writes through the client
+
+
+class CrewController:
+    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+        self.client = client
+        self.informers = Informers(client, clock=clock, rng=rng)
+        self.crews = self.informers.get(CREWS, labels=LABEL)
+        self.pods = self.informers.get(PODS, indexers={"owner": owner_index})
+        self.queue: WorkQueue[Key] = WorkQueue(clock, base=1.0, cap=60.0)
+        self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
+        self.control = PodControl(client, self.recorder)
+        self.written: Written[Key] = Written({"pods": self.pods.cache})
+        self.crews.add_handler(OnChange(lambda crew: self.queue.add(key_of(crew))))
+        self.pods.add_handler(OnChange(self.pod_changed))
+
+    def pod_changed(self, pod: Obj) -> None:
+        """Handlers say only which crew to look at. What to do follows from what is there by then."""
+        meta, ref = pod["metadata"], controller_of(pod)
+        if ref is not None and ref["kind"] == "ConfigMap":
+            self.queue.add((meta["namespace"], ref["name"]))
+        elif ref is None and (crew := (meta.get("labels") or {}).get(LABEL)):
+            self.queue.add((meta["namespace"], crew))
+
+    async def run(self, workers: int = 5) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.informers.run())
+            tasks.create_task(self.recorder.run())
+            await self.informers.synced()  # a cache that is half full would look like missing pods
+            tasks.create_task(run_workers(self.queue, self.sync, count=workers))
+
+    async def sync(self, key: Key) -> None:
+        """Brings one crew to its size. Whatever it raises, it is called again, later each time."""
+        await self.written.wait(key)  # a cache without our own new pods would make us create them twice
+        crew = self.crews.cache.get(*key)
+        if crew is None or "deletionTimestamp" in crew["metadata"]:
+            return
+        await self.act(key, crew, decide(crew, await self.observe(key, crew)))
+
+    async def observe(self, key: Key, crew: Obj) -> list[Obj]:
+        namespace, name = key
+
+        def matches(labels: Mapping[str, str]) -> bool:
+            return labels.get(LABEL) == name
+
+        uid = crew["metadata"]["uid"]
+        claims = Claims(
+            self.client, PODS, crew, CREWS, matches, on_write=lambda pod: self.wrote(key, crew, pod)
+        )
+        owned = self.pods.cache.by_index("owner", owner_key(namespace, "ConfigMap", name, uid))
+        return await claims.claim(owned + self.pods.cache.by_index("owner", namespace))
+
+    async def act(self, key: Key, crew: Obj, plan: Plan) -> None:
+        about = reference(crew, CREWS)
+        if plan.problem:
+            self.recorder.event(about, "Warning", "BadCrew", plan.problem)
+            return
+
+        async def create(_: int) -> None:
+            ref = controller_ref(crew, CREWS)
+            pod = from_template(template(crew), ref, generate_name=f"{key[1]}-")
+            self.wrote(key, crew, await self.control.create(pod, key[0], about))
+
+        started = await slow_start(plan.create, create)
+        for name in plan.delete:
+            await self.control.delete(key[0], name, about)
+        if started.error is not None:
+            raise started.error
+
+    def wrote(self, key: Key, crew: Obj, pod: Obj) -> None:
+        self.written.wrote(key, crew["metadata"]["uid"], "pods", pod)
+
+
+# ---- a process of its own, of which several may run while one works
+
+
+async def main(kubeconfig: Path) -> None:
+    connection = from_kubeconfig(kubeconfig)
+    clock, rng = RealClock(), random.Random()
+    async with HttpClient(connection, manager="crew-controller") as client:
+        identity = f"{socket.gethostname()}_{rng.getrandbits(32):08x}"
+        election = Election(
+            client,
+            namespace=connection.namespace,
+            name="crew-controller",
+            identity=identity,
+            clock=clock,
+            rng=rng,
+        )
+        await election.lead(CrewController(client, clock=clock, rng=rng).run)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
