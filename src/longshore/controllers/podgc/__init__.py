@@ -1,0 +1,5 @@
+"""Pod garbage collection: removes pods that no node will ever finish, and old ones if there are too many."""
+
+from longshore.controllers.podgc.controller import run
+
+__all__ = ["run"]

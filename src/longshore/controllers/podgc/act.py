@@ -1,0 +1,59 @@
+"""Removes a pod by force. It is marked failed first, so that whoever counts pods sees how it ended."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, PatchType
+from longshore.controllers.podgc.decide import Reason, Removal
+
+PODS: Final = ("v1", "Pod")
+_TERMINAL: Final = ("Succeeded", "Failed")
+
+
+async def act(client: Client, removal: Removal, now: str) -> None:
+    """Does nothing if the pod is gone already. `now` is RFC 3339."""
+    meta = removal.pod["metadata"]
+    name, namespace = meta["name"], meta["namespace"]
+    try:
+        pod = await client.get(PODS, name, namespace)
+        if pod["metadata"]["uid"] != meta["uid"]:
+            return
+        patch = failed(pod, removal.reason, now)
+        if patch is not None:
+            await client.patch(PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status")
+        options = DeleteOptions(grace_period_seconds=0, uid=meta["uid"])
+        await client.delete(PODS, name, namespace, options)
+    except StatusError as err:
+        if err.code != 404:
+            raise
+
+
+def failed(pod: Obj, reason: Reason, now: str) -> Obj | None:
+    """The patch of the status that says that the pod failed; None for one that ended by itself."""
+    current = pod.get("status") or {}
+    if current.get("phase") in _TERMINAL:
+        return None
+    status: Obj = {"phase": "Failed"}
+    generation = pod["metadata"].get("generation")
+    if generation:
+        status["observedGeneration"] = generation
+    if reason is Reason.ORPHANED:
+        status["conditions"] = [_disrupted(current.get("conditions") or (), generation, now)]
+    return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
+
+
+def _disrupted(conditions: list[Obj] | tuple[()], generation: int | None, now: str) -> Obj:
+    condition: Obj = {"type": "DisruptionTarget", "status": "True"}
+    if generation:
+        condition["observedGeneration"] = generation
+    before = next((c for c in conditions if c["type"] == "DisruptionTarget"), None)
+    since = before.get("lastTransitionTime") if before and before["status"] == "True" else None
+    return {
+        **condition,
+        "lastTransitionTime": since or now,
+        "reason": "DeletionByPodGC",
+        "message": "PodGC: node no longer exists",
+    }

@@ -1,0 +1,162 @@
+"""The loop of pod garbage collection: looks around every 20 seconds. What it looks at is indexed, so that a
+look costs what there is to do and not what there is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterable
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.controllers.podgc.act import PODS, act
+from longshore.controllers.podgc.decide import (
+    TERMINATED_POD_THRESHOLD,
+    Removal,
+    View,
+    decide,
+    ended,
+    lost,
+)
+from longshore.controllers.podgc.quarantine import Quarantine
+from longshore.machinery.clock import Clock, to_seconds
+from longshore.machinery.informer import Informer
+from longshore.machinery.metrics import Registry
+
+NODES: Final = ("v1", "Node")
+PERIOD_SECONDS: Final = 20.0
+_AT_ONCE: Final = 20
+
+log = logging.getLogger(__name__)
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    registry: Registry | None = None,
+    threshold: int = TERMINATED_POD_THRESHOLD,
+) -> None:
+    """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all."""
+    indexers = {"state": _states, "node": _node}
+    pods = Informer(client, PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
+    nodes = Informer(client, NODES, clock=clock, rng=rng)
+    controller = PodGc(client, pods, nodes, clock=clock, registry=registry or Registry(), threshold=threshold)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(pods.run())
+        tasks.create_task(nodes.run())
+        tasks.create_task(controller.run())
+
+
+def slim(pod: Obj) -> Obj:
+    """What a decision needs of a pod; the cache keeps no more."""
+    meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
+    return {
+        "metadata": {key: meta[key] for key in _META if key in meta},
+        "spec": {"nodeName": spec["nodeName"]} if spec.get("nodeName") else {},
+        "status": {key: status[key] for key in _STATUS if key in status},
+    }
+
+
+_META: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+_STATUS: Final = ("phase", "reason")
+
+
+def _states(pod: Obj) -> Iterable[str]:
+    if ended(pod):
+        yield "ended"
+    if "deletionTimestamp" in pod["metadata"]:
+        yield "deleting"
+
+
+def _node(pod: Obj) -> Iterable[str]:
+    if name := pod["spec"].get("nodeName"):
+        yield name
+
+
+class PodGc:
+    def __init__(
+        self,
+        client: Client,
+        pods: Informer,
+        nodes: Informer,
+        *,
+        clock: Clock,
+        registry: Registry,
+        threshold: int,
+    ) -> None:
+        self._client, self._pods, self._nodes, self._clock = client, pods.cache, nodes.cache, clock
+        self._informers, self._threshold = (pods, nodes), threshold
+        self._quarantine = Quarantine(clock)
+        labels = ("namespace", "reason")
+        self._removed = registry.counter(
+            "pod_gc_collector_force_delete_pods_total",
+            "Number of pods that are being forcefully deleted since the Pod GC Controller started.",
+            labels,
+        )
+        self._errors = registry.counter(
+            "pod_gc_collector_force_delete_pod_errors_total",
+            "Number of errors encountered when forcefully deleting the pods "
+            "since the Pod GC Controller started.",
+            labels,
+        )
+
+    async def run(self) -> None:
+        for informer in self._informers:
+            await informer.synced()
+        while True:
+            for removal in (removals := decide(await self._view())):
+                log.info("removing pod %s: %s", _name(removal), removal.reason.words)
+            for at in range(0, len(removals), _AT_ONCE):
+                await asyncio.gather(*(self._remove(removal) for removal in removals[at : at + _AT_ONCE]))
+            await self._clock.sleep(PERIOD_SECONDS)
+
+    async def _view(self) -> View:
+        nodes = {node["metadata"]["name"]: node for node in self._nodes}
+        return View(
+            ended=self._ended(),
+            deleting=self._pods.by_index("state", "deleting"),
+            on_lost_nodes=[
+                pod for name in await self._lost(nodes) for pod in self._pods.by_index("node", name)
+            ],
+            nodes=nodes,
+            threshold=self._threshold,
+        )
+
+    def _ended(self) -> list[Obj]:
+        too_many = self._pods.index_size("state", "ended") > self._threshold > 0
+        return self._pods.by_index("state", "ended") if too_many else []
+
+    async def _lost(self, nodes: dict[str, Obj]) -> list[str]:
+        """Nodes that were missing for a while and do not exist on the server either."""
+        due = self._quarantine.missing(lost(self._pods.index_keys("node"), nodes))
+        return [name for name in due if await self._is_gone(name)]
+
+    async def _is_gone(self, node: str) -> bool:
+        try:
+            await self._client.get(NODES, node)
+        except StatusError as err:
+            if err.code == 404 and (err.details or {}).get("name") == node:
+                return True
+            log.warning("cannot find out whether node %s exists: %s", node, err)
+        except Unreachable as err:
+            log.warning("cannot find out whether node %s exists: %s", node, err)
+        return False
+
+    async def _remove(self, removal: Removal) -> None:
+        labels = removal.pod["metadata"]["namespace"], removal.reason.value
+        self._removed.inc(*labels)
+        try:
+            await act(self._client, removal, to_seconds(self._clock.now()))
+        except (StatusError, Unreachable) as err:
+            self._errors.inc(*labels)
+            log.warning("cannot remove pod %s, trying again later: %s", _name(removal), err)
+
+
+def _name(removal: Removal) -> str:
+    meta = removal.pod["metadata"]
+    return f"{meta['namespace']}/{meta['name']}"

@@ -1,0 +1,28 @@
+"""Nodes that are missing, and for how long. A node that is only late to be seen must not lose its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from longshore.machinery.clock import Clock
+
+QUARANTINE_SECONDS: Final = 40.0
+
+
+class Quarantine:
+    def __init__(self, clock: Clock, seconds: float = QUARANTINE_SECONDS) -> None:
+        self._clock, self._seconds = clock, seconds
+        self._since: dict[str, float] = {}
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Takes note of the nodes that are missing now, and tells which of them have been for long enough.
+
+        Those may be asked for on the server, and begin anew if they are still missing at the next call.
+        """
+        now = self._clock.monotonic()
+        self._since = {name: self._since.get(name, now) for name in sorted(names)}
+        due = [name for name, since in self._since.items() if now - since >= self._seconds]
+        for name in due:
+            del self._since[name]
+        return due
