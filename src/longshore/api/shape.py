@@ -140,15 +140,12 @@ def shape_of_message(message_id: str) -> MapShape:
 
 def shape_of(resource: Resource) -> MapShape:
     """The shape of a resource whose kind is in the schema tables, with what its paths never own."""
-    return _of_resource(resource.message, resource.style, "status" in resource.subresources)
+    return _of_resource(resource.message, "status" in resource.subresources)
 
 
 @cache
-def _of_resource(message_id: str, style: str, status_apart: bool) -> MapShape:
+def _of_resource(message_id: str, status_apart: bool) -> MapShape:
     plain = shape_of_message(message_id)
-    if style == "custom":
-        own = {k: v for k, v in plain.fields.items() if k not in ("apiVersion", "kind", "metadata")}
-        return custom_kind(own, status_apart=status_apart)
     whole = MapShape(lambda: plain.fields)
     whole.zero = plain.zero
     if status_apart:

@@ -6,7 +6,6 @@ decided where they are all known, in `apiserver/crd/`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Final
 
 from longshore.api.field import FieldError
@@ -100,9 +99,9 @@ def _warnings(crd: Obj) -> list[str]:
         if schema is None:
             continue
         out += [f'unrecognized format "{name}"' for name in sorted(set(formats.unknown(schema)))]
-        where = f"spec.versions[{index}].schema.openAPIV3Schema"
-        if rules := sum(1 for _ in _cel_rules(schema)):
-            out.append(f"{where}: {rules} rules in {_CEL} are kept but not evaluated by longshore")
+        if _has_cel_rules(schema):
+            where = f"spec.versions[{index}].schema"
+            out.append(f"{where}: rules in {_CEL} are kept but not evaluated by longshore")
     if crd["spec"].get("conversion", {}).get("strategy") == "Webhook":
         out.append(
             "spec.conversion: longshore calls no webhooks; all versions show objects as they are stored"
@@ -110,13 +109,10 @@ def _warnings(crd: Obj) -> list[str]:
     return out
 
 
-def _cel_rules(schema: Any) -> Iterator[Obj]:
-    if isinstance(schema, dict):
-        if isinstance(own := schema.get(_CEL), list):
-            yield from own
-        for key, inner in schema.items():
-            if key not in (_CEL, "default", "enum", "example"):
-                yield from _cel_rules(inner)
-    elif isinstance(schema, list):
-        for inner in schema:
-            yield from _cel_rules(inner)
+def _has_cel_rules(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return any(map(_has_cel_rules, schema))
+    if not isinstance(schema, dict):
+        return False
+    values = (inner for key, inner in schema.items() if key not in ("default", "enum", "example"))
+    return bool(schema.get(_CEL)) or any(map(_has_cel_rules, values))

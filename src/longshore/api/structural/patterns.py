@@ -33,7 +33,9 @@ _POSIX: Final = {
     "xdigit": "0-9A-Fa-f",
 }
 _MAX_REPEAT: Final = 1000  # Go's limit
-_UNSUPPORTED: Final = re.compile(r"\\.|\(\?(?:<?[=!]|>|\(|#)|\(\?P[=>]|\{(\d+)(?:,(\d*))?\}", re.DOTALL)
+_UNSUPPORTED: Final = re.compile(
+    r"\\x\{[0-9a-fA-F]+\}|\\.|\(\?(?:<?[=!]|>|\(|#)|\(\?P[=>]|\{(\d+)(?:,(\d*))?\}", re.DOTALL
+)
 _MULTILINE: Final = re.compile(r"\(\?[a-z]*m")
 
 

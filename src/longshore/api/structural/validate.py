@@ -101,11 +101,10 @@ def _string(value: str, node: Node, place: Place, found: list[Problem]) -> None:
 
 def _number(value: int | float, node: Node, place: Place, found: list[Problem]) -> None:
     if type(value) is int and not _INT64[0] <= value <= _INT64[1]:
-        # Go reads an integer of more than 64 bits as a float, which is no integer to it.
+        # Go reads an integer of more than 64 bits as a float, which is too large to pass for one.
+        value = float(value)
         if node.types == ("integer",):
-            wanted, seen = (node.format, "float64") if node.format else ("integer", "number")
-            found.append(wording.wrong_type(place, wanted, seen))
-        return
+            _wrong_type(value, node, place, found)
     _in_range(value, node, place, "Checked", found)
     if node.multiple_of is not None:
         _in_range(node.multiple_of, node, place, "MultipleOf", found)
