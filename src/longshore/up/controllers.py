@@ -38,6 +38,26 @@ class Wiring:
     """By plural; each controller that can explain itself puts an entry here as it starts."""
 
 
+def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import cronjob
+    from longshore.machinery.explanations import Explanations
+
+    explanations = Explanations()
+    wiring.explain["cronjobs"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in explanations.of(namespace, name)
+    ]
+    return cronjob.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        workers=wiring.workers,
+        registry=wiring.registry,
+        explanations=explanations,
+    )
+
+
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import job
     from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -74,6 +94,7 @@ def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
 CONTROLLERS: dict[str, Factory] = {
+    "cronjob": _cronjob,
     "job": _job,
     "namespace": _namespace,
     "serviceaccount": _serviceaccount,
