@@ -198,9 +198,8 @@ def path_of(resource: Resource, name: str = "", subresource: str = "") -> str:
 
 
 def seeds() -> list[Seed]:
-    """Of every resource at least one."""
-    own = [Seed(resource, _own(resource)) for resource in table.RESOURCES]
-    return own + _recorded()
+    """Of every resource at least one, and not only pods and jobs, of which there are most recordings."""
+    return [Seed(resource, _own(resource)) for resource in table.RESOURCES] * 5 + _recorded()
 
 
 def _own(resource: Resource) -> Obj:
@@ -224,21 +223,23 @@ def _own(resource: Resource) -> Obj:
 
 
 def _recorded() -> list[Seed]:
-    """What real Kubernetes accepted; nothing where the recordings are not at hand."""
+    """What was sent to real Kubernetes, also what it refused; nothing where the recordings are not at hand."""
     rows = {(row.group_version, row.kind): row for row in table.RESOURCES}
-    found: list[Seed] = []
+    found: dict[str, Seed] = {}
 
     def take(obj: Obj) -> None:
         row = rows.get((obj.get("apiVersion", ""), obj.get("kind", "")))
-        if row is not None:
-            metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "namespace"}
-            found.append(Seed(row, {**obj, "metadata": metadata}))
+        metadata = obj.get("metadata")
+        if row is not None and isinstance(metadata, dict):
+            plain = {**obj, "metadata": {k: v for k, v in metadata.items() if k != "namespace"}}
+            found[json.dumps(plain)] = Seed(row, plain)
 
-    defaults, samples = _SHARED / "vectors/api/defaults.json", _SHARED / "schema/protobuf-samples.jsonl"
-    for exchange in json.loads(defaults.read_text()) if defaults.exists() else ():
-        body = exchange["request"].get("body")
-        if isinstance(body, dict) and exchange["response"]["status"] == 201:
-            take(body)
+    for file in sorted((_SHARED / "vectors/api").glob("*.json")):
+        for exchange in json.loads(file.read_text()):
+            body = exchange["request"].get("body")
+            if isinstance(body, dict) and exchange["request"]["method"] == "POST":
+                take(body)
+    samples = _SHARED / "schema/protobuf-samples.jsonl"
     for line in samples.read_text().splitlines() if samples.exists() else ():
         take(json.loads(line)["json"])
-    return found
+    return list(found.values())

@@ -6,7 +6,7 @@ aiohttp does the protocol; what it leaves open is how long a client may take to 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Any
 
 from aiohttp import http_exceptions, web
 from aiohttp.web_protocol import RequestHandler
@@ -14,13 +14,15 @@ from aiohttp.web_protocol import RequestHandler
 from longshore.api import errors
 from longshore.apiserver.http import respond
 
-_HEAD_SECONDS: Final = 15.0  # from the first byte of a request (or the connection) to the end of its head
-
 
 class Connection(RequestHandler):
     """aiohttp's connection with a time limit for request heads."""
 
-    __slots__ = ("_limit",)
+    __slots__ = ("_head_seconds", "_limit")
+
+    def __init__(self, manager: web.Server, *, head_seconds: float, **kwargs: Any) -> None:
+        super().__init__(manager, **kwargs)
+        self._head_seconds = head_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -39,7 +41,7 @@ class Connection(RequestHandler):
         super().connection_lost(exc)
 
     def _start_limit(self) -> None:
-        self._limit = asyncio.get_running_loop().call_later(_HEAD_SECONDS, self.force_close)
+        self._limit = asyncio.get_running_loop().call_later(self._head_seconds, self.force_close)
 
     def _stop_limit(self) -> None:
         if self._limit is not None:

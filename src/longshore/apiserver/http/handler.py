@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
@@ -20,6 +20,7 @@ from longshore.apiserver import partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, respond, stream
+from longshore.apiserver.http.patience import Patience
 from longshore.apiserver.metrics import Metrics
 from longshore.apiserver.options import watch_wanted
 from longshore.store import StoreError
@@ -27,7 +28,6 @@ from longshore.store import StoreError
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_BODY_SECONDS: Final = 30.0  # a client that takes longer to send its body is dropped
 log = logging.getLogger("longshore.http")
 
 
@@ -42,8 +42,9 @@ class _Context:
 class Handler:
     """Turns requests into calls of one Api."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, patience: Patience | None = None) -> None:
         self._api = api
+        self._patience = patience or Patience()
         self._metrics = Metrics(api.store)
         self._endpoints = endpoints.Endpoints(api, self._metrics)
         self._closing = asyncio.Event()
@@ -107,8 +108,7 @@ class Handler:
         output = respond.choose(request, call)
         if verb in ("create", "update", "patch", "delete", "deletecollection"):
             call.content_type = request.headers.get("Content-Type")
-            async with asyncio.timeout(_BODY_SECONDS):
-                call.body = await request.read()
+            call.body = await self._body(request)
             # An answer that cannot be given would otherwise be refused after the write.
             partial.check(output.transform, resource, is_list=verb == "deletecollection")
         answer: Answer | ListAnswer
@@ -129,6 +129,15 @@ class Handler:
                 answer = await api.delete_collection(call)
         return respond.answer(request, api, call, output, answer)
 
+    async def _body(self, request: web.BaseRequest) -> bytes:
+        try:
+            async with asyncio.timeout(self._patience.body):
+                return await request.read()
+        except TimeoutError:
+            raise errors.StatusError(
+                408, "Timeout", "Timeout: the body of the request did not arrive in time", details={}
+            ) from None
+
     async def _watch(self, request: web.BaseRequest, call: Call, *, by_name: bool) -> web.StreamResponse:
         call.verb = "watch"
         if by_name and call.name:
@@ -139,7 +148,9 @@ class Handler:
         changes = await self._api.watch(call)
         self._metrics.watching(call, +1)
         try:
-            return await stream.stream(request, self._api, call, output, changes, self._closing)
+            return await stream.stream(
+                request, self._api, call, output, changes, self._closing, self._patience.stuck
+            )
         finally:
             self._metrics.watching(call, -1)
 

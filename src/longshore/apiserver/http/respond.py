@@ -24,14 +24,20 @@ _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
 
 
 def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:
-    """The output form for this request; raises 406 when none of the wanted ones can be had."""
-    return negotiate.choose(
+    """The output form for this request; raises 406 when none of the wanted ones can be had.
+
+    A table that cannot be made is refused here too: a request that fails must not have written.
+    """
+    output = negotiate.choose(
         request.headers.get("Accept"),
         streaming=streaming,
         custom=call.resource.style == "custom",
         transforms=call.subresource in ("", "status"),
         collection=call.verb in ("list", "deletecollection", "watch"),
     )
+    if output.transform == "Table":
+        tables.include_of(call.one("includeObject"))
+    return output
 
 
 def answer(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.negotiate import Output
 
-_STUCK_SECONDS: Final = 30.0  # a reader that takes nothing for so long is cut off
 _SHARED_LINES: Final = 4096  # rendered lines kept for other watchers of the same change
 
 Render = Callable[[Change], bytes]
@@ -35,12 +34,13 @@ async def stream(
     output: Output,
     changes: AsyncIterator[list[Change]],
     closing: asyncio.Event,
+    stuck_seconds: float,
 ) -> web.StreamResponse:
-    """Sends changes until the watch ends, the client goes, or the server stops."""
+    """Sends changes until the watch ends, the client goes or gets stuck, or the server stops."""
     to_bytes = _renderer(api, call, output)
     send: Callable[[list[Change]], Awaitable[None]]
     if request.headers.get("Upgrade", "").lower() == "websocket":
-        socket = web.WebSocketResponse(heartbeat=_STUCK_SECONDS)
+        socket = web.WebSocketResponse(heartbeat=stuck_seconds)
         await socket.prepare(request)
         response: web.StreamResponse = socket
         send = partial_function(_send_frames, socket, to_bytes)
@@ -53,7 +53,7 @@ async def stream(
         await response.prepare(request)
         await response.write(b"")
         send = partial_function(_send_lines, response, to_bytes)
-    sender = asyncio.ensure_future(_send(changes, send))
+    sender = asyncio.ensure_future(_send(changes, send, stuck_seconds))
     tasks = {asyncio.ensure_future(closing.wait()), sender}
     if isinstance(response, web.WebSocketResponse):
         tasks.add(asyncio.ensure_future(_until_closed(response)))
@@ -78,10 +78,12 @@ async def _until_closed(socket: web.WebSocketResponse) -> None:
 
 
 async def _send(
-    changes: AsyncIterator[list[Change]], send: Callable[[list[Change]], Awaitable[None]]
+    changes: AsyncIterator[list[Change]],
+    send: Callable[[list[Change]], Awaitable[None]],
+    stuck_seconds: float,
 ) -> None:
     async for batch in changes:
-        async with asyncio.timeout(_STUCK_SECONDS):
+        async with asyncio.timeout(stuck_seconds):
             await send(batch)
 
 

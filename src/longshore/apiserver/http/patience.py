@@ -1,0 +1,23 @@
+"""How long clients may take. Whoever takes longer is dropped: a stuck client must not hold the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """All in seconds: long enough for a slow link, short enough that many stuck clients are no burden."""
+
+    head: float = 15.0
+    """From the first byte of a request (or the connection) to the end of its head."""
+    body: float = 30.0
+    """From the head to the last byte of the body."""
+    linger: float = 2.0
+    """For the rest of a body that was answered before it had come, so that the answer can be read."""
+    stuck: float = 30.0
+    """Of a watcher that reads nothing although there is something to read."""
+    idle: float = 120.0
+    """Between two requests on a connection."""
+    stop: float = 3.0
+    """For running requests, when the server stops."""
