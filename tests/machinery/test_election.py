@@ -15,6 +15,7 @@ from longshore.client import Client, Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery import virtual
 from longshore.machinery.election import LEASES, Election, LeadershipLost
+from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder
 from longshore.machinery.virtual import VirtualClock
 
@@ -305,10 +306,11 @@ def test_years_of_dying_leaders_never_give_two() -> None:
     virtual.run(main)
 
 
-def test_becoming_leader_is_told() -> None:
+def test_becoming_leader_is_told_in_an_event_and_a_metric() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             recorder = Recorder(client, "controllers", clock=clock, rng=clock.rng)
+            registry = Registry()
             election = Election(
                 client,
                 namespace="ns",
@@ -317,13 +319,18 @@ def test_becoming_leader_is_told() -> None:
                 clock=clock,
                 rng=clock.rng,
                 recorder=recorder,
+                registry=registry,
             )
+            status = registry.gauge("leader_election_master_status", "", ("name",))
+            assert status.value("controllers") == 0
 
             async def work() -> None:
+                assert status.value("controllers") == 1
                 await clock.sleep(5)
 
             async with running(recorder.run()):
                 await election.lead(work)
+                assert status.value("controllers") == 0
                 await clock.sleep(1)
             found = (await client.list(EVENTS, "ns")).items
             assert [(e["reason"], e["message"], e["involvedObject"]["kind"]) for e in found] == [

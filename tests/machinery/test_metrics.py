@@ -19,7 +19,9 @@ def test_metrics_are_shown_in_prometheus_format() -> None:
     for seconds in (0.05, 0.1, 0.5, 7):
         took.observe(seconds, "tracking")
     registry.gauge("leader_election_master_status", "Leading?", ("name",)).set(1, "controllers")
-    registry.gauge("cached", "Objects.", ("kind",), lambda: [(("pods",), 3.0)])
+    cached = registry.gauge("cached", "Objects.", ("kind",))
+    cached.ask(lambda: 3.0, "pods")
+    cached.set(2, "jobs")
     text = registry.text().decode()
     for line in (
         '# TYPE job_controller_jobs_finished_total counter',
@@ -32,12 +34,14 @@ def test_metrics_are_shown_in_prometheus_format() -> None:
         'sync_seconds_sum{action="tracking"} 7.65',
         'leader_election_master_status{name="controllers"} 1.0',
         'cached{kind="pods"} 3.0',
+        'cached{kind="jobs"} 2.0',
     ):  # fmt: skip
         assert line in text
     assert finished.value("succeeded", "CompletionsReached") == 3
     assert finished.value("never", "seen") == 0
     assert took.count("tracking") == 4
     assert took.count("never") == 0
+    assert (cached.value("pods"), cached.value("jobs"), cached.value("never")) == (3, 2, 0)
 
 
 def test_a_name_stands_for_one_metric() -> None:
@@ -62,12 +66,15 @@ def test_a_queue_tells_its_depth_and_durations_under_client_go_s_names() -> None
     with pytest.raises(StopIteration):
         queue.get().send(None)
     clock.advance(3)
+    for name in ("unfinished_work", "longest_running_processor"):
+        assert f'workqueue_{name}_seconds{{name="job"}} 3.0' in registry.text().decode()
     queue.add_rate_limited("a")
     queue.done("a")
     text = registry.text().decode()
     for line in (
         'workqueue_adds_total{name="job"} 2.0',
         'workqueue_depth{name="job"} 1.0',
+        'workqueue_unfinished_work_seconds{name="job"} 0.0',
         'workqueue_retries_total{name="job"} 1.0',
         'workqueue_queue_duration_seconds_sum{name="job"} 2.0',
         'workqueue_work_duration_seconds_sum{name="job"} 3.0',

@@ -18,6 +18,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.clock import Clock, to_micros
+from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder, reference
 
 T = TypeVar("T")
@@ -50,6 +51,7 @@ class Election:
         clock: Clock,
         rng: random.Random,
         recorder: Recorder | None = None,
+        registry: Registry | None = None,
         lease: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
@@ -61,6 +63,11 @@ class Election:
         self._client, self._clock, self._rng, self._recorder = client, clock, rng, recorder
         self._namespace, self._name, self._identity = namespace, name, identity
         self._duration, self._renew_within, self._retry = lease, renew, retry
+        if registry is not None:
+            status = "Whether this process leads, by the name of the lease."
+            gauge = registry.gauge("leader_election_master_status", status, ("name",))
+            gauge.ask(lambda: float(self._leading), name)
+        self._leading = False
         self._lease: Obj | None = None
         """As last read or written."""
         self._seen = 0.0
@@ -83,6 +90,7 @@ class Election:
         or this is cancelled, the Lease is handed back, so that another may begin at once.
         """
         await self._acquire()
+        self._leading = True
         working = asyncio.create_task(work())
         renewing = asyncio.create_task(self._renew())
         try:
@@ -94,6 +102,7 @@ class Election:
             for task in (working, renewing):
                 task.cancel()
             await asyncio.gather(working, renewing, return_exceptions=True)
+            self._leading = False
             self._tell("stopped leading")
             await self._release()
 

@@ -63,10 +63,14 @@ class Informers:
 
     async def run(self) -> None:
         """Follows everything, also what is asked for later, until cancelled."""
-        async with asyncio.TaskGroup() as self._tasks:
+        async with asyncio.TaskGroup() as tasks:
             for informer in self._informers.values():
-                self._tasks.create_task(informer.run())
-            await asyncio.Event().wait()
+                tasks.create_task(informer.run())
+            self._tasks = tasks
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
 
 
 def _named(what: What) -> tuple[str, str]:

@@ -7,7 +7,7 @@ library is only imported when somebody asks for the text.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final, Protocol, TypeVar
 
 from longshore.machinery.clock import Clock
@@ -46,29 +46,31 @@ class Counter:
 
 
 class Gauge:
-    """A number per set of label values; `function`, if given, is asked for all of them on scrape."""
+    """A number per set of label values, set when it changes or asked for on scrape."""
 
-    __slots__ = ("_function", "_values", "help", "labels", "name")
+    __slots__ = ("_asked", "_values", "help", "labels", "name")
 
-    def __init__(
-        self,
-        name: str,
-        help: str,
-        labels: Labels,
-        function: Callable[[], Iterable[tuple[Labels, float]]] | None = None,
-    ) -> None:
-        self.name, self.help, self.labels, self._function = name, help, labels, function
+    def __init__(self, name: str, help: str, labels: Labels) -> None:
+        self.name, self.help, self.labels = name, help, labels
         self._values: dict[Labels, float] = {}
+        self._asked: dict[Labels, Callable[[], float]] = {}
 
     def set(self, number: float, *values: str) -> None:
         self._values[values] = number
+
+    def ask(self, function: Callable[[], float], *values: str) -> None:
+        """From now on `function` gives the number for these label values on each scrape."""
+        self._asked[values] = function
+
+    def value(self, *values: str) -> float:
+        return self._asked[values]() if values in self._asked else self._values.get(values, 0)
 
     def family(self) -> Any:
         from prometheus_client.core import GaugeMetricFamily
 
         family = GaugeMetricFamily(self.name, self.help, labels=self.labels)
-        for values, number in self._function() if self._function is not None else self._values.items():
-            family.add_metric(values, number)
+        for values in self._values | self._asked:
+            family.add_metric(values, self.value(*values))
         return family
 
 
@@ -123,14 +125,8 @@ class Registry:
     def counter(self, name: str, help: str, labels: Labels = ()) -> Counter:
         return self._get(name, Counter, lambda: Counter(name, help, labels))
 
-    def gauge(
-        self,
-        name: str,
-        help: str,
-        labels: Labels = (),
-        function: Callable[[], Iterable[tuple[Labels, float]]] | None = None,
-    ) -> Gauge:
-        return self._get(name, Gauge, lambda: Gauge(name, help, labels, function))
+    def gauge(self, name: str, help: str, labels: Labels = ()) -> Gauge:
+        return self._get(name, Gauge, lambda: Gauge(name, help, labels))
 
     def histogram(self, name: str, help: str, labels: Labels, buckets: tuple[float, ...]) -> Histogram:
         return self._get(name, Histogram, lambda: Histogram(name, help, labels, buckets))
@@ -164,7 +160,6 @@ class QueueMetrics:
     def __init__(self, registry: Registry, name: str, clock: Clock) -> None:
         self._name, self._clock = name, clock
         label = ("name",)
-        self._depth = registry.gauge("workqueue_depth", "Keys ready or to be taken again.", label)
         self._adds = registry.counter("workqueue_adds_total", "Keys added.", label)
         self._retries = registry.counter("workqueue_retries_total", "Keys added after a failure.", label)
         self._waited = registry.histogram(
@@ -175,17 +170,21 @@ class QueueMetrics:
         )
         self._added: dict[Hashable, float] = {}
         self._taken: dict[Hashable, float] = {}
+        for metric, help, number in (
+            ("workqueue_depth", "Keys to be looked at now.", lambda: len(self._added)),
+            ("workqueue_unfinished_work_seconds", "Time spent in syncs that still run.", self._unfinished),
+            ("workqueue_longest_running_processor_seconds", "Time of the longest of them.", self._longest),
+        ):
+            registry.gauge(metric, help, label).ask(number, name)
 
     def added(self, key: Hashable) -> None:
         self._added[key] = self._clock.monotonic()
         self._adds.inc(self._name)
-        self._depth.set(len(self._added), self._name)
 
     def taken(self, key: Hashable) -> None:
         now = self._clock.monotonic()
         self._waited.observe(now - self._added.pop(key, now), self._name)
         self._taken[key] = now
-        self._depth.set(len(self._added), self._name)
 
     def finished(self, key: Hashable) -> None:
         begun = self._taken.pop(key, None)
@@ -194,3 +193,10 @@ class QueueMetrics:
 
     def retried(self) -> None:
         self._retries.inc(self._name)
+
+    def _unfinished(self) -> float:
+        now = self._clock.monotonic()
+        return sum(now - begun for begun in self._taken.values())
+
+    def _longest(self) -> float:
+        return self._clock.monotonic() - min(self._taken.values()) if self._taken else 0.0

@@ -130,7 +130,9 @@ class WorkQueue(Generic[K]):
             try:
                 await waiter
             except asyncio.CancelledError:
-                if waiter.done() and not waiter.cancelled() and self._ready:
+                if waiter in self._idle:
+                    self._idle.remove(waiter)
+                elif self._ready:
                     self._wake()  # the key meant for this worker must not wait for the next add
                 raise
         key = self._ready.popleft()

@@ -51,6 +51,7 @@ async def work(
             clock=wiring.clock,
             rng=wiring.rng,
             recorder=recorder,
+            registry=wiring.registry,
         )
         asking = asyncio.create_task(_tell_if_waiting(election, wiring, waiting))
         stack.push_async_callback(_end, [asking])
