@@ -8,6 +8,7 @@ other questions are look-ups in dictionaries made then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,15 @@ DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 _Path = tuple[str, str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    """What one definition gives, at one of its revisions."""
+
+    revision: int
+    rows: Sequence[Resource]
+    schemas: Mapping[_Path, Obj]
+
+
 class Catalog:
     """Finds the row of a path. Rows of custom resources come and go with their definitions."""
 
@@ -31,8 +41,8 @@ class Catalog:
         self._store = store
         self._awaited = 0
         """The revision of the last write to a definition that the rows do not show yet; 0 for none."""
-        self._known: dict[str, tuple[int, list[Resource]]] = {}
-        """Rows by definition, with the revision they were made from."""
+        self._known: dict[str, _Defined] = {}
+        """What each definition gives, by its name."""
         self._load()
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
@@ -85,10 +95,9 @@ class Catalog:
             self._load()
 
     def _load(self) -> None:
-        entries = list(self._store.list(DEFINITIONS))
-        self._known = {entry.key.name: self._made_from(entry) for entry in entries}
+        self._known = {e.key.name: self._made_from(e) for e in self._store.list(DEFINITIONS)}
         # Groups of definitions stand behind the built-in ones, by name.
-        custom = sorted((r for _, found in self._known.values() for r in found), key=_order)
+        custom = sorted((row for known in self._known.values() for row in known.rows), key=_order)
         built_in = {(r.group, r.version, r.plural): r for r in table.RESOURCES}
         self._by_path = {(r.group, r.version, r.plural): r for r in custom} | built_in
         self._rows: tuple[Resource, ...] = (*table.RESOURCES, *custom)
@@ -96,23 +105,16 @@ class Catalog:
         self._versions: dict[str, tuple[str, ...]] = {}
         for row in self._rows:
             self._versions[row.storage] = (*self._versions.get(row.storage, ()), row.group_version)
-        self._schemas = self._published(entries)
+        self._schemas = {key: own for known in self._known.values() for key, own in known.schemas.items()}
 
-    def _made_from(self, entry: Entry) -> tuple[int, list[Resource]]:
+    def _made_from(self, entry: Entry) -> _Defined:
         known = self._known.get(entry.key.name)
-        if known is not None and known[0] == entry.revision:
+        if known is not None and known.revision == entry.revision:
             return known
         from longshore.apiserver.crd import rows
 
-        return entry.revision, rows.rows(entry.obj)
-
-    def _published(self, entries: Sequence[Entry]) -> dict[_Path, Obj]:
-        if not entries:
-            return {}
-        from longshore.apiserver.crd import rows
-
-        established = [e.obj for e in entries if self._known[e.key.name][1]]
-        return {key: own for crd in established for key, own in rows.schemas(crd).items()}
+        own = rows.rows(entry.obj)
+        return _Defined(entry.revision, own, rows.schemas(entry.obj) if own else {})
 
     @cached_property
     def _volcano_schemas(self) -> dict[_Path, Obj]:

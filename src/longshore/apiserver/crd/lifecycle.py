@@ -34,7 +34,7 @@ def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
     if not answer.staged:
         return
     if call.resource.storage == DEFINITIONS:
-        _after_definition(api, call, answer)
+        _after_definition(api, answer)
         return
     entry = api.store.latest(definition_key(call.resource))
     if entry is not None and "deletionTimestamp" in entry.obj["metadata"]:
@@ -42,13 +42,14 @@ def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
         api.catalog.expect(answer.staged[-1].entry.revision)
 
 
-def _after_definition(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
-    for entry in api.store.latest_list(DEFINITIONS):
-        if "deletionTimestamp" in entry.obj["metadata"]:
-            answer.staged += _clear(api, entry)
-    # A name that one definition gives up may be what another one waits for.
-    for entry in sorted(api.store.latest_list(DEFINITIONS), key=lambda e: e.revision):
-        answer.staged += _settle(api, entry)
+def _after_definition(api: Api, answer: Answer | ListAnswer) -> None:
+    for group in {_group(staged.entry.key) for staged in answer.staged}:
+        for entry in _definitions(api, group):
+            if "deletionTimestamp" in entry.obj["metadata"]:
+                answer.staged += _clear(api, entry)
+        # A name that one definition gives up may be what another one waits for; the oldest gets it.
+        for entry in sorted(_definitions(api, group), key=lambda e: e.revision):
+            answer.staged += _settle(api, entry)
     api.catalog.expect(answer.staged[-1].entry.revision)
     if isinstance(answer, Answer) and answer.entry is not None:
         # The client sees the definition as it is now, with its names.
@@ -61,14 +62,24 @@ def _settle(api: Api, entry: Entry) -> list[Staged]:
     if "deletionTimestamp" in crd["metadata"]:
         return []
     taken = naming.Taken()
+    group = _group(entry.key)
     for row in table.RESOURCES:
-        if row.group == crd["spec"]["group"]:
+        if row.group == group:
             taken.add_row(row)
-    for other in api.store.latest_list(DEFINITIONS):
-        if other.key != entry.key and other.obj["spec"]["group"] == crd["spec"]["group"]:
+    for other in _definitions(api, group):
+        if other.key != entry.key:
             taken.add_names(other.obj["status"].get("acceptedNames") or {})
     status = naming.settled(crd, taken, api.now())
     return [] if status is None else [_stage(api, entry.key, {**crd, "status": status})]
+
+
+def _definitions(api: Api, group: str) -> list[Entry]:
+    return [e for e in api.store.latest_list(DEFINITIONS) if _group(e.key) == group]
+
+
+def _group(key: Key) -> str:
+    """The group of a definition, which is part of its name."""
+    return key.name.partition(".")[2]
 
 
 def _clear(api: Api, entry: Entry) -> list[Staged]:
