@@ -139,7 +139,7 @@ class _Index:
                         del entries[value]
         if new is not None:
             for value in after:
-                bucket = entries.get(value)  # type: ignore[assignment]
-                if bucket is None:
-                    bucket = entries[value] = {}
-                bucket[key] = new
+                found = entries.get(value)
+                if found is None:
+                    found = entries[value] = {}
+                found[key] = new

@@ -75,5 +75,7 @@ class Informers:
 
 def _named(what: What) -> tuple[str, str]:
     """apiVersion and plural, so that a kind and its plural share one informer."""
-    row = what if isinstance(what, Resource) else built_in(*what)
-    return (row.group_version, row.plural) if row is not None else what  # type: ignore[return-value]
+    if isinstance(what, Resource):
+        return what.group_version, what.plural
+    row = built_in(*what)
+    return what if row is None else (row.group_version, row.plural)

@@ -44,7 +44,7 @@ class Sink(Protocol):
 
 
 class Reflector:
-    """`selection` is what list and watch take: namespace, labels, fields."""
+    """Namespace, labels and fields select what is followed, as for a list."""
 
     def __init__(
         self,
