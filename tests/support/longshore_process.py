@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import http.client
 import json
 import re
 import ssl
@@ -73,6 +74,21 @@ class RunningLongshore:
         status, answer = self.request(method, path, body, **more)
         assert status < 300, answer
         return answer
+
+    def forget(self) -> None:
+        """Writes more than longshore remembers of the past (64 MiB), so that old versions are gone."""
+        where = "/api/v1/namespaces/default/configmaps"
+        self.made("POST", where, {"metadata": {"name": "big"}})
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection = http.client.HTTPSConnection(self.server.removeprefix("https://"), context=self.tls)
+        with contextlib.closing(connection):
+            for number in range(70):
+                data = {"big": f"{number:02}" + "x" * 1_000_000}
+                body = json.dumps({"metadata": {"name": "big"}, "data": data})
+                connection.request("PUT", where + "/big", body, sent)
+                answer = connection.getresponse()
+                answer.read()
+                assert answer.status == 200
 
 
 @contextlib.contextmanager
