@@ -1,0 +1,138 @@
+"""A CronJob controller on an API in memory and the virtual clock, with something that ends Jobs in time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+from longshore.api import cron
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client import Client
+from longshore.client.local import LocalClient
+from longshore.controllers.cronjob import CronJobController
+from longshore.machinery.clock import to_seconds
+from longshore.machinery.explanations import Explanations
+from longshore.machinery.metrics import Registry
+from longshore.machinery.virtual import VirtualClock
+from longshore.store import Store
+
+CRONJOBS = ("batch/v1", "CronJob")
+JOBS = ("batch/v1", "Job")
+EVENTS = ("v1", "Event")
+POD = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+
+
+class World:
+    """What a test sees. `registry` and `explanations` are those of the controller."""
+
+    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock) -> None:
+        self.api, self.client, self.clock = api, client, clock
+        self.registry, self.explanations = Registry(), Explanations()
+
+    async def cronjob(
+        self, schedule: str, name: str = "c", *, annotations: dict[str, str] | None = None, **spec: Any
+    ) -> Obj:
+        meta: Obj = {"name": name, **({"annotations": annotations} if annotations else {})}
+        wanted = {"schedule": schedule, "jobTemplate": {"spec": {"template": {"spec": POD}}}, **spec}
+        return await self.client.create(CRONJOBS, {"metadata": meta, "spec": wanted}, "ns")
+
+    async def change(self, patch: Obj, name: str = "c", **options: Any) -> None:
+        await self.client.patch(CRONJOBS, name, patch, "ns", **options)
+
+    async def status(self, name: str = "c") -> Obj:
+        found: Obj = (await self.client.get(CRONJOBS, name, "ns")).get("status") or {}
+        return found
+
+    async def jobs(self) -> list[str]:
+        """Names, in their order."""
+        return [job["metadata"]["name"] for job in (await self.client.list(JOBS, "ns")).items]
+
+    async def events(self, reason: str = "") -> list[str]:
+        """Messages of the events on CronJobs, oldest first."""
+        await self.clock.sleep(0.5)  # they are written in the background
+        found = (await self.client.list(EVENTS, "ns")).items
+        return [event["message"] for event in found if reason in ("", event["reason"])]
+
+    async def end(self, name: str, how: str = "Complete") -> None:
+        """Does what the Job controller does when a Job comes to its end."""
+        try:
+            job = await self.client.get(JOBS, name, "ns")
+            await self.client.update_status(JOBS, {**job, "status": ended(how, self.now())}, "ns")
+        except StatusError as err:
+            if err.code != 404:
+                raise
+
+    def now(self) -> str:
+        return to_seconds(self.clock.now())
+
+    def controller(self, client: Client | None = None, **options: Any) -> CronJobController:
+        given = {
+            "namespace": "",
+            "workers": 5,
+            "zone": cron.UTC,
+            "glance": 5.0,
+            "registry": self.registry,
+            "explanations": self.explanations,
+            **options,
+        }
+        return CronJobController(client or self.client, clock=self.clock, rng=random.Random(1), **given)
+
+    @asynccontextmanager
+    async def running(self, **options: Any) -> AsyncIterator[CronJobController]:
+        """A controller that runs beside the block, and has looked at everything there is."""
+        controller = self.controller(**options)
+        async with beside(controller.run()):
+            await self.clock.sleep(0.05)
+            yield controller
+
+    async def ending(self, seconds: Callable[[Obj], float | None], how: str = "Complete") -> None:
+        """Ends every Job so many seconds after its creation; None never does. Until cancelled."""
+        async with (
+            asyncio.TaskGroup() as tasks,
+            self.client.watch(JOBS, "ns", initial_events=True) as events,
+        ):
+            async for event in events:
+                if event.type == "ADDED" and (after := seconds(event.object)) is not None:
+                    tasks.create_task(self._end_later(event.object["metadata"]["name"], after, how))
+
+    async def _end_later(self, name: str, after: float, how: str) -> None:
+        await self.clock.sleep(after)
+        await self.end(name, how)
+
+
+def ended(how: str, at: str) -> Obj:
+    """The status of a Job that has come to its end."""
+    interim = "SuccessCriteriaMet" if how == "Complete" else "FailureTarget"
+    reason = "CompletionsReached" if how == "Complete" else "BackoffLimitExceeded"
+    shared = {"status": "True", "reason": reason, "lastTransitionTime": at}
+    status = {"startTime": at, "conditions": [{"type": interim, **shared}, {"type": how, **shared}]}
+    return {**status, "completionTime": at, "succeeded": 1} if how == "Complete" else {**status, "failed": 1}
+
+
+@asynccontextmanager
+async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
+    store = Store.open(None)
+    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    client = LocalClient(api)
+    for namespace in ("ns", "other"):
+        await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})
+    try:
+        yield World(api, client, clock)
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs something beside the block until its end. An error in it ends the block, too."""
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(work)
+        try:
+            yield
+        finally:
+            task.cancel()
