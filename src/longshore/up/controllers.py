@@ -58,6 +58,12 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import garbage
+
+    return garbage.run(client, clock=wiring.clock, rng=wiring.rng)
+
+
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import job
     from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -85,19 +91,40 @@ def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     return namespace.run(client, clock=wiring.clock, rng=wiring.rng)
 
 
+def _podgc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import podgc
+
+    return podgc.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+
+
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import serviceaccount
 
     return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
 
 
+def _ttl(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import ttl
+
+    return ttl.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
 CONTROLLERS: dict[str, Factory] = {
     "cronjob": _cronjob,
+    "garbage": _garbage,
     "job": _job,
     "namespace": _namespace,
+    "podgc": _podgc,
     "serviceaccount": _serviceaccount,
+    "ttl": _ttl,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
 

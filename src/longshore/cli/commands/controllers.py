@@ -110,7 +110,7 @@ def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> No
     """Refuses one namespace for controllers that need to see all of them."""
     from longshore.cli.main import Failure
 
-    wide = [name for name in controllers if name not in ("cronjob", "job")]
+    wide = [name for name in controllers if name not in ("cronjob", "job", "ttl")]
     if namespace and wide:
         raise Failure(f"{flag}: these controllers work on all namespaces: {', '.join(wide)}", 2)
 
