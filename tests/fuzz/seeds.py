@@ -189,6 +189,75 @@ class Seed:
     obj: Obj
 
 
+_GADGET_SPEC: Final = {
+    "type": "object",
+    "required": ["size"],
+    "properties": {
+        "size": {"type": "integer", "minimum": 1, "maximum": 100, "default": 3},
+        "mode": {"type": "string", "enum": ["fast", "slow"], "default": "slow"},
+        "label": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 10, "nullable": True},
+        "port": {"x-kubernetes-int-or-string": True},
+        "when": {"type": "string", "format": "date-time"},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
+        "parts": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object",
+                "required": ["name"],
+                "properties": {"name": {"type": "string"}, "count": {"type": "integer", "default": 1}},
+            },
+        },
+        "tags": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    },
+}
+GADGETS: Final = {
+    "metadata": {"name": "gadgets.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": _GADGET_SPEC,
+                            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+"""A definition that no random request is about, so that there is always a kind of a user's own."""
+GADGET: Final = {
+    "apiVersion": "example.org/v1",
+    "kind": "Gadget",
+    "metadata": {"name": "seed", "labels": {"a": "b"}},
+    "spec": {
+        "size": 5,
+        "label": "abc",
+        "port": "http",
+        "when": "2024-01-02T03:04:05Z",
+        "free": {"a": {"b": [1, 2]}},
+        "amounts": {"a": 1.5},
+        "parts": [{"name": "p"}, {"name": "q", "count": 2}],
+        "tags": ["x", "y"],
+    },
+    "status": {"ready": True},
+}
+
+
 def path_of(resource: Resource, name: str = "", subresource: str = "") -> str:
     """The URL path of a collection, an object or something below it, in the namespace of these tests."""
     parts = ["apis", resource.group, resource.version] if resource.group else ["api", resource.version]
@@ -197,9 +266,14 @@ def path_of(resource: Resource, name: str = "", subresource: str = "") -> str:
     return "/" + "/".join([*parts, resource.plural, *filter(None, (name, subresource))])
 
 
-def seeds() -> list[Seed]:
-    """Of every resource at least one, and not only pods and jobs, of which there are most recordings."""
-    return [Seed(resource, _own(resource)) for resource in table.RESOURCES] * 5 + _recorded()
+def own_seeds() -> list[Seed]:
+    """One of every resource the server has from the start."""
+    return [Seed(resource, _own(resource)) for resource in table.RESOURCES]
+
+
+def seeds(more: list[Seed]) -> list[Seed]:
+    """Those, `more`, and the recorded ones; not only pods and jobs, of which there are most recordings."""
+    return [*own_seeds(), *more] * 5 + _recorded()
 
 
 def _own(resource: Resource) -> Obj:
@@ -223,7 +297,7 @@ def _own(resource: Resource) -> Obj:
 
 
 def _recorded() -> list[Seed]:
-    """What was sent to real Kubernetes, also what it refused; nothing where the recordings are not at hand."""
+    """What was sent to real Kubernetes, also what it refused; nothing without the recordings at hand."""
     rows = {(row.group_version, row.kind): row for row in table.RESOURCES}
     found: dict[str, Seed] = {}
 

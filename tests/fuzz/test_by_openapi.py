@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from promises import check_answer, check_unchanged, stored
 from schemathesis.core import NotSet
 from schemathesis.generation import GenerationMode
-from seeds import NAMESPACE, path_of, seeds
+from seeds import NAMESPACE, own_seeds, path_of
 from target import Target
 from wishes import Wish
 
@@ -133,7 +133,7 @@ async def test_requests_from_our_own_schema_break_nothing(
 
 async def plant(target: Target) -> None:
     """Puts the seeds there, where an earlier request took them away."""
-    for seed_ in seeds():
+    for seed_ in own_seeds():
         body = json.dumps(seed_.obj).encode()
         await target.ask(
             Wish("POST", path_of(seed_.resource), body, {"Content-Type": "application/json"}), over_tls=False

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from promises import check_answer, check_unchanged, stored
 from raw_http import Answer
-from seeds import NAMESPACE, path_of, seeds
+from seeds import GADGET, GADGETS, NAMESPACE, Seed, path_of, seeds
 from target import Target
 from wishes import Wish, Wisher
 
@@ -23,7 +23,7 @@ from longshore.api.resources import Resource
 from longshore.apiserver.rest import versions
 from longshore.store import Key
 from longshore.up.options import Options
-from longshore.up.running import running
+from longshore.up.running import Longshore, running
 
 pytestmark = pytest.mark.anyio
 REQUESTS = int(os.environ.get("LONGSHORE_FUZZ_REQUESTS", "9000"))
@@ -36,9 +36,9 @@ async def test_mutated_requests_break_nothing(
 ) -> None:
     monkeypatch.setattr(versions, "_PATIENCE", 0.01)
     dice = random.Random(SEED)
-    wisher = Wisher(seeds(), dice)
     async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
         target = Target(longshore)
+        wisher = Wisher(seeds([await gadget(longshore)]), dice)
         for number in range(REQUESTS):
             wish = wisher.draw()
             try:
@@ -47,6 +47,13 @@ async def test_mutated_requests_break_nothing(
                 raise AssertionError(f"request {number} of seed {SEED}: {wish}") from error
             assert not [record for record in caplog.records if record.levelno >= logging.ERROR], wish
         await target.close()
+
+
+async def gadget(longshore: Longshore) -> Seed:
+    """Defines a kind of a user's own."""
+    await longshore.client.create(("apiextensions.k8s.io/v1", "CustomResourceDefinition"), GADGETS)
+    rows = [row for row in longshore.api.catalog.resources() if row.kind == "Gadget"]
+    return Seed(rows[0], GADGET)
 
 
 async def one(target: Target, wisher: Wisher, wish: Wish, dice: random.Random, *, over_tls: bool) -> None:
