@@ -109,7 +109,7 @@ def _sidecar_restarts(name: str, times: int) -> Any:
 )
 def test_the_pod_with_the_least_to_lose_goes(goes: Any, stays: Any) -> None:
     for order in ([goes, stays], [stays, goes]):
-        assert removal.surplus(order, 1, indexed=False, completions=0) == [goes]
+        assert removal.surplus(order, 1) == [goes]
 
 
 def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
@@ -118,5 +118,5 @@ def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
         a_pod("beyond", ready=True, index=5),
         a_pod("old", ready=True, index=1),
     ]
-    assert removal.surplus(pods, 1, indexed=True, completions=5) == [pods[1]]
-    assert removal.surplus(pods, 2, indexed=True, completions=5) == [pods[1], pods[0]]
+    assert removal.surplus_of_indexes(pods, [0, 5, 1], 1, 5) == [pods[1]]
+    assert removal.surplus_of_indexes(pods, [0, 5, 1], 2, 5) == [pods[1], pods[0]]

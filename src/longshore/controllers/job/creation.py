@@ -27,7 +27,7 @@ _LONGEST_PREFIX: Final = 58
 
 def pending_indexes(spec: Spec, count: Count, found: Indexes, many: int) -> list[int]:
     """The lowest indexes that need a pod."""
-    taken = {facts.index(pod) for pod in count.active}
+    taken = set(count.active_indexes)
     if spec.only_replace_failed:
         taken |= {facts.index(pod) for pod in count.terminating}
     taken.discard(facts.NO_INDEX)

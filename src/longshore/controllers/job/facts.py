@@ -13,6 +13,7 @@ from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, IND
 
 TERMINAL: Final = ("Succeeded", "Failed")
 NO_INDEX: Final = -1
+_NONE: Final[Obj] = {}
 _MAX_INT32: Final = 2**31 - 1
 
 
@@ -35,17 +36,20 @@ def ready(pod: Obj) -> bool:
 
 
 def ready_condition(pod: Obj) -> Obj:
-    for condition in pod["status"].get("conditions") or () if "status" in pod else ():
+    """Empty when the pod has none."""
+    for condition in (pod.get("status") or {}).get("conditions") or ():
         if condition["type"] == "Ready":
             found: Obj = condition
             return found
-    return {}
+    return _NONE
 
 
 def index(pod: Obj) -> int:
     """The completion index, or NO_INDEX when it has none that can be read."""
-    text = (pod["metadata"].get("annotations") or {}).get(INDEX)
-    return NO_INDEX if text is None else _natural(text, NO_INDEX)
+    annotations = pod["metadata"].get("annotations")
+    if annotations is None or (text := annotations.get(INDEX)) is None:
+        return NO_INDEX
+    return _natural(text, NO_INDEX)
 
 
 def index_failures(pod: Obj) -> int:
@@ -65,7 +69,8 @@ def _count(pod: Obj, annotation: str) -> int:
 
 
 def _natural(text: str, otherwise: int) -> int:
-    digits = text[1:] if text[:1] == "+" else text
+    """As Go reads an integer that is not negative."""
+    digits = text[1:] if text.startswith("+") else text
     return int(digits) if digits.isdecimal() and digits.isascii() else otherwise
 
 

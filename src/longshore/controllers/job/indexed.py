@@ -31,7 +31,7 @@ class Indexes:
 def find(status: Obj, spec: Spec, count: Count) -> Indexes:
     """The indexes as the status and the pods with a finalizer show them."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
-    ended = [h for h in count.held if valid(h.completion_index, spec)]
+    ended = [h for h in count.ended if valid(h.completion_index, spec)]
     succeeded = indexes.merge(before, _runs(h.completion_index for h in ended if h.phase == "Succeeded"))
     if spec.per_index is None:
         return Indexes(before, succeeded)
@@ -39,7 +39,7 @@ def find(status: Obj, spec: Spec, count: Count) -> Indexes:
         indexes.read(status.get("failedIndexes") or "", spec.size),
         _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec)),
     )
-    active = {facts.index(pod) for pod in count.active}
+    active = set(count.active_indexes)
     delayed: dict[int, Obj] = {}
     for each in ended:
         index = each.completion_index

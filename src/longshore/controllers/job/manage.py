@@ -41,7 +41,11 @@ def manage(
         why = f"suspended: removes its {active} active pods" if active else "suspended"
         return Change("pods_deleted", why, release=count.active)
     want = _wanted(spec, succeeded, active)
-    gone = removal.surplus(count.active, max(0, active - want), indexed=spec.indexed, completions=spec.size)
+    need = max(0, active - want)
+    if spec.indexed:
+        gone = removal.surplus_of_indexes(count.active, count.active_indexes, need, spec.size)
+    else:
+        gone = removal.surplus(count.active, need)
     if gone:
         gone = gone[:MOST_PER_SYNC]
         why = f"{active} pods are active and {want} are wanted: removes {len(gone)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from longshore.api.types import Obj
@@ -12,25 +12,33 @@ _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 _ZERO_TIME_FIRST: Final = float("-inf")
 
 
-def surplus(active: Sequence[Obj], need: int, *, indexed: bool, completions: int) -> list[Obj]:
-    """At least `need` pods to remove, first to go first.
+def surplus(active: Sequence[Obj], need: int) -> list[Obj]:
+    """The `need` pods to remove, first to go first."""
+    return sorted(active, key=rank)[:need] if need else []
 
-    Of an Indexed Job every pod without a valid index goes, and of several pods of one index all but one.
+
+def surplus_of_indexes(
+    active: Sequence[Obj], numbers: Sequence[int], need: int, completions: int
+) -> list[Obj]:
+    """At least `need` pods of an Indexed Job; `numbers` are their indexes.
+
+    Every pod without a valid index goes, and of several pods of one index all but one.
     """
-    if not indexed:
-        return sorted(active, key=rank)[:need] if need else []
-    gone, kept = _misplaced(active, completions)
+    if not need and len({n for n in numbers if facts.NO_INDEX < n < completions}) == len(numbers):
+        return []
+    gone, kept = _misplaced(active, numbers, completions)
     if len(gone) < need:
         kept.sort(key=rank)
         gone += kept[: need - len(gone)]
     return gone
 
 
-def _misplaced(active: Iterable[Obj], completions: int) -> tuple[list[Obj], list[Obj]]:
+def _misplaced(
+    active: Sequence[Obj], numbers: Sequence[int], completions: int
+) -> tuple[list[Obj], list[Obj]]:
     gone: list[Obj] = []
     by_index: dict[int, list[Obj]] = {}
-    for pod in active:
-        index = facts.index(pod)
+    for pod, index in zip(active, numbers, strict=True):
         if index == facts.NO_INDEX or index >= completions:
             gone.append(pod)
         else:

@@ -129,11 +129,12 @@ class _Tracker:
         self.policy_actions: Counter[str] = Counter()
 
     def go_through(self) -> None:
-        held = self._plan.count.held
+        everyone = self._verdict is not None or self._plan.spec.deleting
+        held = self._plan.count.held if everyone else self._plan.count.ended
         if self._plan.spec.indexed:
             held = sorted(held, key=lambda h: h.completion_index)
         for each in held:
-            if each.going or not self._removable(each):
+            if each.going or (not everyone and self._is_kept(each)):
                 continue
             self.strip.append(each.pod)
             self._list(each)
@@ -144,15 +145,12 @@ class _Tracker:
             lists = {"succeeded": self._succeeded, "failed": self._failed}
             self._status["uncountedTerminatedPods"] = {kind: uids for kind, uids in lists.items() if uids}
 
-    def _removable(self, each: Held) -> bool:
-        if self._verdict is not None or each.phase == "Succeeded" or self._plan.spec.deleting:
-            return True
-        if not each.failed:
+    def _is_kept(self, each: Held) -> bool:
+        """Whether an ended pod must stay until its index has a replacement that carries its count on."""
+        if each.phase == "Succeeded" or self._plan.indexes is None:
             return False
-        if self._plan.indexes is None:
-            return True
         delayed = self._plan.indexes.delayed.get(each.completion_index)
-        return delayed is None or delayed["metadata"]["uid"] != each.uid
+        return delayed is not None and delayed["metadata"]["uid"] == each.uid
 
     def _list(self, each: Held) -> None:
         """Enters a pod where it counts. One that counts nowhere only loses its finalizer."""
