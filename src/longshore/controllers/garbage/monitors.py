@@ -1,8 +1,9 @@
 """Follows every resource that can be followed and deleted, and keeps the graph as the server has it.
 
 Resources come and go with users' definitions: what is served is looked up again when a definition changes,
-and every 30 seconds. A resource that is not served any more is only not followed: that its list cannot be
-read says nothing of its objects, so they stay in the graph.
+and every 30 seconds. A resource that is not served any more is followed a little longer, since the news of
+its last objects may still be on the way, and then only not followed: that it cannot be listed says nothing
+of its objects, so they stay in the graph.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Monitors:
         self._informers: dict[str, Informer] = {}
         """By storage. Those that stopped are kept: when their resource is back, they know what was missed."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._unserved: dict[str, float] = {}
+        """Since when the resources that are still followed are not served any more."""
         self._filling: dict[str, Informer | None] = {}
         """Storages with a new informer, each with the one of another version that it replaces."""
         self._wanted = asyncio.Event()
@@ -86,8 +89,14 @@ class Monitors:
         for row in rows:
             if _followed(row):
                 served.setdefault(row.storage, row)
+        now = self._clock.monotonic()
+        self._unserved = {s: self._unserved.get(s, now) for s in self._tasks if s not in served}
         for storage in [*self._tasks]:
-            if storage not in served or not self._follows(storage, served[storage]):
+            if storage in served:
+                ends = not self._follows(storage, served[storage])
+            else:
+                ends = now - self._unserved[storage] >= _REDISCOVER_SECONDS
+            if ends:
                 self._tasks.pop(storage).cancel()
         new = [row for storage, row in served.items() if storage not in self._tasks]
         for row in new:

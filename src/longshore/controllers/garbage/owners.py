@@ -56,6 +56,9 @@ class Owners:
         owner = self._graph.nodes.get(ref.uid)
         if owner is not None and matches(owner, ref, namespace):
             return Owner.WAITING if owner.in_foreground else Owner.SOLID
+        named = Identity(ref.api_version, ref.kind, namespace, ref.name, ref.uid)
+        if named in self._absent or named._replace(namespace="") in self._absent:
+            return Owner.DANGLING
         try:
             row = await self._client.resource((ref.api_version, ref.kind))
         except LookupError:
@@ -64,11 +67,7 @@ class Owners:
             return Owner.UNKNOWN  # it was found by the plural, which is not a kind
         if row.namespaced and not namespace:
             return Owner.UNRESOLVABLE
-        place = namespace if row.namespaced else ""
-        identity = Identity(ref.api_version, ref.kind, place, ref.name, ref.uid)
-        if identity in self._absent:
-            return Owner.DANGLING
-        return await self._ask(row, identity)
+        return await self._ask(row, named if row.namespaced else named._replace(namespace=""))
 
     async def _ask(self, row: Resource, identity: Identity) -> Owner:
         try:
