@@ -17,6 +17,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import CronJobController
 from longshore.machinery.clock import to_seconds
 from longshore.machinery.explanations import Explanations
+from longshore.machinery.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
 from longshore.machinery.virtual import VirtualClock
 from longshore.store import Store
@@ -90,19 +91,26 @@ class World:
             await self.clock.sleep(0.05)
             yield controller
 
+    async def hearing(self, handler: Handler) -> None:
+        """Tells `handler` of all Jobs until cancelled."""
+        informer = Informer(self.client, JOBS, clock=self.clock, rng=random.Random(2))
+        informer.add_handler(handler)
+        await informer.run()
+
     async def ending(self, seconds: Callable[[Obj], float | None], how: str = "Complete") -> None:
         """Ends every Job so many seconds after its creation; None never does. Until cancelled."""
-        async with (
-            asyncio.TaskGroup() as tasks,
-            self.client.watch(JOBS, "ns", initial_events=True) as events,
-        ):
-            async for event in events:
-                if event.type == "ADDED" and (after := seconds(event.object)) is not None:
-                    tasks.create_task(self._end_later(event.object["metadata"]["name"], after, how))
+        async with asyncio.TaskGroup() as tasks:
 
-    async def _end_later(self, name: str, after: float, how: str) -> None:
-        await self.clock.sleep(after)
-        await self.end(name, how)
+            async def later(name: str, after: float) -> None:
+                await self.clock.sleep(after)
+                await self.end(name, how)
+
+            class Ending(Handler):
+                def on_add(self, obj: Obj, initial: bool) -> None:
+                    if (after := seconds(obj)) is not None:
+                        tasks.create_task(later(obj["metadata"]["name"], after))
+
+            await self.hearing(Ending())
 
 
 def ended(how: str, at: str) -> Obj:

@@ -8,6 +8,7 @@ beforehand, and a day that does not exist at all is stepped over, so every searc
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api.cron.zones import Zone
@@ -107,6 +108,7 @@ class _Cursor:
             self.set_wall(self.wall + _DAY)
 
 
+@lru_cache(maxsize=16384)  # one look at a CronJob asks the same several times, and so does the next
 def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
     cursor = _Cursor(start, zone)
     last_year = civil(cursor.wall // _DAY)[0] + _HORIZON

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import finished
 from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.finished import Outcome
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Ask, View
 
@@ -15,10 +15,10 @@ def unknown(view: View, draft: Draft) -> list[Obj]:
     cached CronJob is older than they are."""
     return [
         job
-        for job in view.jobs
-        if not draft.is_active(job["metadata"]["uid"])
+        for job, how in draft.jobs
+        if how is None
+        and not draft.is_active(job["metadata"]["uid"])
         and job["metadata"]["uid"] not in view.going
-        and finished.outcome(job) is None
     ]
 
 
@@ -38,19 +38,19 @@ def account(view: View, draft: Draft) -> Plan | None:
             name = job["metadata"]["name"]
             draft.warning("UnexpectedJob", f"Saw a job that the controller did not create or forgot: {name}")
             draft.why.append(f"job {name} runs and was not started by the schedule: it is left alone")
-    for job in view.jobs:
-        if (outcome := finished.outcome(job)) is not None:
+    for job, outcome in draft.jobs:
+        if outcome is not None:
             _ended(draft, job, outcome)
     return _missing(view, draft)
 
 
-def _ended(draft: Draft, job: Obj, outcome: str) -> None:
+def _ended(draft: Draft, job: Obj, outcome: Outcome) -> None:
     meta = job["metadata"]
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
         draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']}, condition: {outcome}")
         draft.why.append(f"job {meta['name']} has ended: {outcome}")
-    if finished.succeeded(job):
+    if outcome == "Complete":
         at = (job.get("status") or {}).get("completionTime")
         if at is not None and (draft.last_success is None or at > draft.last_success):
             draft.last_success = at  # texts of one form, so they compare as times do
@@ -58,6 +58,8 @@ def _ended(draft: Draft, job: Obj, outcome: str) -> None:
 
 def _missing(view: View, draft: Draft) -> Plan | None:
     """Drops active Jobs that are gone. The cache alone is not believed: it may be slow."""
+    if not draft.active:
+        return None
     owned = {job["metadata"]["uid"] for job in view.jobs}
     unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
     if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):

@@ -17,7 +17,7 @@ from longshore.controllers.cronjob.view import Ask, View
 
 def decide(view: View) -> Plan:
     """The next step for the CronJob. Call it again with the answers until the plan is final."""
-    draft = Draft(_current(view))
+    draft = Draft(_current(view), view.jobs)
     return _prune(view, draft) or accounting.account(view, draft) or starting.start(view, draft)
 
 
@@ -27,14 +27,14 @@ def _current(view: View) -> Obj:
     if not isinstance(live, dict):
         return view.cronjob
     listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
-    unknown = accounting.unknown(view, Draft(view.cronjob))
+    unknown = accounting.unknown(view, Draft(view.cronjob, view.jobs))
     newer = any(job["metadata"]["uid"] in listed for job in unknown)
     return live if newer else view.cronjob
 
 
 def _prune(view: View, draft: Draft) -> Plan | None:
     """Deletes finished Jobs. None once that is done, well or not: it never keeps a run from starting."""
-    doomed = history.excess(view)
+    doomed = history.excess(view, draft)
     if not doomed:
         return None
     unrecorded = _unrecorded(view, doomed)

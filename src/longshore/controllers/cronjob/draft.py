@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from longshore.api.types import Obj
+from longshore.controllers.cronjob import finished
+from longshore.controllers.cronjob.finished import Outcome
 from longshore.controllers.cronjob.plan import Event, Plan, Skipped
 from longshore.controllers.cronjob.view import Answer, Ask
 
@@ -12,8 +15,10 @@ from longshore.controllers.cronjob.view import Answer, Ask
 class Draft:
     """Begins with what the CronJob says; never changes the CronJob."""
 
-    def __init__(self, cronjob: Obj) -> None:
+    def __init__(self, cronjob: Obj, jobs: Iterable[Obj]) -> None:
         self.cronjob = cronjob
+        self.jobs: list[tuple[Obj, Outcome | None]] = [(job, finished.outcome(job)) for job in jobs]
+        """The CronJob's Jobs, each with how it ended, if it has."""
         self._before: Obj = cronjob.get("status") or {}
         self.active: list[Obj] = [*(self._before.get("active") or ())]
         self.last_schedule: str | None = self._before.get("lastScheduleTime")

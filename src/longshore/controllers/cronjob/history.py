@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import finished
+from longshore.controllers.cronjob.draft import Draft
+from longshore.controllers.cronjob.finished import Outcome
 from longshore.controllers.cronjob.view import View
 
-_LIMITS: Final = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
+_LIMITS: Final[dict[Outcome, str]] = {
+    "Complete": "successfulJobsHistoryLimit",
+    "Failed": "failedJobsHistoryLimit",
+}
 
 
-def excess(view: View) -> list[Obj]:
+def excess(view: View, draft: Draft) -> list[Obj]:
     """Oldest first. Jobs made by hand count as well; those whose deletion is only not visible yet do not."""
     spec = view.cronjob["spec"]
     doomed: list[Obj] = []
@@ -19,7 +23,7 @@ def excess(view: View) -> list[Obj]:
         limit = spec.get(key)
         if limit is None:
             continue
-        ended = [job for job in view.jobs if finished.outcome(job) == outcome]
+        ended = [job for job, how in draft.jobs if how == outcome]
         if view.going:
             ended = [job for job in ended if job["metadata"]["uid"] not in view.going]
         if len(ended) > limit:

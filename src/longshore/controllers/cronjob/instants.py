@@ -9,6 +9,7 @@ from longshore.api.cron import Instant, Zone
 
 SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FACE: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -23,14 +24,14 @@ def of(moment: datetime) -> Instant:
 
 def utc(at: Instant) -> str:
     """`2026-11-15T19:00:00Z`, as objects carry it; a fraction is cut off."""
-    return _local(at // SECOND).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _wall(at // SECOND).isoformat() + "Z"
 
 
 def rfc3339(at: Instant, zone: Zone) -> str:
     """`2026-11-15T20:00:00+01:00`, the way Go writes it: no offset is `Z`, and seconds of one are dropped."""
     seconds = at // SECOND
     offset = zone.offset(seconds)
-    text = _local(seconds + offset).strftime("%Y-%m-%dT%H:%M:%S")
+    text = _wall(seconds + offset).isoformat()
     if not offset:
         return text + "Z"
     minutes = abs(offset) // 60
@@ -39,12 +40,13 @@ def rfc3339(at: Instant, zone: Zone) -> str:
 
 def rfc1123(at: Instant) -> str:
     """`Sun, 15 Nov 2026 19:00:00 +0000`."""
-    moment = _local(at // SECOND)
+    moment = _wall(at // SECOND)
     return f"{_DAYS[moment.weekday()]}, {moment:%d} {_MONTHS[moment.month - 1]} {moment:%Y %H:%M:%S} +0000"
 
 
-def _local(wall: int) -> datetime:
-    return _EPOCH + timedelta(seconds=wall)
+def _wall(seconds: int) -> datetime:
+    """What a clock shows; without a zone, so that its text has none."""
+    return _FACE + timedelta(seconds=seconds)
 
 
 # strftime's names follow the machine's language

@@ -26,7 +26,7 @@ def start(view: View, draft: Draft) -> Plan:
     if schedule is None:
         return draft.plan()
     when = timing.of(view, cronjob, schedule)
-    _remarks(view, draft, when)
+    _remarks(draft, when)
     try:
         due, too_many = when.due()
     except cron.NeverFires as problem:
@@ -71,16 +71,13 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
         return None
 
 
-def _remarks(view: View, draft: Draft, when: Timing) -> None:
+def _remarks(draft: Draft, when: Timing) -> None:
     """What longshore adds to Kubernetes' rules, if anything."""
-    try:
-        delay = timing.jitter(draft.cronjob)
-    except timing.BadJitter as problem:
-        draft.warning("InvalidJitter", str(problem))
-        draft.why.append(f"no jitter: {problem}")
-    else:
-        if delay:
-            draft.why.append(f"starts {delay / SECOND:.3f} s after each scheduled time ({timing.JITTER})")
+    if when.bad_jitter:
+        draft.warning("InvalidJitter", when.bad_jitter)
+        draft.why.append(f"no jitter: {when.bad_jitter}")
+    if when.delay:
+        draft.why.append(f"starts {when.delay / SECOND:.3f} s after each scheduled time ({timing.JITTER})")
     if when.corrected:
         right = instants.rfc3339(when.created, when.shown_in)
         said = (

@@ -12,6 +12,7 @@ they are there:
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from longshore.api import cron
@@ -44,6 +45,10 @@ class Timing(NamedTuple):
     deadline: int | None
     corrected: bool = False
     """Whether the CronJob's own times were written by a clock that was wrong."""
+    delay: int = 0
+    """The CronJob's share of the jitter, in nanoseconds."""
+    bad_jitter: str = ""
+    """Why the jitter cannot be read; it counts as none then."""
 
     @property
     def base(self) -> Instant:
@@ -82,18 +87,20 @@ class Timing(NamedTuple):
 
 
 def of(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
-    """The question for this CronJob now. An unreadable jitter counts as none; see `jitter`."""
+    """The question for this CronJob now."""
     spec, meta = cronjob["spec"], cronjob["metadata"]
+    delay, bad_jitter = 0, ""
     try:
-        now = view.now - jitter(cronjob)
-    except BadJitter:
-        now = view.now
+        delay = jitter(cronjob)
+    except BadJitter as problem:
+        bad_jitter = str(problem)
     created = instants.parse(meta["creationTimestamp"])
     last = last_schedule(cronjob)
     ahead = _written_ahead(cronjob, created, last, view.now)
     if ahead:
         created, last = min(view.steady_since, view.now), None
-    return Timing(schedule, view.zone, now, created, last, spec.get("startingDeadlineSeconds"), ahead)
+    deadline = spec.get("startingDeadlineSeconds")
+    return Timing(schedule, view.zone, view.now - delay, created, last, deadline, ahead, delay, bad_jitter)
 
 
 def last_schedule(cronjob: Obj) -> Instant | None:
@@ -104,20 +111,20 @@ def last_schedule(cronjob: Obj) -> Instant | None:
 def jitter(cronjob: Obj) -> int:
     """By how many nanoseconds this CronJob's starts are delayed. Raises BadJitter."""
     text = (cronjob["metadata"].get("annotations") or {}).get(JITTER)
-    if text is None:
-        return 0
+    return 0 if text is None else _share(cronjob["metadata"]["uid"], text)
+
+
+@lru_cache(maxsize=16384)  # asked at every look at a CronJob, and hardly ever changed
+def _share(uid: str, text: str) -> int:
+    """Spread evenly over UIDs from nothing to all of the jitter, and the same for ever."""
     try:
         most = go_duration.parse(text)
     except ValueError as problem:
         raise BadJitter(f"{BadJitter.__doc__} ({problem})") from None
     if most < 0:
         raise BadJitter(f"{BadJitter.__doc__} (it is {text})")
-    return share(cronjob["metadata"]["uid"]) * most >> 64
-
-
-def share(uid: str) -> int:
-    """A number below 2**64, spread evenly over UIDs and the same for ever."""
-    return int.from_bytes(hashlib.sha256(uid.encode()).digest()[:8], "big")
+    share = int.from_bytes(hashlib.sha256(uid.encode()).digest()[:8], "big")
+    return share * most >> 64
 
 
 def _written_ahead(cronjob: Obj, created: Instant, last: Instant | None, now: Instant) -> bool:
