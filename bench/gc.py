@@ -63,7 +63,7 @@ async def fill(client: Client, jobs: int, pods: int) -> None:
     wanted = [(owner, n) for owner in made for n in range(pods)]
     for at in range(0, len(wanted), AT_ONCE):
         await asyncio.gather(*(_pod(client, owner, n) for owner, n in wanted[at : at + AT_ONCE]))
-    await asyncio.sleep(0.5)  # lets the collector see them all
+    await asyncio.sleep(0.2)  # lets the collector see them all
 
 
 async def _pod(client: Client, owner: Obj, number: int) -> None:

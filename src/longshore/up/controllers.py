@@ -61,7 +61,7 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
 
-    return garbage.run(client, clock=wiring.clock, rng=wiring.rng)
+    return garbage.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
 
 
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:

@@ -17,22 +17,25 @@ from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.clock import Clock
+from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.recorder import Recorder
 from longshore.machinery.workers import run_workers
 from longshore.machinery.workqueue import WorkQueue
 
 COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
+_QUEUE: Final = "garbage_collector_attempt_to_delete"
+"""The name of upstream's queue, in metrics."""
 _FIRST_POLL, _LONGEST_POLL = 0.1, 300.0
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
 
 log = logging.getLogger(__name__)
 
 
-async def run(client: Client, *, clock: Clock, rng: random.Random, workers: int = WORKERS) -> None:
+async def run(client: Client, *, clock: Clock, rng: random.Random, registry: Registry | None = None) -> None:
     """Collects garbage until cancelled."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    collector = Collector(client, recorder, clock=clock, rng=rng, workers=workers)
+    collector = Collector(client, recorder, clock=clock, rng=rng, registry=registry or Registry())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
         tasks.create_task(collector.run())
@@ -42,11 +45,11 @@ class Collector:
     """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
 
     def __init__(
-        self, client: Client, recorder: Recorder, *, clock: Clock, rng: random.Random, workers: int
+        self, client: Client, recorder: Recorder, *, clock: Clock, rng: random.Random, registry: Registry
     ) -> None:
-        self._recorder, self._workers = recorder, workers
-        self._queue: WorkQueue[str] = WorkQueue(clock)
-        self._backlog = Backlog(self._queue, room=2 * workers)
+        self._recorder = recorder
+        self._queue: WorkQueue[str] = WorkQueue(clock, gauges=QueueMetrics(registry, _QUEUE, clock))
+        self._backlog = Backlog(self._queue, room=2 * WORKERS)
         self._absent = Absent()
         self.graph = Graph(self)
         self._owners = Owners(client, self.graph, self._absent)
@@ -58,7 +61,7 @@ class Collector:
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._monitors.run())
-            tasks.create_task(run_workers(self._queue, self._sync, count=self._workers))
+            tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
 
     # ---- what the graph says
 

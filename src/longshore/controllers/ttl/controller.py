@@ -15,7 +15,7 @@ from longshore.controllers.ttl.decide import Plan, decide
 from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import Clock
 from longshore.machinery.informer import Handler, Informer
-from longshore.machinery.metrics import Registry, exponential_buckets
+from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.recorder import Recorder, reference
 from longshore.machinery.workers import run_workers
 from longshore.machinery.workqueue import WorkQueue
@@ -23,6 +23,7 @@ from longshore.machinery.workqueue import WorkQueue
 COMPONENT: Final = "ttl-after-finished-controller"
 JOBS: Final = ("batch/v1", "Job")
 WORKERS: Final = 5
+_QUEUE: Final = "ttl_jobs_to_delete"
 _METRIC: Final = "ttl_after_finished_controller_job_deletion_duration_seconds"
 _METRIC_HELP: Final = "The time it took to delete the job since it became eligible for deletion"
 _CLOCK_CHECK_SECONDS: Final = 30.0
@@ -71,7 +72,7 @@ class TtlController(Handler):
         self, client: Client, jobs: Informer, recorder: Recorder, *, clock: Clock, registry: Registry
     ) -> None:
         self._client, self._jobs, self._recorder, self._clock = client, jobs, recorder, clock
-        self._queue: WorkQueue[Key] = WorkQueue(clock)
+        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, _QUEUE, clock))
         self._late = registry.histogram(_METRIC, _METRIC_HELP, (), exponential_buckets(0.1, 2, 14))
         jobs.add_handler(self)
 
