@@ -10,9 +10,8 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.controllers.job import facts
 from longshore.controllers.job.memory import Memory
-from longshore.controllers.job.observe import JOBS
 from longshore.controllers.job.plan import Plan, PodResults
-from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.machinery.cache import Key
 from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, slow_start
 from longshore.machinery.recorder import Recorder, reference

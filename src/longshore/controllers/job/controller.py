@@ -14,10 +14,9 @@ from longshore.controllers.job.handlers import JobHandler, PodHandler
 from longshore.controllers.job.history import History
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
-from longshore.controllers.job.observe import JOBS
 from longshore.controllers.job.orphans import Orphan, Orphans
 from longshore.controllers.job.ownership import Ownership
-from longshore.controllers.job.spec import RESERVED_MANAGER
+from longshore.controllers.job.spec import JOBS, RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Key

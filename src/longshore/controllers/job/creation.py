@@ -14,7 +14,16 @@ from longshore.api.types import Obj
 from longshore.controllers.job import facts, failure_policy
 from longshore.controllers.job.counting import Count
 from longshore.controllers.job.indexed import Indexes
-from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES, Spec
+from longshore.controllers.job.spec import (
+    FINALIZER,
+    INDEX,
+    INDEX_FAILURES,
+    INDEX_IGNORED_FAILURES,
+    JOBS,
+    Spec,
+)
+from longshore.machinery.pods import from_template, name_prefix
+from longshore.machinery.refs import controller_ref
 
 _ENV: Final = "JOB_COMPLETION_INDEX"
 _INDEX_ENV: Final = {
@@ -39,57 +48,32 @@ def pending_indexes(spec: Spec, count: Count, found: Indexes, many: int) -> list
 
 def bodies(job: Obj, many: int) -> list[Obj]:
     """Pods of a Job without indexes; all are alike."""
-    meta, template = job["metadata"], job["spec"]["template"]
-    body = {
-        "metadata": {"generateName": f"{meta['name']}-", **_metadata(job)},
-        "spec": template["spec"],
-    }
-    return [body] * many
+    return [_from_template(job, name_prefix(job["metadata"]["name"]))] * many
 
 
 def indexed_bodies(job: Obj, spec: Spec, numbers: list[int], delayed: Mapping[int, Obj]) -> Iterator[Obj]:
     """One pod per index. `delayed` are the failed pods whose counts the new ones carry on."""
     name = job["metadata"]["name"]
-    common = _metadata(job)
-    labels, annotations = common.get("labels") or {}, common.get("annotations") or {}
-    pod_spec = _with_index_env(job["spec"]["template"]["spec"])
+    common = _from_template(job, "")
+    meta, pod_spec = common["metadata"], _with_index_env(common["spec"])
+    labels, annotations = meta.get("labels") or {}, meta.get("annotations") or {}
     for number in numbers:
         text = str(number)
+        suffix = f"-{text}-"
         noted = {**annotations, INDEX: text}
         if spec.per_index is not None:
             noted |= _failure_counts(spec, delayed.get(number))
-        suffix = f"-{text}-"
-        meta = {
-            **common,
+        own = {
             "generateName": name[: _LONGEST_PREFIX - len(suffix)] + suffix,
             "labels": {**labels, INDEX: text},
             "annotations": noted,
         }
-        yield {"metadata": meta, "spec": {**pod_spec, "hostname": f"{name}-{text}"}}
+        yield {"metadata": {**meta, **own}, "spec": {**pod_spec, "hostname": f"{name}-{text}"}}
 
 
-def _metadata(job: Obj) -> Obj:
-    template = job["spec"]["template"].get("metadata") or {}
-    finalizers = list(template.get("finalizers") or ())
-    if FINALIZER not in finalizers:
-        finalizers.append(FINALIZER)
-    meta: Obj = {"finalizers": finalizers, "ownerReferences": [owner_reference(job)]}
-    for key in ("labels", "annotations"):
-        if template.get(key):
-            meta[key] = template[key]
-    return meta
-
-
-def owner_reference(job: Obj) -> Obj:
-    """What makes a pod this Job's own."""
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "name": job["metadata"]["name"],
-        "uid": job["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+def _from_template(job: Obj, generate_name: str) -> Obj:
+    owner = controller_ref(job, JOBS)
+    return from_template(job["spec"]["template"], owner, generate_name=generate_name, finalizers=(FINALIZER,))
 
 
 def _with_index_env(pod_spec: Obj) -> Obj:

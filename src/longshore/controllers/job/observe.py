@@ -10,13 +10,11 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import failure_policy, selection
 from longshore.controllers.job.memory import Memory
-from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.controllers.job.view import BackoffTimes, View
 from longshore.machinery.cache import Cache, Key
 from longshore.machinery.pods import PODS
 from longshore.machinery.refs import Claims
-
-JOBS = ("batch/v1", "Job")
 
 
 async def observe(
