@@ -69,7 +69,7 @@ def _end(plan: Plan, verdict: Outcome) -> Plan:
     why = [f"{verdict.type} {verdict.reason}: {verdict.message}"]
     active = plan.count.active
     if active:
-        why.append(f"deletes its {len(active)} active pods")
+        why.append(f"deletes what is active: {len(active)}")
     if not plan.view.satisfied:
         why.append("does not say so yet: some pods created before have not been seen")
     return replace(plan, outcome=verdict, delete=active, why=tuple(why))

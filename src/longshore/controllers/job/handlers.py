@@ -24,6 +24,8 @@ from longshore.machinery.workqueue import WorkQueue
 
 
 class JobHandler(Handler):
+    """Hears of Jobs."""
+
     def __init__(
         self,
         queue: WorkQueue[Key],
@@ -60,6 +62,8 @@ class JobHandler(Handler):
 
 
 class PodHandler(Handler):
+    """Hears of pods, and finds the Jobs they matter to."""
+
     def __init__(
         self,
         queue: WorkQueue[Key],

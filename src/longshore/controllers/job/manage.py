@@ -38,7 +38,7 @@ def manage(
     """The change that brings the number of active pods to what the Job wants."""
     active = len(count.active)
     if spec.suspended:
-        why = f"suspended: removes its {active} active pods" if active else "suspended"
+        why = f"suspended: removes {_pods(active)}" if active else "suspended"
         return Change("pods_deleted", why, release=count.active)
     want = _wanted(spec, succeeded, active)
     need = max(0, active - want)
@@ -48,11 +48,15 @@ def manage(
         gone = removal.surplus(count.active, need)
     if gone:
         gone = gone[:MOST_PER_SYNC]
-        why = f"{active} pods are active and {want} are wanted: removes {len(gone)}"
+        why = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
         return Change("pods_deleted", why, release=gone)
-    missing = want - active - (len(count.terminating) if spec.only_replace_failed else 0)
+    waited_for = len(count.terminating) if spec.only_replace_failed else 0
+    missing = want - active - waited_for
     if missing <= 0:
-        return Change("tracking", f"{active} pods are active, as wanted" if active else "no pod is wanted")
+        why = f"{active} active, {want} wanted"
+        if waited_for and want > active:
+            why += f": replaces {_pods(waited_for)} only when ended"
+        return Change("tracking", why)
     return _creation(view, spec, count, found, record, missing)
 
 
@@ -69,23 +73,23 @@ def _creation(
     if spec.per_index is None:
         wait = backoff.remaining(record.failures, record.last_failure, view.now, view.times)
         if wait > 0:
-            why = f"{record.failures} pods failed in a row: no new pod for {wait:.1f} s"
+            why = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
             return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
     missing = min(missing, MOST_PER_SYNC)
     if found is None:
-        return Change("pods_created", _creates(missing), create=creation.bodies(view.job, missing))
+        return Change("pods_created", f"creates {_pods(missing)}", create=creation.bodies(view.job, missing))
     numbers = creation.pending_indexes(spec, count, found, missing)
     if spec.per_index is not None:
         waits = {n: backoff.remaining_of_index(found.delayed.get(n), view.now, view.times) for n in numbers}
         due = [n for n in numbers if waits[n] == 0]
         if numbers and not due:
             wait = min(waits.values())
-            why = f"all {len(numbers)} indexes to run next failed lately: no new pod for {wait:.1f} s"
+            why = f"each index to run next failed lately: no new pod for {wait:.1f} s"
             return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
-    return Change("pods_created", _creates(len(pods)), create=pods)
+    return Change("pods_created", f"creates {_pods(len(pods))}", create=pods)
 
 
-def _creates(many: int) -> str:
-    return f"creates {many} pod{'' if many == 1 else 's'}"
+def _pods(many: int) -> str:
+    return "1 pod" if many == 1 else f"{many} pods"

@@ -58,14 +58,14 @@ def track(plan: Plan, results: PodResults) -> Tracking:
         plan,
         _tidied(status),
         flush,
-        tracking.strip,
-        holding,
-        verdict,
-        terminating,
-        tracking.limit_hit,
-        events,
-        tracking.policy_actions,
-        why,
+        strip=tracking.strip,
+        holding=holding,
+        outcome=verdict,
+        terminating=terminating,
+        limit_hit=tracking.limit_hit,
+        events=events,
+        policy_actions=tracking.policy_actions,
+        why=why,
     )
 
 
