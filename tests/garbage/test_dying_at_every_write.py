@@ -10,14 +10,14 @@ import pytest
 from garbage_scene import JOBS, MAPS, NAMESPACES, POD_SPEC, PODS, owner
 
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions, What
+from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage, ttl
 from longshore.machinery.virtual import VirtualClock
 
 CRONJOBS = ("batch/v1", "CronJob")
 GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 JOB_SPEC: Obj = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
-BODIES: dict[What, Obj] = {
+BODIES: dict[tuple[str, str], Obj] = {
     MAPS: {},
     GROUPS: {},
     PODS: {"spec": POD_SPEC},
@@ -48,11 +48,13 @@ class Scenario:
     async def user(self) -> None:
         raise NotImplementedError
 
-    async def make(self, what: What, name: str, *owners: Obj, namespace: str = "default", **meta: Any) -> Obj:
+    async def make(
+        self, what: tuple[str, str], name: str, *owners: Obj, namespace: str = "default", **meta: Any
+    ) -> Obj:
         metadata = {"name": name, "ownerReferences": [*owners], **meta}
         return await self.client.create(what, {"metadata": metadata, **BODIES[what]}, namespace)
 
-    async def delete(self, what: What, name: str, how: Any) -> None:
+    async def delete(self, what: tuple[str, str], name: str, how: Any) -> None:
         await self.client.delete(what, name, "default", DeleteOptions(propagation=how))
 
     async def left(self) -> list[str]:

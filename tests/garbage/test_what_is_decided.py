@@ -67,7 +67,7 @@ def test_a_waiting_owner_deletes_it_in_the_background_if_it_has_none() -> None:
 
 
 def test_a_ring_is_opened_before_it_is_deleted() -> None:
-    ring = {"dependents": 1, "deleting_dependents": True}
+    ring: dict[str, Any] = {"dependents": 1, "deleting_dependents": True}
     assert decide(view(Owner.WAITING, **ring)).action is Action.UNBLOCK
     opened = decide(view(Owner.WAITING, blocks=False, **ring))
     assert (opened.action, opened.policy) == (Action.DELETE, "Foreground")

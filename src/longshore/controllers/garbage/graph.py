@@ -175,7 +175,8 @@ class Graph:
         if owner is None or owner is node:
             return
         if owner.virtual:
-            self._listener.look(owner.uid)
+            # The first to name an owner has it verified for all; the others are looked at themselves.
+            self._listener.look(owner.uid if len(owner.dependents) == 1 else node.uid)
         elif not matches(owner, ref, node.namespace):
             self._mismatch(owner, node, ref)
         elif owner.in_foreground:
