@@ -1,9 +1,7 @@
-"""Controllers that die right after any write of their choice, and start again with nothing but what is stored.
+"""Controllers that die right after any one of their writes, and start again with nothing but what is stored.
 
-A story is first told undisturbed, counting the writes. Then once per write and way to die: `Death.UNSEEN` is a
-process that ends after its write took place and before it sees the answer; `Death.SEEN` one that sees the answer,
-goes on, and ends before its next write. Either way nothing that it remembered is left. Events do not count:
-they are written in the background, and nothing depends on them.
+First something is done undisturbed, to count the writes. Then once per write and way to die. Events do not
+count: they are written in the background, and nothing depends on them.
 """
 
 from __future__ import annotations
@@ -13,10 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from enum import Enum
 from typing import Any
 
-from job_world import Ending, Story, World, play
-
 from longshore.client import Client, What
-from longshore.machinery import virtual
 from longshore.machinery.virtual import VirtualClock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
@@ -26,7 +21,9 @@ _LINGERING_SECONDS = 2.0
 
 class Death(Enum):
     UNSEEN = "before the answer is seen"
+    """The write takes place, and the process ends."""
     SEEN = "after the answer is seen"
+    """The process sees the answer, goes on, and ends when it would write again."""
 
 
 class Mortal:
@@ -68,39 +65,10 @@ async def _forever() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-def undisturbed(story: Story, seed: int = 0) -> tuple[Ending, int]:
-    """How the story ends, and how many writes the controllers need."""
-    mortals: list[Mortal] = []
-
-    async def life(world: World) -> None:
-        mortals.append(Mortal(world.client, world.clock))
-        await story.controllers(mortals[0], world.clock)  # type: ignore[arg-type] # a Client in all it does
-
-    ended = virtual.run(lambda clock: play(clock, story, life), seed=seed)
-    return ended, mortals[0].writes
-
-
-def crashed(story: Story, last: int, death: Death, *, away: float = 0.0, seed: int = 0) -> Ending:
-    """How the story ends when the controllers die at their `last` write and come back `away` seconds later."""
-
-    async def life(world: World) -> None:
-        mortal = Mortal(world.client, world.clock, last, death)
-        first = asyncio.create_task(story.controllers(mortal, world.clock))  # type: ignore[arg-type]
-        try:
-            await _first_of(first, mortal.dead.wait())
-            first.cancel()  # it may wait in vain for answers: nobody waits for it
-            await world.clock.sleep(away)
-            await story.controllers(world.client, world.clock)
-        finally:
-            first.cancel()
-            await asyncio.gather(first, return_exceptions=True)
-
-    return virtual.run(lambda clock: play(clock, story, life), seed=seed)
-
-
-async def _first_of(task: asyncio.Task[None], other: Coroutine[Any, Any, Any]) -> None:
-    """Waits for the other. A task that ends before has failed, and that is raised."""
-    waiting = asyncio.create_task(other)
+async def until_dead(work: Coroutine[Any, Any, None], mortal: Mortal) -> None:
+    """Runs controllers on a mortal client until it dies. What they still do then reaches nobody."""
+    task = asyncio.create_task(work)
+    waiting = asyncio.create_task(mortal.dead.wait())
     try:
         await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -108,6 +76,12 @@ async def _first_of(task: asyncio.Task[None], other: Coroutine[Any, Any, Any]) -
             raise AssertionError("the controllers ended by themselves")
     finally:
         waiting.cancel()
+        task.cancel()
+        _dying.add(task)  # it may wait a while for answers that never come; nobody waits for it
+        task.add_done_callback(_dying.discard)
+
+
+_dying: set[asyncio.Task[None]] = set()
 
 
 def every_crash(writes: int) -> Iterable[tuple[int, Death, float]]:

@@ -1,0 +1,127 @@
+"""A client that has bad days, by dice: refusals, lost answers, broken and forgotten watches, caches that lag.
+
+| fault | what it does |
+| --- | --- |
+| 409 | an update, patch or delete is refused as if somebody had been quicker |
+| 429, 500 | any request is refused |
+| lost request | a write never reaches the server, and nobody answers |
+| lost answer | a write takes place, and nobody answers |
+| 410 | a watch is told that its version is forgotten, when it begins or in the middle |
+| broken | a watch ends without a word or with an error |
+| lag | a watch tells of changes seconds late, each stream for itself |
+
+With the same seed on the virtual clock the same things go wrong at the same moments.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from crashing import WRITES
+
+from longshore.api.errors import StatusError
+from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
+from longshore.machinery.virtual import VirtualClock
+
+_READS = ("get", "list")
+
+
+class Faulty:
+    """`rate` is how many of a hundred requests go wrong, `lag` how late watches are at most, in seconds."""
+
+    def __init__(
+        self, client: Client, clock: VirtualClock, seed: int, *, rate: float = 0.1, lag: float = 3.0
+    ) -> None:
+        self.happened: Counter[str] = Counter()
+        self._client, self._clock, self._rate, self._lag = client, clock, rate, lag
+        self._rng = random.Random(seed)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if name in WRITES:
+            return self._write(name, found)
+        return self._read(found) if name in _READS else found
+
+    def _write(self, verb: str, write: Callable[..., Any]) -> Any:
+        faults: tuple[Callable[[], Exception] | None, ...] = (_throttled, _broken, _unanswered, None)
+        if verb != "create":
+            faults = (*faults, _conflict)
+
+        async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
+            if self._rng.random() >= self._rate:
+                return await write(what, *arguments, **options)
+            fault = self._rng.choice(faults)
+            if fault is None:
+                self.happened["lost answer"] += 1
+                await write(what, *arguments, **options)
+                fault = _unanswered
+            else:
+                self.happened[fault.__name__] += 1
+            await self._clock.sleep(self._rng.random())
+            raise fault()
+
+        return faulty
+
+    def _read(self, read: Callable[..., Any]) -> Any:
+        async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
+            self._maybe("read", _throttled, _broken, _unanswered)
+            return await read(what, *arguments, **options)
+
+        return faulty
+
+    @asynccontextmanager
+    async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
+        self._maybe("watch", _throttled, _broken, _unanswered)
+        if options.get("resource_version"):
+            self._maybe("watch", _forgotten)
+        async with self._client.watch(what, *arguments, **options) as events:
+            yield self._late(events)
+
+    async def _late(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            dice = self._rng.random()
+            if dice < self._rate / 5:
+                self.happened["watch ends"] += 1
+                return
+            if dice < self._rate / 2:
+                self._raise("watch breaks", self._rng.choice((_forgotten, _cut)))
+            if dice > 0.7:
+                self.happened["lag"] += 1
+                await self._clock.sleep(self._lag * self._rng.random())
+            yield event
+
+    def _maybe(self, where: str, *faults: Callable[[], Exception]) -> None:
+        if self._rng.random() < self._rate:
+            self._raise(where, self._rng.choice(faults))
+
+    def _raise(self, where: str, fault: Callable[[], Exception]) -> None:
+        self.happened[f"{where}: {fault.__name__}"] += 1
+        raise fault()
+
+
+def _conflict() -> Exception:
+    return StatusError(409, "Conflict", "the object has been modified")
+
+
+def _throttled() -> Exception:
+    return StatusError(429, "TooManyRequests", "too many requests, please try again later")
+
+
+def _broken() -> Exception:
+    return StatusError(500, "InternalError", "an error on the server")
+
+
+def _forgotten() -> Exception:
+    return StatusError(410, "Expired", "too old resource version")
+
+
+def _unanswered() -> Exception:
+    return TimedOut("no answer in time")
+
+
+def _cut() -> Exception:
+    return Unreachable("connection reset by peer")

@@ -1,0 +1,286 @@
+"""A whole control plane on the virtual clock: API in memory, controllers that may die, a scripted kubelet.
+
+A `Story` is what a user does with it and waits for. It is told from its beginning to its end: `undisturbed`,
+`crashed` once, `crashed_for_ever`, `with_faults`. What is left then is the `Ending`, in a form that does not
+depend on names and times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from crashing import Death, Mortal, until_dead
+from faults import Faulty
+from scripted_kubelet import PODS, TRACKING, Kubelet, Script
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client import Client
+from longshore.client.local import LocalClient
+from longshore.controllers import job
+from longshore.machinery import virtual
+from longshore.machinery.virtual import VirtualClock
+from longshore.store import Store
+
+JOBS = ("batch/v1", "Job")
+NS = "ns"
+
+Controllers = Callable[[Client, VirtualClock], Coroutine[Any, Any, None]]
+"""Runs controllers on a client until cancelled."""
+
+
+async def job_controller(client: Client, clock: VirtualClock) -> None:
+    await job.run(client, clock=clock, rng=random.Random(1))
+
+
+class World:
+    """What a story sees."""
+
+    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock, kubelet: Kubelet) -> None:
+        self.api, self.client, self.clock, self.kubelet = api, client, clock, kubelet
+
+    async def job(self, name: str = "j", *, labels: dict[str, str] | None = None, **spec: Any) -> Obj:
+        """Creates a Job; its pods never restart in place unless `restart` says so."""
+        return await self.client.create(JOBS, a_job(name, labels=labels, **spec), NS)
+
+    async def patch(self, name: str = "j", **spec: Any) -> None:
+        await self.client.patch(JOBS, name, {"spec": spec}, NS)
+
+    async def get(self, name: str = "j") -> Obj | None:
+        try:
+            return await self.client.get(JOBS, name, NS)
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            return None
+
+    async def pods(self) -> list[Obj]:
+        return (await self.client.list(PODS, NS)).items
+
+    def finish(self, count: int) -> None:
+        """Lets so many pods that are held end now, the oldest first."""
+        held = [pod for pod in self.kubelet.pods.values() if not pod.stopping and not pod.finishing]
+        assert len(held) >= count, held
+        for pod in held[:count]:
+            pod.finish()
+
+    def finish_indexes(self, *indexes: int) -> None:
+        """The same for the pods of these indexes."""
+        for pod in self.kubelet.pods.values():
+            if pod.index in indexes:
+                pod.finish()
+
+    def hold_no_more(self) -> None:
+        """Pods that start from now on end by themselves."""
+        self.kubelet.holds = False
+
+    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
+        """Waits for something to be true, looking every half second. AssertionError when it never is."""
+        end = self.clock.monotonic() + seconds
+        while not (found := await condition()):
+            if self.clock.monotonic() >= end:
+                raise AssertionError(f"did not happen in {seconds:g} s: {await self.get()}")
+            await self.clock.sleep(0.5)
+        return found
+
+    async def status(self, name: str = "j", **wanted: Any) -> None:
+        """Waits until the Job's status has these values; an absent counter is 0."""
+
+        async def there() -> bool:
+            found = ((await self.get(name)) or {}).get("status") or {}
+            return all((found.get(key) or _zero(value)) == value for key, value in wanted.items())
+
+        await self.until(there)
+
+    async def running(self, count: int, name: str = "j") -> None:
+        """Waits until so many pods run, no other is there, and the Job's status says so."""
+
+        async def there() -> bool:
+            found = ((await self.get(name)) or {}).get("status") or {}
+            pods = [pod for pod in await self.pods() if "deletionTimestamp" not in pod["metadata"]]
+            return found.get("active") == found.get("ready") == count == len(pods)
+
+        await self.until(there)
+
+    async def ended(self, name: str = "j") -> None:
+        """Waits until the Job is Complete or Failed."""
+
+        async def there() -> bool:
+            found = ((await self.get(name)) or {}).get("status") or {}
+            types = {c["type"] for c in found.get("conditions") or () if c["status"] == "True"}
+            return bool(types & {"Complete", "Failed"})
+
+        await self.until(there)
+
+    async def quiet(self, seconds: float = 30.0) -> None:
+        """Waits until nothing was written for so long."""
+        seen = -1
+        while seen != (seen := self.api.store.revision):
+            await self.clock.sleep(seconds)
+
+
+def _zero(value: Any) -> Any:
+    return 0 if isinstance(value, int) else value and ""
+
+
+def a_job(
+    name: str = "j", *, labels: dict[str, str] | None = None, restart: str = "Never", **spec: Any
+) -> Obj:
+    template: Obj = {"spec": {"restartPolicy": restart, "containers": [{"name": "main", "image": "i"}]}}
+    if labels:
+        template["metadata"] = {"labels": labels}
+    return {"metadata": {"name": name}, "spec": {"template": template, **spec}}
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens, and how pods behave meanwhile."""
+
+    name: str
+    tell: Callable[[World], Awaitable[None]]
+    script: Script = field(default_factory=Script)
+    controllers: Controllers = job_controller
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is left at the end, comparable between runs."""
+
+    jobs: dict[str, Obj]
+    """Status by name, without times; whether they are set is kept."""
+    pods: Counter[tuple[Any, ...]]
+    """How many pods there are of each index, phase and state."""
+    created: Counter[tuple[str, int | None]]
+    """How many pods there ever were, by Job and index."""
+
+
+@asynccontextmanager
+async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
+    store = Store.open(None)
+    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    client = LocalClient(api)
+    await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
+    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
+    world = World(api, client, clock, Kubelet(client, clock, script, NS))
+    try:
+        async with beside(world.kubelet.run()):
+            yield world
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs something beside the block until its end. An error in it ends the block, too."""
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(work)
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+def told(story: Story, life: Callable[[World], Coroutine[Any, Any, None]], seed: int = 0) -> Ending:
+    """How the story ends when `life` runs its controllers."""
+
+    async def play(clock: VirtualClock) -> Ending:
+        async with a_world(clock, story.script) as world:
+            async with beside(life(world)):
+                await story.tell(world)
+                await world.quiet()
+            return await ending(world)
+
+    return virtual.run(play, seed=seed)
+
+
+def undisturbed(story: Story) -> tuple[Ending, int]:
+    """How the story ends, and how many writes the controllers need."""
+    writes: list[Mortal] = []
+
+    async def life(world: World) -> None:
+        writes.append(Mortal(world.client, world.clock))
+        await story.controllers(_client(writes[0]), world.clock)
+
+    return told(story, life), writes[0].writes
+
+
+def crashed(story: Story, last: int, death: Death, away: float) -> Ending:
+    """How it ends when the controllers die at their `last` write and come back `away` seconds later."""
+    died: list[int] = []
+
+    async def life(world: World) -> None:
+        mortal = Mortal(world.client, world.clock, last, death)
+        await until_dead(story.controllers(_client(mortal), world.clock), mortal)
+        died.append(mortal.writes)
+        await world.clock.sleep(away)
+        await story.controllers(world.client, world.clock)
+
+    ended = told(story, life)
+    assert died == [last], f"there was no write {last} in this run"
+    return ended
+
+
+def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
+    """How it ends when the controllers die at every so manieth write, again and again."""
+
+    async def life(world: World) -> None:
+        while True:
+            mortal = Mortal(world.client, world.clock, every, death)
+            await until_dead(story.controllers(_client(mortal), world.clock), mortal)
+
+    return told(story, life)
+
+
+def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:
+    """How it ends with a client that has bad days, and what went wrong how often."""
+    clients: list[Faulty] = []
+
+    async def life(world: World) -> None:
+        clients.append(Faulty(world.client, world.clock, seed, **faults))
+        await story.controllers(_client(clients[0]), world.clock)
+
+    return told(story, life, seed), clients[0].happened
+
+
+def _client(wrapped: Mortal | Faulty) -> Client:
+    """It is one in all it does; how it does it the type checker cannot see."""
+    return wrapped  # type: ignore[return-value]
+
+
+async def ending(world: World) -> Ending:
+    """The state of all Jobs and pods as it is now."""
+    jobs = (await world.client.list(JOBS, NS)).items
+    names = {obj["metadata"]["uid"]: obj["metadata"]["name"] for obj in jobs}
+    created = Counter((names.get(pod.job, ""), pod.index) for pod in world.kubelet.pods.values())
+    pods: Counter[tuple[Any, ...]] = Counter()
+    for obj in await world.pods():
+        meta, pod = obj["metadata"], world.kubelet.pods[obj["metadata"]["uid"]]
+        state = (TRACKING in (meta.get("finalizers") or ()), "deletionTimestamp" in meta)
+        pods[names.get(pod.job, ""), pod.index, obj["status"]["phase"], *state] += 1
+    return Ending({obj["metadata"]["name"]: _plain(world, obj) for obj in jobs}, pods, created)
+
+
+def _plain(world: World, obj: Obj) -> Obj:
+    status = dict(obj.get("status") or {})
+    for key in ("startTime", "completionTime"):
+        if key in status:
+            status[key] = "set"
+    status["conditions"] = [
+        (c["type"], c["status"], c.get("reason"), _nameless(world, c.get("message") or ""))
+        for c in status.get("conditions") or ()
+    ]
+    return status
+
+
+def _nameless(world: World, message: str) -> str:
+    """The message with a pod's index instead of its generated name."""
+    for pod in world.kubelet.pods.values():
+        message = message.replace(pod.name, f"<pod {pod.index}>")
+    return message

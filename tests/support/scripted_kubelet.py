@@ -1,0 +1,189 @@
+"""A kubelet on the virtual clock that runs nothing: pods start, run for a while and end as a script says.
+
+It binds each pod, reports it running and ready, and later its end. A pod that is deleted stops a second later
+and is then removed, as a real kubelet does it; one that never got to a node is marked failed, as pod garbage
+collection does it. Keeps a ledger of every pod that ever was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions
+from longshore.machinery.clock import to_seconds
+from longshore.machinery.virtual import VirtualClock
+
+PODS = ("v1", "Pod")
+TRACKING = "batch.kubernetes.io/job-tracking"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_STOPPING_SECONDS = 1.0
+
+
+@dataclass
+class Pod:
+    """One pod of all times."""
+
+    uid: str
+    name: str
+    job: str
+    """UID of the Job that created it; empty when none did."""
+    index: int | None
+    number: int
+    """In order of creation, over all Jobs."""
+    phase: str = ""
+    """Succeeded or Failed once the kubelet has reported it."""
+    released: bool = False
+    """Its finalizer went before it had come to an end: no Job counts it."""
+    stopping: bool = False
+    """It is being deleted, or gone."""
+    finishing: bool = False
+    """Somebody wants it to end now."""
+    told: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set with either."""
+
+    def stop(self) -> None:
+        self.stopping = True
+        self.told.set()
+
+    def finish(self) -> None:
+        """Lets a pod that would run for longer end now, as its script says."""
+        self.finishing = True
+        self.told.set()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """How pods behave."""
+
+    runs: Callable[[Pod], float | None] = lambda pod: 30.0
+    """Seconds until it ends; None never does. Asked when the pod starts."""
+    exits: Callable[[Pod, int], int] = lambda pod, nth: 0
+    """The exit code. Asked when the pod ends; `nth` pods of its Job and index have ended before it."""
+    status: Callable[[Pod], Obj] = lambda pod: {}
+    """More of the status that is reported with a failure: conditions, a reason."""
+    holds: bool = False
+    """Whether pods run until somebody lets them finish; see `Kubelet.holds`."""
+    starts: float = 1.0
+    """Seconds from creation to running."""
+
+
+class Kubelet:
+    """`run` until cancelled."""
+
+    def __init__(self, client: Client, clock: VirtualClock, script: Script, namespace: str = "ns") -> None:
+        self.pods: dict[str, Pod] = {}
+        """Every pod that ever was, by UID, in order of creation."""
+        self.holds = script.holds
+        """Whether pods that start now run until they are told to finish."""
+        self._client, self._clock, self._script, self._namespace = client, clock, script, namespace
+        self._ended: dict[tuple[str, int | None], int] = {}
+
+    async def run(self) -> None:
+        watch = self._client.watch(PODS, self._namespace, initial_events=True)
+        async with asyncio.TaskGroup() as tasks, watch as events:
+            async for event in events:
+                if event.type == "BOOKMARK":
+                    continue
+                meta = event.object["metadata"]
+                pod = self.pods.get(meta["uid"])
+                if pod is None:
+                    pod = self._new(event.object)
+                    tasks.create_task(self._live(pod))
+                if not pod.phase and TRACKING not in (meta.get("finalizers") or ()):
+                    pod.released = True
+                if event.type == "DELETED" or "deletionTimestamp" in meta:
+                    pod.stop()
+
+    def _new(self, obj: Obj) -> Pod:
+        meta = obj["metadata"]
+        owners = [ref["uid"] for ref in meta.get("ownerReferences") or () if ref.get("controller")]
+        index = (meta.get("annotations") or {}).get(_INDEX)
+        pod = Pod(
+            meta["uid"],
+            meta["name"],
+            owners[0] if owners else "",
+            int(index) if index is not None else None,
+            len(self.pods),
+        )
+        self.pods[pod.uid] = pod
+        return pod
+
+    async def _live(self, pod: Pod) -> None:
+        try:
+            await _told(pod, self._script.starts)
+            if not pod.stopping:
+                binding = {"metadata": {"name": pod.name}, "target": {"kind": "Node", "name": "node"}}
+                await self._client.create(
+                    PODS, binding, self._namespace, name=pod.name, subresource="binding"
+                )
+                await self._report(pod, self._running())
+                await _told(pod, None if self.holds else self._script.runs(pod))
+                if pod.stopping:
+                    await self._clock.sleep(_STOPPING_SECONDS)
+            if pod.stopping:
+                await self._ended_as(pod, "Failed", 137, **self._script.status(pod))
+            else:
+                await self._end(pod)
+                while not pod.stopping:
+                    pod.told.clear()
+                    await pod.told.wait()
+            remove = DeleteOptions(grace_period_seconds=0, uid=pod.uid)
+            await self._client.delete(PODS, pod.name, self._namespace, remove)
+        except StatusError as err:
+            if err.code not in (404, 409):  # it is gone, or another of its name is there
+                raise
+
+    async def _end(self, pod: Pod) -> None:
+        key = (pod.job, pod.index)
+        nth = self._ended.get(key, 0)
+        self._ended[key] = nth + 1
+        if code := self._script.exits(pod, nth):
+            await self._ended_as(pod, "Failed", code, **self._script.status(pod))
+        else:
+            await self._ended_as(pod, "Succeeded", 0)
+
+    async def _ended_as(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
+        pod.phase = phase  # before the write: nobody may see the end earlier than the ledger has it
+        at = to_seconds(self._clock.now())
+        state = {"terminated": {"exitCode": code, "startedAt": at, "finishedAt": at}}
+        status: Obj = {"phase": phase, "containerStatuses": [_container(state)], **more}
+        status["conditions"] = [_ready("False", at), *more.get("conditions", ())]
+        await self._report(pod, status)
+
+    def _running(self) -> Obj:
+        at = to_seconds(self._clock.now())
+        state = {"running": {"startedAt": at}}
+        return {
+            "phase": "Running",
+            "startTime": at,
+            "conditions": [_ready("True", at)],
+            "containerStatuses": [_container(state)],
+        }
+
+    async def _report(self, pod: Pod, status: Obj) -> None:
+        patch = {"metadata": {"uid": pod.uid}, "status": status}
+        await self._client.patch(PODS, pod.name, patch, self._namespace, subresource="status")
+
+
+async def _told(pod: Pod, seconds: float | None) -> None:
+    """Waits until the pod is told to stop or to finish, for so long at most."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await pod.told.wait()
+
+
+def _container(state: Obj) -> Obj:
+    ready = "running" in state
+    return {
+        "name": "main", "image": "i", "imageID": "", "ready": ready, "restartCount": 0, "state": state
+    }  # fmt: skip
+
+
+def _ready(status: str, at: str) -> Obj:
+    return {"type": "Ready", "status": status, "lastTransitionTime": at}
