@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from longshore.client.http import HttpClient
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> None:
+    """`short_namespace` is False for commands whose -n means something else."""
     parser.add_argument(
         "--kubeconfig", type=Path, metavar="F", help="default: $KUBECONFIG, else that of longshore up"
     )
     parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
-    parser.add_argument("--namespace", "-n", default="", metavar="NS", help="default: the context's own")
+    flags = ("--namespace", "-n") if short_namespace else ("--namespace",)
+    parser.add_argument(*flags, default="", metavar="NS", help="default: the context's own")
 
 
 def connect(arguments: Namespace) -> HttpClient:

@@ -20,6 +20,13 @@ GROUPS = (
         ),
     ),
     (
+        "Use it",
+        (
+            ("cronjob", "show when a CronJob runs next, or run it now"),
+            ("cron", "tell when a schedule fires; needs no server"),
+        ),
+    ),
+    (
         "Know it",
         (
             ("why", "say why a Job's pods were created, counted or waited for"),

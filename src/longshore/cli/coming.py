@@ -1,0 +1,93 @@
+"""Coming runs as a table: in the schedule's zone, in local time, and what clock changes do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple, TypeAlias
+
+from longshore.api import cron
+from longshore.api.cron import Instant
+
+SECOND: Final = 1_000_000_000
+Next: TypeAlias = Callable[[Instant], Instant | None]
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_SHOWN: Final = 3
+"""So many skipped times are named; more are counted."""
+
+
+class Run(NamedTuple):
+    """A coming run, and what the clocks did since the one before; empty if nothing."""
+
+    at: Instant
+    note: str = ""
+
+
+def runs(
+    schedule: cron.Schedule | cron.Every, zone: cron.Zone, following: Next, after: Instant, count: int
+) -> list[Run]:
+    """The next `count` runs later than `after`; fewer when there are no more within five years."""
+    found: list[Run] = []
+    before = after
+    while len(found) < count and (at := following(before)) is not None:
+        found.append(Run(at, _note(schedule, zone, before, at)))
+        before = at
+    return found
+
+
+def table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:
+    """Lines for the terminal, the header first."""
+    rows = [(f"SCHEDULED ({zone.name})", f"LOCAL ({local.name})", "NOTE")]
+    rows += [(_shown(run.at, zone), _shown(run.at, local), run.note) for run in runs]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(f"{a:<{widths[0]}}   {b:<{widths[1]}}   {note}".rstrip() for a, b, note in rows)
+
+
+def _note(schedule: cron.Schedule | cron.Every, zone: cron.Zone, before: Instant, at: Instant) -> str:
+    old, new = zone.offset(before // SECOND), zone.offset(at // SECOND)
+    said = []
+    if new != old:
+        said.append(f"clocks went {'forward' if new > old else 'back'} {_span(abs(new - old))}")
+    if isinstance(schedule, cron.Schedule):
+        wall, was = at // SECOND + new, before // SECOND + old
+        if wall <= was and new < old:
+            said.append("this time of day comes twice")
+        if skipped := _skipped(schedule, was, wall):
+            said.append(f"skipped: {skipped}")
+    return "; ".join(said)
+
+
+def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
+    """What the schedule names between two clock faces, as if clocks were never changed."""
+    plain = schedule._replace(zone=None)
+    named: list[str] = []
+    more = 0
+    at = plain.next(was * SECOND, cron.UTC)
+    while at is not None and at < wall * SECOND and more < 1000:
+        if len(named) < _SHOWN:
+            named.append(_face(at // SECOND))
+        else:
+            more += 1
+        at = plain.next(at, cron.UTC)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _shown(at: Instant, zone: cron.Zone) -> str:
+    offset = zone.offset(at // SECOND)
+    minutes = abs(offset) // 60
+    sign = "-" if offset < 0 else "+"
+    return f"{_face(at // SECOND + offset)} {sign}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def _face(wall: int) -> str:
+    moment = _EPOCH + timedelta(seconds=wall)
+    text = f"{_DAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M}"
+    return f"{text}:{moment:%S}" if moment.second else text
+
+
+def _span(seconds: int) -> str:
+    hours, minutes = divmod(seconds // 60, 60)
+    parts: Sequence[str] = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes)
+    return " ".join(parts) or f"{seconds} s"

@@ -1,0 +1,152 @@
+"""Tells when a schedule fires, without a server: dialect, zones and clock changes as Kubernetes has them.
+
+  longshore cron next '30 2 * * *' --zone America/New_York -n 5
+  longshore cron next --jsonl - < rows.jsonl
+
+With --jsonl each line is an object with schedule, tz (or null) and after, and is printed again with next, the
+chain of coming times in UTC (null where there is none within five years), or with error.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+_SECOND = 1_000_000_000
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="next", required=True)
+    following = verbs.add_parser("next", help="print when a schedule fires", allow_abbrev=False)
+    following.add_argument(
+        "schedule", nargs="?", metavar="SCHEDULE", help="five fields, or @daily and the like"
+    )
+    following.add_argument(
+        "--zone", metavar="Z", help="time zone by its IANA name (default: this machine's; UTC with --jsonl)"
+    )
+    following.add_argument(
+        "--after", type=_after, metavar="T", help="later than this RFC 3339 time (default: now)"
+    )
+    following.add_argument("-n", type=count, default=10, metavar="N", help="how many (default: 10)")
+    following.add_argument("--jsonl", metavar="FILE", help="read rows from here, - for standard input")
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.api import cron
+    from longshore.cli.main import Failure
+
+    if (arguments.schedule is None) == (arguments.jsonl is None):
+        raise Failure("give either a SCHEDULE or --jsonl\nsee: longshore cron next --help", 2)
+    zone = None
+    if arguments.zone is not None:
+        try:
+            zone = cron.load(arguments.zone)
+        except cron.UnknownZone as err:
+            raise Failure(f"--zone: {err}", 2) from None
+    if arguments.jsonl is not None:
+        return _rows(arguments.jsonl, zone or cron.UTC, arguments.n)
+    return _table(arguments.schedule, zone, arguments.after, arguments.n)
+
+
+def _table(text: str, zone: Any, after: int | None, count: int) -> int:
+    import time
+
+    from longshore.api import cron
+    from longshore.cli import coming
+    from longshore.cli.main import Failure
+    from longshore.controllers.cronjob.localzone import local_zone
+
+    local = local_zone()
+    try:
+        schedule = cron.parse_in_zone(text, None if zone is None else zone.name)
+    except cron.ScheduleError as err:
+        raise Failure(f"schedule {text!r}: {err}", 2) from None
+    zone = schedule.zone or zone or local
+    begin = time.time_ns() if after is None else after
+    runs = coming.runs(schedule, zone, lambda at: schedule.next(at, zone), begin, count)
+    if not runs:
+        raise Failure(f"schedule {text!r} does not fire within five years")
+    print(coming.table(runs, zone, local))
+    return 0
+
+
+def _rows(name: str, zone: Any, count: int) -> int:
+    import json
+    import sys
+
+    from longshore.cli.main import Failure
+
+    try:
+        with sys.stdin if name == "-" else open(name, encoding="utf-8") as lines:
+            for row in _answers(lines, zone, count):
+                print(json.dumps(row, ensure_ascii=False, separators=(",", ":")), flush=True)
+    except (OSError, UnicodeDecodeError) as err:
+        raise Failure(f"--jsonl {name}: {err}", 2) from None
+    return 0
+
+
+def _answers(lines: Iterable[str], zone: Any, count: int) -> Iterator[dict[str, Any]]:
+    import json
+
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as err:
+            yield {"error": f"not JSON: {err}"}
+            continue
+        if not isinstance(row, dict):
+            yield {"error": "not an object"}
+            continue
+        row.pop("next", None)
+        row.pop("error", None)
+        try:
+            yield {**row, "next": _chain(row, zone, count)}
+        except ValueError as err:
+            yield {**row, "error": str(err)}
+
+
+def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
+    """The coming times of one row; ends with None where there are no more. ValueError says what is wrong."""
+    from longshore.api import cron, times
+
+    text, tz, after = row.get("schedule"), row.get("tz"), row.get("after")
+    if not isinstance(text, str):
+        raise ValueError("schedule: must be a string")
+    if tz is not None and not isinstance(tz, str):
+        raise ValueError("tz: must be a string or null")
+    if tz is not None:
+        cron.load(tz)
+    schedule = cron.parse_in_zone(text, tz)
+    if not isinstance(after, str):
+        raise ValueError("after: must be an RFC 3339 time")
+    at: int | None = _instant(after)
+    chain: list[str | None] = []
+    while at is not None and len(chain) < count:
+        at = schedule.next(at, zone)
+        chain.append(None if at is None else times.format_seconds(at // _SECOND))
+    return chain
+
+
+def _instant(text: str) -> int:
+    from longshore.api import times
+
+    moment = times.parse(text)
+    return moment.seconds * _SECOND + moment.nanos
+
+
+def _after(text: str) -> int:
+    try:
+        return _instant(text)
+    except ValueError as err:
+        raise ArgumentTypeError(
+            f"{text!r} is not an RFC 3339 time such as 2026-03-29T00:00:00Z: {err}"
+        ) from None
+
+
+def count(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 10_000:
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10000")
+    return int(text)

@@ -1,0 +1,127 @@
+"""Shows when a CronJob runs next, and runs it now.
+
+  longshore cronjob next backup -n 5
+  longshore cronjob run backup --env LEVEL=full --args --verbose /data
+
+A run by hand is a Job like any other: it counts in the history, and the schedule's policies do not see it.
+"""
+
+from __future__ import annotations
+
+from argparse import REMAINDER, ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longshore.client.http import HttpClient
+
+_CRONJOBS = ("batch/v1", "CronJob")
+_JOBS = ("batch/v1", "Job")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import connecting
+    from longshore.cli.commands.cron import count
+
+    verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
+    following = verbs.add_parser("next", help="print the coming runs of a CronJob", allow_abbrev=False)
+    following.add_argument("name", metavar="NAME")
+    following.add_argument("-n", type=count, default=10, metavar="N", help="how many (default: 10)")
+    connecting.add_arguments(following, short_namespace=False)
+    now = verbs.add_parser("run", help="run a CronJob now, with overrides", allow_abbrev=False)
+    now.add_argument("name", metavar="NAME")
+    now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: one is made up)")
+    now.add_argument(
+        "--env", type=_variable, action="append", default=[], metavar="K=V", help="set a variable; repeatable"
+    )
+    now.add_argument(
+        "--container", "-c", default="", metavar="C", help="the container that --env and --args are for"
+    )
+    connecting.add_arguments(now)
+    now.add_argument(
+        "--args", nargs=REMAINDER, metavar="…", help="arguments of the container; all that follows is one"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    import asyncio
+
+    from longshore.api.errors import StatusError
+    from longshore.cli import connecting
+    from longshore.cli.main import Failure
+    from longshore.client import Unreachable
+
+    client = connecting.connect(arguments)
+    act = _next if arguments.verb == "next" else _run
+    try:
+        print(asyncio.run(act(client, arguments, arguments.namespace or client.namespace)))
+    except (StatusError, Unreachable) as err:
+        raise Failure(str(err)) from None
+    return 0
+
+
+async def _run(client: HttpClient, arguments: Namespace, namespace: str) -> str:
+    from longshore.cli import instantiate
+    from longshore.cli.main import Failure
+
+    async with client:
+        cronjob = await client.get(_CRONJOBS, arguments.name, namespace)
+        try:
+            job = instantiate.job(
+                cronjob,
+                name=arguments.job,
+                env=arguments.env,
+                args=arguments.args,
+                container=arguments.container,
+            )
+        except instantiate.CannotOverride as err:
+            raise Failure(str(err), 2) from None
+        made = await client.create(_JOBS, job, namespace)
+    return f"job.batch/{made['metadata']['name']} created"
+
+
+async def _next(client: HttpClient, arguments: Namespace, namespace: str) -> str:
+    import time
+
+    async with client:
+        cronjob = await client.get(_CRONJOBS, arguments.name, namespace)
+    return "\n".join(_told(cronjob, time.time_ns(), arguments.n))
+
+
+def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
+    from longshore.api import cron
+    from longshore.cli import coming
+    from longshore.cli.main import Failure
+    from longshore.controllers.cronjob import timing
+    from longshore.controllers.cronjob.localzone import local_zone
+    from longshore.controllers.cronjob.view import View
+
+    spec, local = cronjob["spec"], local_zone()
+    try:
+        if spec.get("timeZone") is not None:
+            cron.load(spec["timeZone"])
+        schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
+        when = timing.of(View(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
+        due, _ = when.due()
+    except (cron.UnknownZone, cron.ScheduleError, cron.NeverFires) as err:
+        raise Failure(f"it never runs: {err}") from None
+    zone = when.shown_in
+    lines = [f"cronjob {cronjob['metadata']['name']}: {spec['schedule']}"]
+    if schedule.zone is None:
+        lines.append(f"no timeZone is set: that of the controller counts, here taken for {local.name}")
+    if spec.get("suspend"):
+        lines.append("suspended: nothing starts before it is resumed, and then at most the last run missed")
+    if when.delay:
+        lines.append(f"each run starts {when.delay / coming.SECOND:.1f} s after its time ({timing.JITTER})")
+    if when.bad_jitter:
+        lines.append(when.bad_jitter)
+    runs = coming.runs(schedule, zone, when.next, max(when.now, when.base), count)
+    if due is not None and due != timing.last_schedule(cronjob):
+        runs = [coming.Run(due, "due now"), *runs][:count]
+    return [*lines, "", coming.table(runs, zone, local)]
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, value
