@@ -1,8 +1,9 @@
-"""What makes a start quick. Importing the server is most of it, and these two save a fifth of that.
+"""What makes a start quick. Importing the server is most of it, and the first two save a fifth of that.
 
 - The collector has nothing to find among modules being imported, so it waits.
 - aiohttp reads the machine's certificate authorities as it is imported. A server has no use for them; should
   this process ever verify with aiohttp's own defaults, it trusts nobody.
+- Afterwards the collector looks less often than Python's defaults have it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_THRESHOLDS = (20_000, 20, 50)
+"""Objects of the API are trees, freed without the collector's help. With Python's own thresholds it spent a
+quarter of the time of a run of 10,000 pods looking through caches in which there is nothing to find."""
 
 
 @contextmanager
@@ -26,6 +30,7 @@ def quick_imports() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()  # modules live as long as the process; looking through them again finds nothing
+        gc.set_threshold(*_THRESHOLDS)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
