@@ -94,8 +94,7 @@ def test_describe_knows_the_kinds(kubectl: Kubectl, namespace: str) -> None:
     kubectl.ok("create", "secret", "generic", "s", "--from-literal=password=abc")
     assert "password:  3 bytes" in kubectl.ok("describe", "secret", "s")
     kubectl.ok("create", "service", "clusterip", "web", "--tcp=80:8080")
-    described = kubectl.ok("describe", "svc", "web")
-    assert "TargetPort:               8080/TCP" in described
+    assert ["TargetPort:", "8080/TCP"] in rows(kubectl.ok("describe", "svc", "web"))
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

@@ -183,14 +183,14 @@ def test_a_quota_holds_and_its_refusal_names_it(kubectl: Kubectl) -> None:
         ("role", "x", "--verb=get", "--resource=jobs"),
         ("rolebinding", "x", "--role=x", "--serviceaccount=default:default"),
         ("poddisruptionbudget", "x", "--selector=a=b", "--min-available=1"),
-        ("token", "default"),
+        ("token", "x"),
     ],
     ids=lambda words: "-".join(words[:2]),
 )
 def test_create_knows_the_kind(kubectl: Kubectl, words: tuple[str, ...]) -> None:
     # Generators send protobuf: each proves that this kind is decoded from it.
     if words[0] == "token":
-        kubectl.ok("wait", "--for=create", "serviceaccount/default")
+        kubectl.ok("create", "serviceaccount", "x")
         assert kubectl.ok("create", *words).count(".") == 2
     else:
         assert kubectl.ok("create", *words).endswith(" created\n")
