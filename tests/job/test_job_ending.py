@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from job_scene import Synced, a_job, a_pod, at, indexed, sync
 
+from longshore.controllers.job.tracking import before_killing
+
 FAILED = ["FailureTarget=True", "Failed=True"]
 COMPLETE = ["SuccessCriteriaMet=True", "Complete=True"]
 
@@ -53,12 +55,29 @@ class TestBackoffLimit:
         done = sync(a_job(3, 3, backoffLimit=0), a_pod("f", "Failed"), a_pod("a"), satisfied=False)
         assert done.conditions == []
         assert done.status["failed"] == 1
-        assert done.deleted == ["a"]
+        assert done.deleted == []
 
-    def test_no_verdict_while_an_active_pod_could_not_be_deleted(self) -> None:
-        done = sync(a_job(3, 3, backoffLimit=0), a_pod("f", "Failed"), a_pod("a"), failed_deletes=["a"])
-        assert done.conditions == []
-        assert done.counts("failed", "active") == (1, 1)
+    def test_the_verdict_is_written_down_before_pods_are_killed_for_it(self) -> None:
+        done = sync(a_job(3, 3, backoffLimit=0), a_pod("f", "Failed"), a_pod("a"))
+        assert done.deleted == ["a"]
+        first = before_killing(done.plan)
+        assert first is not None
+        assert first.flush
+        assert first.status["conditions"][0]["type"] == "FailureTarget"
+        assert first.status["uncountedTerminatedPods"] == {"failed": ["f", "a"]}
+
+    def test_pods_that_are_created_or_released_need_no_verdict_first(self) -> None:
+        assert before_killing(sync(a_job(3, 3)).plan) is None
+        assert before_killing(sync(a_job(0, 3), a_pod("a")).plan) is None
+
+    def test_pods_killed_for_a_verdict_fail_no_index(self) -> None:
+        recorded = condition("FailureTarget", reason="MaxFailedIndexesExceeded")
+        old = status(failed=2, failedIndexes="0,1", conditions=[recorded])
+        job = indexed(3, 3, backoffLimitPerIndex=0, maxFailedIndexes=1, status=old)
+        for phase in ("Running", "Failed"):
+            done = sync(job, a_pod("a", phase, index=2, failures=0, deleting=True))
+            assert done.status["failedIndexes"] == "0,1"
+            assert done.status["failed"] == 3
 
     @pytest.mark.parametrize(
         ("limit", "restarts", "fails"),

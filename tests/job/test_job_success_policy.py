@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from job_scene import a_pod, indexed, sync
+from job_scene import a_pod, at, indexed, sync
 
 from longshore.api import indexes
 from longshore.controllers.job import success_policy
@@ -69,3 +69,17 @@ def test_failure_wins_when_both_are_met_at_once(reason: str, more: dict[str, Any
     pods = [a_pod("s", "Succeeded", index=0), a_pod("f", "Failed", index=1, exit=5)]
     done = sync(policy({"succeededCount": 1}, **more), *pods)
     assert done.reasons == {reason}
+
+
+@pytest.mark.parametrize("phase", ["Running", "Failed", "Succeeded"])
+def test_pods_killed_because_enough_succeeded_count_nowhere(phase: str) -> None:
+    """As after a crash between the deletion of a pod and the removal of its finalizer."""
+    recorded = {"type": "SuccessCriteriaMet", "status": "True", "reason": "SuccessPolicy", "message": "m"}
+    old = {
+        "startTime": at(-9), "ready": 0, "terminating": 1, "succeeded": 1, "completedIndexes": "1",
+        "conditions": [recorded],
+    }  # fmt: skip
+    done = sync(policy({"succeededCount": 1}, status=old), a_pod("r", phase, index=0, deleting=True))
+    assert done.stripped == ["r"]
+    assert done.counts("succeeded", "failed") == (1, 0)
+    assert done.status["completedIndexes"] == "1"

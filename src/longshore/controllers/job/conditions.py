@@ -31,6 +31,11 @@ def true(conditions: Sequence[Obj], type: str) -> Obj | None:
     return next((c for c in conditions if c["type"] == type and c["status"] == "True"), None)
 
 
+def verdict(conditions: Sequence[Obj]) -> Obj | None:
+    """The interim condition that is on record; nothing revises it."""
+    return true(conditions, "SuccessCriteriaMet") or true(conditions, "FailureTarget")
+
+
 def made(type: str, status: str, reason: str, message: str, now: str) -> Obj:
     return {
         "type": type,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from longshore.api.types import Obj
-from longshore.controllers.job import facts, failure_policy
+from longshore.controllers.job import conditions, facts, failure_policy
 from longshore.controllers.job.spec import FINALIZER, Spec
 from longshore.controllers.job.view import View
 
@@ -26,6 +26,8 @@ class Held(NamedTuple):
     completion_index: int
     going: bool
     """The finalizer is gone already; only the cache does not show it yet."""
+    killed: bool
+    """Deleted after the Job's verdict was on record: how it ended says nothing of the Job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def count(view: View, spec: Spec) -> Count:
     ended: list[Held] = []
     ready = 0
     indexed, going, by_deletion = spec.indexed, view.going, not spec.only_replace_failed
+    decided = conditions.verdict(status.get("conditions") or ()) is not None
     number = facts.NO_INDEX
     for pod in view.pods:
         meta = pod["metadata"]
@@ -82,7 +85,7 @@ def count(view: View, spec: Spec) -> Count:
         if FINALIZER in (meta.get("finalizers") or ()):
             uid = meta["uid"]
             failed = phase == "Failed" or (deleting and by_deletion and phase != "Succeeded")
-            one = Held(pod, uid, phase, failed, number, uid in going)
+            one = Held(pod, uid, phase, failed, number, uid in going, decided and deleting)
             held.append(one)
             if failed or phase == "Succeeded":
                 ended.append(one)

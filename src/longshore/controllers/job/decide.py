@@ -68,10 +68,11 @@ def _verdict(
 def _end(plan: Plan, verdict: Outcome) -> Plan:
     why = [f"{verdict.type} {verdict.reason}: {verdict.message}"]
     active = plan.count.active
-    if active:
-        why.append(f"deletes what is active: {len(active)}")
     if not plan.view.satisfied:
-        why.append("does not say so yet: some pods created before have not been seen")
+        why.append("does not act on it yet: some pods created before have not been seen")
+        active = []  # nothing is killed for a verdict that is not on record
+    elif active:
+        why.append(f"deletes what is active: {len(active)}")
     return replace(plan, outcome=verdict, delete=active, why=tuple(why))
 
 

@@ -31,7 +31,7 @@ class Indexes:
 def find(status: Obj, spec: Spec, count: Count) -> Indexes:
     """The indexes as the status and the pods with a finalizer show them."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
-    ended = [h for h in count.ended if valid(h.completion_index, spec)]
+    ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
     succeeded = indexes.merge(before, _runs(h.completion_index for h in ended if h.phase == "Succeeded"))
     if spec.per_index is None:
         return Indexes(before, succeeded)

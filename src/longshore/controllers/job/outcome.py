@@ -35,12 +35,11 @@ COMPLETIONS: Final = Outcome(
 
 def recorded(status: Obj) -> Outcome | None:
     """The verdict an earlier sync wrote down."""
-    known = status.get("conditions") or ()
-    if (met := conditions.true(known, "SuccessCriteriaMet")) is not None:
-        return Outcome("SuccessCriteriaMet", met.get("reason") or "", met.get("message") or "")
-    if (target := conditions.true(known, "FailureTarget")) is not None:
-        return Outcome("Failed", target.get("reason") or "", target.get("message") or "")
-    return None
+    found = conditions.verdict(status.get("conditions") or ())
+    if found is None:
+        return None
+    type = "Failed" if found["type"] == "FailureTarget" else found["type"]
+    return Outcome(type, found.get("reason") or "", found.get("message") or "")
 
 
 def failure(view: View, spec: Spec, count: Count) -> Outcome | None:

@@ -15,7 +15,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Tracking
-from longshore.controllers.job.tracking import track
+from longshore.controllers.job.tracking import before_killing, track
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Cache, Key
 from longshore.machinery.clock import Clock
@@ -75,6 +75,10 @@ class Sync:
         self._why, self._action = plan.why, plan.action
         if plan.look_again is not None:
             tools.queue.add_after(key, plan.look_again)
+        tracking = before_killing(plan)
+        if tracking is not None:
+            await self._count(tracking, kill=True)
+            return
         results, problem = await act.change_pods(plan)
         if plan.create:
             tools.metrics.pods_created(plan, results)
@@ -84,8 +88,8 @@ class Sync:
         if problem is not None:
             raise problem
 
-    async def _count(self, tracking: Tracking) -> None:
-        """Writes 1 to 3 of tracking.py."""
+    async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
+        """Writes 1 to 3 of tracking.py. With `kill`, the plan's pods are deleted as soon as write 1 is done."""
         tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
         before, status = job.get("status") or {}, tracking.status
         for event in tracking.events:
@@ -97,6 +101,10 @@ class Sync:
             before = status = job["status"]
         for action, many in tracking.policy_actions.items():
             tools.metrics.policy_action(action, many)
+        if kill:
+            _, problem = await act.change_pods(tracking.plan)
+            if problem is not None:
+                raise problem
         stripped, problem = await act.strip(tracking.strip)
         ending = finish(tracking, status, stripped, failed=problem is not None)
         self._why += ending.why

@@ -15,7 +15,7 @@ from typing import Final
 
 from longshore.api import indexes, times
 from longshore.api.types import Obj
-from longshore.controllers.job import conditions, failure_policy, outcome
+from longshore.controllers.job import conditions, facts, failure_policy, outcome
 from longshore.controllers.job.conditions import Outcome
 from longshore.controllers.job.counting import Held, valid
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
@@ -38,7 +38,7 @@ def track(plan: Plan, results: PodResults) -> Tracking:
         "terminating": terminating,
         "startTime": plan.start_time,
     }
-    verdict, why = _verdict(plan, results, active)
+    verdict, why = _verdict(plan, active)
     events: Sequence[Event] = ()
     flush = (old.get("active") or 0, old.get("ready"), old.get("terminating")) != (active, ready, terminating)
     if verdict is None and plan.managed:
@@ -69,14 +69,22 @@ def track(plan: Plan, results: PodResults) -> Tracking:
     )
 
 
-def _verdict(plan: Plan, results: PodResults, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
+def before_killing(plan: Plan) -> Tracking | None:
+    """What to write down before the plan's pods are deleted, as if that had been done; None when they may go
+    first.
+
+    A verdict is on record before pods are killed for it. Otherwise, after a crash in between, the dead pods
+    would be taken for pods that failed by themselves.
+    """
+    if plan.outcome is None or not plan.view.satisfied:
+        return None
+    return track(plan, PodResults(len(plan.delete), sum(facts.ready(pod) for pod in plan.delete)))
+
+
+def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
     """The outcome to write down in this sync."""
     if plan.outcome is not None:
-        if not plan.view.satisfied:
-            return None, ()
-        if results.removed < len(plan.delete):
-            return None, ("does not end yet: some active pods could not be deleted",)
-        return plan.outcome, ()
+        return (plan.outcome if plan.view.satisfied else None), ()
     if outcome.complete(plan.spec, plan.succeeded, active):
         return outcome.COMPLETIONS, (f"{outcome.COMPLETIONS.reason}: {outcome.COMPLETIONS.message}",)
     return None, ()
@@ -155,6 +163,8 @@ class _Tracker:
     def _list(self, each: Held) -> None:
         """Enters a pod where it counts. One that counts nowhere only loses its finalizer."""
         plan = self._plan
+        if each.killed and plan.outcome is not None and plan.outcome.success:
+            return
         if each.phase == "Succeeded" and each.uid not in plan.count.uncounted_failed:
             if plan.indexes is not None:
                 if valid(each.completion_index, plan.spec) and not indexes.contains(
