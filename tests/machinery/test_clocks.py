@@ -152,3 +152,17 @@ def test_moments_are_written_as_kubernetes_writes_them() -> None:
     assert to_micros(moment) == "2026-11-05T07:08:09.000012Z"
     assert parse(to_micros(moment)) == moment
     assert parse("2026-11-05T07:08:09Z") == moment.replace(microsecond=0)
+
+
+def test_however_short_a_pause_is_time_passes() -> None:
+    """Else whoever looks again when a moment is left would look again for ever."""
+
+    async def main(clock: VirtualClock) -> int:
+        looked, end = 0, clock.monotonic() + 1e-3
+        await clock.sleep(1e-3 - 1e-9)
+        while clock.monotonic() < end:
+            looked += 1
+            await clock.sleep((end - clock.monotonic()) / 2)
+        return looked
+
+    assert virtual.run(main) < 10

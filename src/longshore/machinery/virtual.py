@@ -85,6 +85,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._elapsed
 
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        # What is due later must not be due now: who looks again in a nanosecond would look again for ever.
+        if when > self._elapsed:
+            when = max(when, self._elapsed + _RESOLUTION)
+        return super().call_at(when, callback, *args, context=context)
+
     def _jump(self, seconds: float) -> None:
         self._elapsed += seconds
 

@@ -89,7 +89,7 @@ class Sync:
             raise problem
 
     async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
-        """Writes 1 to 3 of tracking.py. With `kill`, the plan's pods are deleted as soon as write 1 is done."""
+        """Writes 1 to 3 of tracking.py. With `kill` the plan's pods are deleted right after write 1."""
         tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
         before, status = job.get("status") or {}, tracking.status
         for event in tracking.events:
