@@ -44,6 +44,7 @@ _NOT_PROTOBUF: Final = (
     "and cannot be encoded to a protobuf message"
 )
 _OPTIONS: Final = Kind("meta.k8s.io", "v1", "DeleteOptions")
+_USUAL_OPTIONS: Final = (("v1", "DeleteOptions"), ("", ""))
 _OPTIONS_SCHEME: Final = "pkg/apis/meta/internalversion/scheme/register.go:32"
 _OTHER_OPTIONS: Final = frozenset(("CreateOptions", "UpdateOptions"))
 
@@ -172,6 +173,10 @@ def options_from(body: bytes, content_type: str | None, query: Mapping[str, Sequ
     if not body:
         return _options_from_query(query)
     form = _form(content_type)
+    if form == "json":
+        quick = codec.quick_json(body, "meta/v1.DeleteOptions")
+        if quick is not None and (quick.api_version, quick.kind) in _USUAL_OPTIONS:
+            return quick.obj
     try:
         document = _READ[form](body)
         api_version, kind = document.interpret()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, times
-from longshore.api.types import Obj, copy_of
+from longshore.api.types import Obj
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
@@ -87,7 +87,7 @@ def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptio
     old = entry.obj
     check_preconditions(call, entry, wanted)
     call.resource.strategy.check_deletable(old)
-    obj: Obj = copy_of(old)
+    obj: Obj = {**old, "metadata": dict(old["metadata"])}
     grace = _grace(call, obj, wanted)
     if call.resource.strategy.graceful and grace > 0:
         return _delete_gracefully(api, call, entry, obj, grace, wanted)
