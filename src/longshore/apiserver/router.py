@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from longshore.api import errors
@@ -13,6 +14,7 @@ Find = Callable[[str, str, str], Resource | None]
 
 _VERB_OF_ITEM: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERB_OF_COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_SHORT: Final = 128
 _CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
 
 
@@ -31,6 +33,10 @@ class Route:
 
 def split(path: str) -> Route | None:
     """The parts of a resource path; None for anything else (discovery, health, ...)."""
+    return _known(path) if len(path) <= _SHORT else _split(path)
+
+
+def _split(path: str) -> Route | None:
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -53,6 +59,10 @@ def split(path: str) -> Route | None:
     if len(rest) > 3 and subresource != "proxy":
         subresource = "/".join(rest[2:])
     return Route(group, version, plural, namespace, name, subresource, watch)
+
+
+_known: Final = lru_cache(maxsize=1024)(_split)
+"""Remembers short paths: most requests are about a few collections."""
 
 
 def resource_of(route: Route, find: Find) -> Resource:

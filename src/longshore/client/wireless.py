@@ -69,5 +69,8 @@ class _Nowhere:
         self._certificate = {"subject": ((("commonName", user.name),), *groups)}
         self.transport = self
 
+    def is_eof(self) -> bool:
+        return True
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._certificate if name == "peercert" else getattr(self, name, default)

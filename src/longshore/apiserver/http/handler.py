@@ -130,6 +130,8 @@ class Handler:
         return respond.answer(request, api, call, output, answer)
 
     async def _body(self, request: web.BaseRequest) -> bytes:
+        if request.content.is_eof():  # it came together with the head, as small ones do
+            return await request.read()
         try:
             async with asyncio.timeout(self._patience.body):
                 return await request.read()

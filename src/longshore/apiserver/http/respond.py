@@ -14,6 +14,7 @@ from longshore.apiserver.answer import Answer, ListAnswer, served
 from longshore.apiserver.call import Call
 from longshore.apiserver.document import Document
 from longshore.apiserver.http import render
+from longshore.apiserver.http.plain import Plain
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -129,7 +130,7 @@ def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[
 
 
 def _response(code: int, body: bytes, media_type: str, warnings: list[str]) -> web.Response:
-    response = web.Response(status=code, body=body, headers={"Content-Type": media_type, **_NO_CACHE})
+    response = Plain(status=code, body=body, headers={"Content-Type": media_type, **_NO_CACHE})
     if warnings:
         add_warnings(response, warnings)
     return response
