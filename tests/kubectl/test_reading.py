@@ -170,3 +170,19 @@ def test_cluster_info_names_the_server(kubectl: Kubectl, longshore: RunningLongs
     assert longshore.server in kubectl.ok("cluster-info")
     assert kubectl.ok("get", "--raw", "/readyz") == "ok"
     assert json.loads(kubectl.ok("version", "-o", "json"))["serverVersion"]["gitVersion"].startswith("v1.36.")
+
+
+def test_events_are_followed(kubectl: Kubectl, longshore: RunningLongshore, namespace: str) -> None:
+    following = kubectl.start("events", "-w", "-o", "name")
+    assert following.stdout is not None
+    try:
+        event = {
+            "metadata": {"name": "first"},
+            "involvedObject": {"kind": "ConfigMap", "name": "m", "namespace": namespace},
+            "reason": "Tested",
+        }
+        longshore.made("POST", f"/api/v1/namespaces/{namespace}/events", event)
+        assert following.stdout.readline() == "event/first\n"
+    finally:
+        following.kill()
+        following.communicate()
