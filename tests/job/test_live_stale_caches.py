@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from job_stage import Stage, Troubled, play
+from job_stage import Stage, Troubled, play, refused
 
 from longshore.client import WatchEvent
 from longshore.client.verbs import Ask
@@ -90,3 +90,26 @@ def test_a_cache_that_stands_still_is_waited_for() -> None:
         assert client.asked["create pods"] == 3
 
     play(scene, controller=False)
+
+
+def test_a_pod_that_vanished_is_counted_once_though_the_cache_still_shows_it() -> None:
+    """The answer to the removal of its finalizer was lost; the second try finds no pod."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=2, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+
+        def lost(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                raise refused(404, "NotFound")
+
+        stage.theirs.trouble = lost
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1)
+        for parallelism in (2, 1, 2):  # reasons to look at the Job; its back-off is not over yet
+            await stage.patch_job({"spec": {"parallelism": parallelism}})
+            await stage.quiet(1)
+        assert (await stage.status())["failed"] == 1
+
+    play(scene)

@@ -264,3 +264,27 @@ def test_foreign_conditions_and_annotations_stay() -> None:
         assert (await stage.conditions())[0] == "example.org/Seen=True"
 
     play(scene)
+
+
+def test_pods_of_a_deleted_job_lose_the_finalizer_even_if_that_fails_at_first() -> None:
+    async def scene(stage: Stage) -> None:
+        refusals = 3
+
+        def trouble(what: str, ask: Ask) -> None:
+            nonlocal refusals
+            if what == "patch pods" and refusals:
+                refusals -= 1
+                raise refused(429, "TooManyRequests")
+
+        await stage.job(completions=2, parallelism=2)
+        await stage.until_live(2)
+        stage.theirs.trouble = trouble
+        await stage.delete_job()
+
+        async def untracked() -> bool:
+            return not any(pod["metadata"].get("finalizers") for pod in await stage.pods())
+
+        await stage.until(untracked)
+        assert refusals == 0
+
+    play(scene)

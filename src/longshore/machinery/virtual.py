@@ -85,7 +85,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._elapsed
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+    def call_at(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
         # What is due later must not be due now: who looks again in a nanosecond would look again for ever.
         if when > self._elapsed:
             when = max(when, self._elapsed + _RESOLUTION)

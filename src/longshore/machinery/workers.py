@@ -15,6 +15,7 @@ from typing import Generic, TypeAlias, TypeVar
 from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.machinery.clock import Clock
+from longshore.machinery.refs import CannotAdopt
 from longshore.machinery.workqueue import DEFAULT_BASE, DEFAULT_CAP, Gauges, ShutDown, WorkQueue
 from longshore.machinery.written import StaleCache
 
@@ -58,7 +59,7 @@ def _report(key: Hashable, err: Exception) -> None:
     """What the next try may put right is no news; anything else is a bug."""
     if isinstance(err, StaleCache):
         log.debug("%s: trying again: %s", key, err)
-    elif isinstance(err, StatusError | Unreachable):
+    elif isinstance(err, StatusError | Unreachable | CannotAdopt):
         log.info("%s: trying again: %s", key, err)
     else:
         log.error("%s: trying again after an unexpected error", key, exc_info=err)

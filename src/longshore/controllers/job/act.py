@@ -68,8 +68,9 @@ class Act:
         try:
             self.wrote_pod(await self._pods.remove_finalizer(self._key[0], meta["name"], FINALIZER))
         except Exception as err:
-            self._memory.going.observed(self._key, meta["uid"])
+            # A pod that is gone may stay in the cache for a while, and must not be counted a second time.
             if not _not_found(err):
+                self._memory.going.observed(self._key, meta["uid"])
                 raise
 
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:

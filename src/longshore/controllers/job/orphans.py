@@ -6,7 +6,6 @@ work, to another controller's Job, or to something that is no batch/v1 Job.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,8 +21,6 @@ from longshore.controllers.job.spec import FINALIZER
 from longshore.machinery.cache import Cache, Key, key_of
 from longshore.machinery.pods import PODS, finalizer_patch
 from longshore.machinery.refs import controller_of, owner_key
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +62,20 @@ class Orphans:
         self._client, self._pods, self._ownership = client, pods, ownership
 
     async def sync(self, orphan: Orphan) -> None:
-        """Raises only for a single pod; what fails among many is found again by its own changes."""
+        """Tries every pod, then raises the first error, to be called again: no other change need come."""
         if isinstance(orphan, OnePod):
             pod = self._pods.get(*orphan.key)
             if pod is not None:
                 await self._strip(pod)
             return
+        first: Exception | None = None
         for pod in self._selected(orphan):
             try:
                 await self._strip(pod)
             except (StatusError, Unreachable) as err:
-                log.info("pod %s keeps the finalizer of a finished Job: %s", "/".join(key_of(pod)), err)
+                first = first or err
+        if first is not None:
+            raise first
 
     def _selected(self, orphan: PodsOfJob) -> list[Obj]:
         if not orphan.selected_uid:
