@@ -32,7 +32,8 @@ class Wiring:
     """Look after this namespace alone; empty for all."""
     managed_by: str = ""
     """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
-    workers: int = 5
+    workers: int | None = None
+    """Objects looked at side by side; None leaves it to each controller."""
     registry: Registry = field(default_factory=Registry)
     explain: dict[str, explained.Explain] = field(default_factory=dict)
     """By plural; each controller that can explain itself puts an entry here as it starts."""
@@ -52,7 +53,7 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         clock=wiring.clock,
         rng=wiring.rng,
         namespace=wiring.namespace,
-        workers=wiring.workers,
+        workers=wiring.workers or cronjob.WORKERS,
         registry=wiring.registry,
         explanations=explanations,
     )
@@ -79,7 +80,7 @@ def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         rng=wiring.rng,
         managed_by=wiring.managed_by or RESERVED_MANAGER,
         namespace=wiring.namespace,
-        workers=wiring.workers,
+        workers=wiring.workers or 5,
         registry=wiring.registry,
         history=history,
     )

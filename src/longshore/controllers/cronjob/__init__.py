@@ -3,6 +3,6 @@
 docs/cronjobs.md tells what longshore adds: jitter, catching up in words, clocks that jump.
 """
 
-from longshore.controllers.cronjob.controller import CronJobController, run
+from longshore.controllers.cronjob.controller import WORKERS, CronJobController, run
 
-__all__ = ["CronJobController", "run"]
+__all__ = ["WORKERS", "CronJobController", "run"]

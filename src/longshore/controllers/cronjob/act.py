@@ -6,7 +6,7 @@ dies in between finds the Job by its name the next time.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
@@ -24,10 +24,14 @@ _KINDS: Final = {"CronJob": CRONJOBS, "Job": JOBS}
 
 
 class Act:
-    """The hands of one sync."""
+    """The hands of one sync. After a Job is created they let others come that far too (`others_first`): many
+    may be due at this moment, and nothing else is as urgent."""
 
-    def __init__(self, client: Client, memory: Memory, key: Key) -> None:
+    def __init__(
+        self, client: Client, memory: Memory, key: Key, others_first: Callable[[], Awaitable[None]]
+    ) -> None:
         self._client, self._memory, self._key = client, memory, key
+        self._others_first = others_first
 
     async def decided(self, view: View) -> Plan:
         """Decides, and reads, deletes and creates until the plan is final."""
@@ -54,6 +58,7 @@ class Act:
         answer = await _answer(self._client.create(JOBS, job, self._key[0]))
         if isinstance(answer, dict):
             self._memory.wrote(self._key, cronjob, "jobs.batch", answer)
+            await self._others_first()
         return answer
 
     async def _delete(self, ask: Ask) -> Answer:

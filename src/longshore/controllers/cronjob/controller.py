@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Final
 
 from longshore.api import cron
 from longshore.api.types import Obj
@@ -28,8 +29,11 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informer import Informer
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.recorder import Recorder, reference
-from longshore.machinery.workers import run_workers
+from longshore.machinery.workers import Crowd
 from longshore.machinery.workqueue import WorkQueue
+
+WORKERS: Final = 1000
+"""Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
 
 
 async def run(
@@ -38,7 +42,7 @@ async def run(
     clock: Clock,
     rng: random.Random,
     namespace: str = "",
-    workers: int = 5,
+    workers: int = WORKERS,
     zone: cron.Zone | None = None,
     glance: float = GLANCE_SECONDS,
     registry: Registry | None = None,
@@ -46,9 +50,9 @@ async def run(
 ) -> None:
     """Looks after CronJobs until cancelled.
 
-    An empty `namespace` means all. `zone` is that of CronJobs without one, by default this process's.
-    `glance` is how many seconds apart the clock is looked at. Metrics go to `registry`, reasons to
-    `explanations`.
+    An empty `namespace` means all. At most `workers` CronJobs are looked at side by side. `zone` is that of
+    CronJobs without one, by default this process's. `glance` is how many seconds apart the clock is looked
+    at. Metrics go to `registry`, reasons to `explanations`.
     """
     await CronJobController(
         client,
@@ -79,7 +83,7 @@ class CronJobController:
         registry: Registry,
         explanations: Explanations,
     ) -> None:
-        self._client, self._zone, self._workers = client, zone, workers
+        self._client, self._zone = client, zone
         self._explanations = explanations
         self._wall = WallClock(clock, glance=glance)
         self._cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace)
@@ -87,6 +91,7 @@ class CronJobController:
         self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
         self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
+        self._crowd = Crowd(self._queue, self.sync, limit=workers)
         self._memory = Memory(self._cronjobs.cache, self._jobs.cache)
         self._lateness = registry.histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
@@ -106,7 +111,7 @@ class CronJobController:
             await self._cronjobs.synced()
             await self._jobs.synced()
             tasks.create_task(self._wall.run(self._clock_set))
-            tasks.create_task(run_workers(self._queue, self.sync, count=self._workers))
+            tasks.create_task(self._crowd.run())
 
     async def sync(self, key: Key) -> float | None:
         """Looks at one CronJob; in how many seconds to look again. Raises to be called again."""
@@ -115,7 +120,7 @@ class CronJobController:
         if cronjob is None:
             self._memory.forget(key)
             return None
-        act = Act(self._client, self._memory, key)
+        act = Act(self._client, self._memory, key, self._crowd.others_first)
         plan = await act.decided(self._observe(cronjob))
         for event in plan.events:
             self._tell(plan.cronjob, event)
