@@ -175,3 +175,14 @@ def test_what_cannot_be_done_is_said(command: Any) -> None:
     code, _, err = command("run", "backup", "--env", "novalue")
     assert code == 2
     assert "'novalue' is not of the form NAME=VALUE" in err
+
+
+def test_why_tells_what_the_controller_decided(command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "cronjob/asleep"]) == 0
+    assert "  suspended: starts nothing\n" in capsys.readouterr().out
+    assert main(["why", "cj", "backup"]) == 0
+    assert "  nothing is due before " in capsys.readouterr().out
+    assert main(["why", "cronjob/nobody"]) == 1
+    assert capsys.readouterr().err == 'longshore: cronjobs.batch "nobody" not found\n'
+    assert main(["why", "pod/x"]) == 2
+    assert "name it as job/NAME, or cronjob/NAME for a CronJob" in capsys.readouterr().err

@@ -29,7 +29,7 @@ GROUPS = (
     (
         "Know it",
         (
-            ("why", "say why a Job's pods were created, counted or waited for"),
+            ("why", "say why a Job or CronJob was acted upon as it was"),
             ("version", "print the version"),
         ),
     ),
