@@ -47,9 +47,9 @@ class Faulty:
         return self._read(found) if name in _READS else found
 
     def _write(self, verb: str, write: Callable[..., Any]) -> Any:
-        faults: tuple[Callable[[], Exception] | None, ...] = (_throttled, _broken, _unanswered, None)
+        faults: tuple[Callable[[], Exception] | None, ...] = (throttled, broken, unanswered, None)
         if verb != "create":
-            faults = (*faults, _conflict)
+            faults = (*faults, conflict)
 
         async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
             if self._rng.random() >= self._rate:
@@ -58,7 +58,7 @@ class Faulty:
             if fault is None:
                 self.happened["lost answer"] += 1
                 await write(what, *arguments, **options)
-                fault = _unanswered
+                fault = unanswered
             else:
                 self.happened[fault.__name__] += 1
             await self._clock.sleep(self._rng.random())
@@ -68,16 +68,16 @@ class Faulty:
 
     def _read(self, read: Callable[..., Any]) -> Any:
         async def faulty(what: What, *arguments: Any, **options: Any) -> Any:
-            self._maybe("read", _throttled, _broken, _unanswered)
+            self._maybe("read", throttled, broken, unanswered)
             return await read(what, *arguments, **options)
 
         return faulty
 
     @asynccontextmanager
     async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:
-        self._maybe("watch", _throttled, _broken, _unanswered)
+        self._maybe("watch", throttled, broken, unanswered)
         if options.get("resource_version"):
-            self._maybe("watch", _forgotten)
+            self._maybe("watch", forgotten)
         async with self._client.watch(what, *arguments, **options) as events:
             yield self._late(events)
 
@@ -88,7 +88,7 @@ class Faulty:
                 self.happened["watch ends"] += 1
                 return
             if dice < self._rate / 2:
-                self._raise("watch breaks", self._rng.choice((_forgotten, _cut)))
+                self._raise("watch breaks", self._rng.choice((forgotten, cut)))
             if dice > 0.7:
                 self.happened["lag"] += 1
                 await self._clock.sleep(self._lag * self._rng.random())
@@ -103,25 +103,25 @@ class Faulty:
         raise fault()
 
 
-def _conflict() -> Exception:
+def conflict() -> Exception:
     return StatusError(409, "Conflict", "the object has been modified")
 
 
-def _throttled() -> Exception:
+def throttled() -> Exception:
     return StatusError(429, "TooManyRequests", "too many requests, please try again later")
 
 
-def _broken() -> Exception:
+def broken() -> Exception:
     return StatusError(500, "InternalError", "an error on the server")
 
 
-def _forgotten() -> Exception:
+def forgotten() -> Exception:
     return StatusError(410, "Expired", "too old resource version")
 
 
-def _unanswered() -> Exception:
+def unanswered() -> Exception:
     return TimedOut("no answer in time")
 
 
-def _cut() -> Exception:
+def cut() -> Exception:
     return Unreachable("connection reset by peer")

@@ -109,6 +109,17 @@ class World:
 
         await self.until(there)
 
+    async def suspended(self, name: str = "j") -> None:
+        """Waits until the Job says that it is."""
+
+        async def there() -> bool:
+            found = ((await self.get(name)) or {}).get("status") or {}
+            return any(
+                c["type"] == "Suspended" and c["status"] == "True" for c in found.get("conditions") or ()
+            )
+
+        await self.until(there)
+
     async def ended(self, name: str = "j") -> None:
         """Waits until the Job is Complete or Failed."""
 
@@ -179,12 +190,17 @@ async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
 @asynccontextmanager
 async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Runs something beside the block until its end. An error in it ends the block, too."""
-    async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(work)
-        try:
-            yield
-        finally:
-            task.cancel()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(work)
+            try:
+                yield
+            finally:
+                task.cancel()
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from None
 
 
 def told(story: Story, life: Callable[[World], Coroutine[Any, Any, None]], seed: int = 0) -> Ending:

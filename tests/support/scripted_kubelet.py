@@ -38,8 +38,6 @@ class Pod:
     """In order of creation, over all Jobs."""
     phase: str = ""
     """Succeeded or Failed once the kubelet has reported it."""
-    released: bool = False
-    """Its finalizer went before it had come to an end: no Job counts it."""
     stopping: bool = False
     """It is being deleted, or gone."""
     finishing: bool = False
@@ -95,8 +93,6 @@ class Kubelet:
                 if pod is None:
                     pod = self._new(event.object)
                     tasks.create_task(self._live(pod))
-                if not pod.phase and TRACKING not in (meta.get("finalizers") or ()):
-                    pod.released = True
                 if event.type == "DELETED" or "deletionTimestamp" in meta:
                     pod.stop()
 
