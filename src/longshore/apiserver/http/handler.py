@@ -48,6 +48,7 @@ class Handler:
         self._metrics = Metrics(api.store)
         self._endpoints = endpoints.Endpoints(api, self._metrics)
         self._closing = asyncio.Event()
+        self._watchers = 0
 
     def close(self) -> None:
         """Tells every stream to end."""
@@ -149,11 +150,20 @@ class Handler:
         output = respond.choose(request, call, streaming=True)
         changes = await self._api.watch(call)
         self._metrics.watching(call, +1)
+        self._watchers += 1
         try:
             return await stream.stream(
-                request, self._api, call, output, changes, self._closing, self._patience.stuck
+                request,
+                self._api,
+                call,
+                output,
+                changes,
+                self._closing,
+                self._patience.stuck,
+                lambda: self._watchers,
             )
         finally:
+            self._watchers -= 1
             self._metrics.watching(call, -1)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.negotiate import Output
 
+_PAUSE_PER_WATCHER: Final = 0.0001
+_SHORTEST_PAUSE: Final = 0.001  # below that a timer costs more than it saves
+_LONGEST_PAUSE: Final = 0.01
 _SHARED_LINES: Final = 4096  # rendered lines kept for other watchers of the same change
 
 Render = Callable[[Change], bytes]
@@ -35,8 +38,13 @@ async def stream(
     changes: AsyncIterator[list[Change]],
     closing: asyncio.Event,
     stuck_seconds: float,
+    watchers: Callable[[], int],
 ) -> web.StreamResponse:
-    """Sends changes until the watch ends, the client goes or gets stuck, or the server stops."""
+    """Sends changes until the watch ends, the client goes or gets stuck, or the server stops.
+
+    `watchers` tells how many watches there are. What comes shortly after something was sent is sent in
+    one bundle, and the more watchers the longer it waits: they cost by the write, not by the change.
+    """
     to_bytes = _renderer(api, call, output)
     send: Callable[[list[Change]], Awaitable[None]]
     if request.headers.get("Upgrade", "").lower() == "websocket":
@@ -53,7 +61,7 @@ async def stream(
         await response.prepare(request)
         await response.write(b"")
         send = partial_function(_send_lines, response, to_bytes)
-    sender = asyncio.ensure_future(_send(changes, send, stuck_seconds))
+    sender = asyncio.ensure_future(_send(changes, send, stuck_seconds, watchers))
     tasks = {asyncio.ensure_future(closing.wait()), sender}
     if isinstance(response, web.WebSocketResponse):
         tasks.add(asyncio.ensure_future(_until_closed(response)))
@@ -81,10 +89,14 @@ async def _send(
     changes: AsyncIterator[list[Change]],
     send: Callable[[list[Change]], Awaitable[None]],
     stuck_seconds: float,
+    watchers: Callable[[], int],
 ) -> None:
     async for batch in changes:
         async with asyncio.timeout(stuck_seconds):
             await send(batch)
+        pause = min(watchers() * _PAUSE_PER_WATCHER, _LONGEST_PAUSE)
+        if pause >= _SHORTEST_PAUSE:
+            await asyncio.sleep(pause)
 
 
 async def _send_lines(response: web.StreamResponse, to_bytes: Render, batch: list[Change]) -> None:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -30,8 +29,7 @@ INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One event of a watch. `entry` for objects, `metadata` for bookmarks, `status` for an error."""
 
     type: ChangeType
