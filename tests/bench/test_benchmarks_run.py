@@ -1,0 +1,35 @@
+"""The benchmarks run and print every figure. How fast is another question: bench/README.md."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+API = Path(__file__).parents[2] / "bench" / "api.py"
+FIGURES = {
+    "ready": ("ready, first start", "ready, next start"),
+    "memory": ("idle memory, RSS", "idle memory, PSS"),
+    "creates": ("durable creates, pods", "durable creates, jobs", "durable creates, configmaps"),
+    "lists": ("list of 200 pods",),
+    "watches": ("5 watchers, 50 events/s, seen", "5 watchers, 50 events/s, lag p99"),
+    "growth": ("one create among 100", "one create among 400", "cost, most against fewest objects"),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_a_quick_run_prints_its_figures(figure: str) -> None:
+    run = subprocess.run(
+        [sys.executable, str(API), "--quick", figure], capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    for line in FIGURES[figure]:
+        assert line in run.stdout
+
+
+def test_an_unknown_figure_is_refused_by_name() -> None:
+    run = subprocess.run([sys.executable, str(API), "nope"], capture_output=True, text=True)
+    assert run.returncode == 2
+    assert "no such figure: nope" in run.stderr
