@@ -82,12 +82,13 @@ class World:
         self.kubelet.holds = False
 
     async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
-        """Waits for something to be true, looking every half second. AssertionError when it never is."""
-        end = self.clock.monotonic() + seconds
+        """Waits for something to be true, looking less often with time. AssertionError when it never is."""
+        end, pause = self.clock.monotonic() + seconds, 0.5
         while not (found := await condition()):
             if self.clock.monotonic() >= end:
                 raise AssertionError(f"did not happen in {seconds:g} s: {await self.get()}")
-            await self.clock.sleep(0.5)
+            await self.clock.sleep(pause)
+            pause = min(pause * 1.5, 10.0)
         return found
 
     async def status(self, name: str = "j", **wanted: Any) -> None:
