@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
     )
     parser.add_argument(
-        "--workers", type=_positive, default=5, metavar="N", help="Jobs looked at side by side (default: 5)"
+        "--workers", type=_positive, metavar="N", help="objects looked at side by side (default: 5 Jobs)"
     )
     parser.add_argument(
         "--leader-elect",

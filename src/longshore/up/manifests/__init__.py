@@ -19,7 +19,7 @@ from longshore.up.outside import settings
 
 NAMESPACE: Final = "longshore-system"
 IMAGE: Final = f"longshore:{__version__}"
-_NARROW_ROLE: Final = "longshore-jobs"
+_NARROW_ROLE: Final = "longshore-batch"
 
 
 @dataclass(frozen=True, slots=True)

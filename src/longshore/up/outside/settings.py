@@ -22,7 +22,8 @@ class Settings:
     managed_by: str = MANAGED_BY
     namespace: str = ""
     """Look after this namespace alone; empty for all."""
-    workers: int = 5
+    workers: int | None = None
+    """None leaves it to each controller."""
     leader_elect: bool = True
     lease: str = LEASE
     lease_namespace: str = ""
