@@ -15,7 +15,7 @@ FIGURES = {
     "creates": ("durable creates, pods", "durable creates, jobs", "durable creates, configmaps"),
     "lists": ("list of 200 pods",),
     "watches": ("5 watchers, 50 events/s, seen", "5 watchers, 50 events/s, lag p99"),
-    "growth": ("one create among 100", "one create among 400", "cost, most against fewest objects"),
+    "growth": ("a create among 100", "a create among 400", "cost, most against fewest objects"),
 }
 
 

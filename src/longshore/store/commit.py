@@ -59,10 +59,10 @@ class GroupCommit:
         """One step of housekeeping after each commit; more while nothing else waits and none fails."""
         self._closing = False
 
-    def add(self, event: Event) -> Batch:
+    def add(self, event: Event, *, joined: bool = False) -> Batch:
         """Queues one write. It is committed when this turn of the loop is over or, when a transaction
-        is running, with the next one."""
-        if not self._queue or self._queue[-1].full:
+        is running, with the next one; a `joined` one with the write queued before it, in any case."""
+        if not self._queue or (self._queue[-1].full and not joined):
             self._queue.append(Batch())
         batch = self._queue[-1]
         batch.add(event)

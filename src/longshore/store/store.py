@@ -97,18 +97,22 @@ class Store:
             if event.type != "DELETED" and namespace in (None, key.namespace)
         ]
 
-    def stage(self, key: Key, obj: Obj) -> Staged:
-        """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on."""
-        return self._stage(key, obj, self.latest(key), deleted=False)
+    def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
+        """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on.
 
-    def stage_delete(self, key: Key, obj: Obj) -> Staged:
+        A `joined` write belongs to the one staged just before it in the same turn of the loop: both
+        become durable, or neither.
+        """
+        return self._stage(key, obj, self.latest(key), deleted=False, joined=joined)
+
+    def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Removes an object that is there. `obj` is its last state, taken over as by `stage`."""
         previous = self.latest(key)
         if previous is None:
             raise KeyError(key)
-        return self._stage(key, obj, previous, deleted=True)
+        return self._stage(key, obj, previous, deleted=True, joined=joined)
 
-    def _stage(self, key: Key, obj: Obj, previous: Entry | None, *, deleted: bool) -> Staged:
+    def _stage(self, key: Key, obj: Obj, previous: Entry | None, *, deleted: bool, joined: bool) -> Staged:
         if self._closed:
             raise StoreClosed
         revision = self._assigned + 1
@@ -117,7 +121,7 @@ class Store:
         entry = Entry(contents.shared(key, previous), revision, encode(obj), decoded)
         decoded.keep(entry, obj)
         event = contents.change(previous, entry, deleted=deleted)
-        batch = self._commit.add(event)
+        batch = self._commit.add(event, joined=joined)
         self._assigned = revision
         self._staged.put(event)
         return Staged(entry, batch)

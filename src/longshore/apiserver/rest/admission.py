@@ -29,9 +29,9 @@ class Charged:
 
     charges: list[quota.Charge]
 
-    def stage(self, api: Api) -> list[Staged]:
-        """Stages the new status of each quota."""
-        return [_stage_quota(api, charge) for charge in self.charges]
+    def stage(self, api: Api, *, joined: bool = False) -> list[Staged]:
+        """Stages the new status of each quota, all in one transaction."""
+        return [_stage_quota(api, charge, joined=joined or i > 0) for i, charge in enumerate(self.charges)]
 
 
 _NOTHING: Final = Charged([])
@@ -96,21 +96,21 @@ def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
     return Charged(found)
 
 
-def release(api: Api, call: Call, obj: Obj) -> list[Staged]:
-    """Gives back to the quotas what a removed object held."""
+def release(api: Api, call: Call, obj: Obj, *, joined: bool) -> list[Staged]:
+    """Gives back to the quotas what a removed object held, `joined` with the write before."""
     if not call.resource.namespaced or call.resource.storage == _QUOTAS:
         return []
     lookup = _Lookup(api)
     quotas = lookup.list(_QUOTAS, call.namespace)
     if not quotas:
         return []
-    return Charged(quota.release(call.resource, obj, quotas, lookup.list)).stage(api)
+    return Charged(quota.release(call.resource, obj, quotas, lookup.list)).stage(api, joined=joined)
 
 
-def _stage_quota(api: Api, charge: quota.Charge) -> Staged:
+def _stage_quota(api: Api, charge: quota.Charge, *, joined: bool) -> Staged:
     meta = charge.quota["metadata"]
     changed = {**charge.quota, "metadata": dict(meta), "status": charge.status}
-    return api.store.stage(Key(_QUOTAS, meta["namespace"], meta["name"]), changed)
+    return api.store.stage(Key(_QUOTAS, meta["namespace"], meta["name"]), changed, joined=joined)
 
 
 class _Lookup:

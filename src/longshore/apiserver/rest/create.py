@@ -91,7 +91,8 @@ def create_object(
         raise _exists(call, meta["name"], deleting=deleting, generated=generated)
     if wanted.dry_run:
         return Answer(resource, obj=obj, code=201)
-    staged = [*charged.stage(api), api.store.stage(key, obj)]
+    staged = charged.stage(api)
+    staged.append(api.store.stage(key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 

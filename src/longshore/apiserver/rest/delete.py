@@ -102,7 +102,7 @@ def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptio
     staged: list[Staged] = []
     if call.resource.strategy.graceful and obj != entry.obj:
         staged.append(api.store.stage(entry.key, obj))
-    return Outcome(obj, True, [*staged, *remove(api, call, entry.key)])
+    return Outcome(obj, True, [*staged, *remove(api, call, entry.key, joined=bool(staged))])
 
 
 def check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:

@@ -128,16 +128,19 @@ def store_update(
         return Answer(resource, obj=new)
     if is_finished(call, new):
         return Answer(resource, obj=new, staged=remove(api, call, old.key))
-    all_staged = [*charged.stage(api), api.store.stage(old.key, new)]
-    return Answer(resource, entry=all_staged[-1].entry, staged=all_staged)
+    staged = charged.stage(api)
+    staged.append(api.store.stage(old.key, new, joined=bool(staged)))
+    return Answer(resource, entry=staged[-1].entry, staged=staged)
 
 
-def remove(api: Api, call: Call, key: Key) -> list[Staged]:
-    """Takes an object out of the store. Watchers see its last stored state, as upstream shows it."""
+def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Staged]:
+    """Takes an object out of the store, `joined` with the write before. Watchers see its last stored state,
+    as upstream shows it."""
     last = api.store.latest(key)
     assert last is not None, "only what is stored can be removed"
     gone = {**last.obj, "metadata": dict(last.obj["metadata"])}
-    return [*admission.release(api, call, last.obj), api.store.stage_delete(key, gone)]
+    staged = admission.release(api, call, last.obj, joined=joined)
+    return [*staged, api.store.stage_delete(key, gone, joined=joined or bool(staged))]
 
 
 def _version(text: str | None) -> int:
