@@ -23,7 +23,7 @@ from write_load import GONE, Ledger, load
 ROUNDS = int(os.environ.get("LONGSHORE_CRASH_ROUNDS", "50"))
 SEED = os.environ.get("LONGSHORE_CRASH_SEED", "1")
 WORKERS = 8
-_LOAD_SECONDS = (0.0, 0.4)
+_LOAD_SECONDS = (0.0, 0.3)
 _START_SECONDS = (0.05, 0.8)
 
 
