@@ -33,3 +33,15 @@ def test_an_unknown_figure_is_refused_by_name() -> None:
     run = subprocess.run([sys.executable, str(API), "nope"], capture_output=True, text=True)
     assert run.returncode == 2
     assert "no such figure: nope" in run.stderr
+
+
+def test_a_quick_run_of_jobs_prints_its_figures() -> None:
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("jobs.py")), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    for line in ("one-pod Jobs, in process", "one-pod Jobs, over HTTP", "cost of a pod", "memory at the end"):
+        assert line in run.stdout
