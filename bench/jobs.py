@@ -1,136 +1,195 @@
-"""What Jobs cost, control plane only: `python bench/jobs.py [--quick] [FIGURE ...]`.
+"""Jobs and pods a second, control plane only: `python bench/jobs.py`.
 
-A fake kubelet marks every pod succeeded at once. In process everything shares one event loop, load and kubelet
-included; over HTTP longshore is a process with the Job controller in it, and load and kubelet are another one.
-Beside each figure stands what the API alone would allow: as many bare status writes, through the same client in
-the same run, as the Jobs needed writes. README.md tells what the figures mean.
+A stand-in for the node marks every pod Succeeded as soon as it sees it, so what is measured is the API, the
+Job controller and the journal. Beside each figure stands what bare writes through the same API reach in the
+same run: a one-pod Job takes several writes, so the ratio tells how much is spent on anything else. `--quick`
+is a smoke test with small numbers.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import random
+import re
+import sys
 import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from processes import load, longshore
+import uvloop
 
-_CONNECTIONS = 16
-_CONTROLLERS = ("--controllers", "job,serviceaccount")
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client import Client
+from longshore.client.http import HttpClient
+from longshore.client.local import LocalClient
+from longshore.controllers import job
+from longshore.machinery.clock import RealClock
+from longshore.store import Store
 
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is done. Quick ones say nothing about speed."""
-
-    jobs: int
-    completions: int
-    parallelism: int
-    growth: tuple[int, ...]
-    limit: int
-
-
-FULL = Sizes(5_000, 10_000, 500, (1_000, 10_000, 100_000), 3_000)
-QUICK = Sizes(20, 40, 10, (20, 40, 80), 20)
+JOBS, PODS, MAPS = ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "ConfigMap")
+NAMESPACE = "bench"
+POD: Obj = {
+    "restartPolicy": "Never",
+    "containers": [{"name": "main", "image": "busybox", "command": ["true"]}],
+}
+AT_ONCE = 64
 
 
-def say(figure: str, found: str, limit: str = "-", ratio: float | None = None, goal: str = "") -> None:
-    shown = f"{ratio:.2f}" if ratio is not None else "-"
-    print(f"{figure:<34} {found:>26} {limit:>14} {shown:>6}  {goal}", flush=True)
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many a second, and how many writes each took."""
+
+    each_second: float
+    writes: float
 
 
-def rate(found: dict[str, Any], count: int) -> str:
-    return f"{count / found['seconds']:,.0f}/s"
+@asynccontextmanager
+async def embedded() -> AsyncIterator[Client]:
+    """API, journal and Job controller in this process."""
+    with tempfile.TemporaryDirectory() as directory:
+        store = Store.open(Path(directory))
+        client = LocalClient(Api(store))
+        await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
+        controller = asyncio.create_task(job.run(client, clock=RealClock(), rng=random.Random(0)))
+        try:
+            yield client
+        finally:
+            controller.cancel()
+            await asyncio.gather(controller, return_exceptions=True)
+            await store.close()
 
 
-def inside(sizes: Sizes) -> None:
-    """One-pod Jobs in process."""
-    found = load("job_inside.py", jobs=sizes.jobs, limit=sizes.limit)
-    writes = found["writes"] / sizes.jobs
-    possible = 1 / (found["bare"] * writes)
-    say(
-        "one-pod Jobs, in process",
-        rate(found, sizes.jobs),
-        f"{possible:,.0f}/s",
-        sizes.jobs / found["cpu"] / possible,
-        ">= 1,000/s",
-    )
-    say(
-        "  CPU time for one",
-        f"{1e6 * found['cpu'] / sizes.jobs:,.0f} us",
-        f"{1e6 * found['bare'] * writes:,.0f} us",
-    )
-    say("  writes for one", f"{writes:.2f}")
-    say("  memory", f"{found['memory']:.0f} MB")
+@asynccontextmanager
+async def over_http() -> AsyncIterator[Client]:
+    """`longshore up` in a process of its own, reached over TLS."""
+    with tempfile.TemporaryDirectory() as directory:
+        words = ("-m", "longshore", "up", "--port", "0", "--controllers", "job", "--data-dir", directory)
+        up = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
+        assert up.stdout is not None
+        ready = re.search(r"KUBECONFIG=(\S+)", (await up.stdout.readline()).decode())
+        assert ready is not None, "longshore did not start"
+        try:
+            async with HttpClient.from_kubeconfig(Path(ready[1])) as client:
+                await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
+                yield client
+        finally:
+            up.terminate()
+            await up.wait()
 
 
-def http(sizes: Sizes) -> None:
-    """One-pod Jobs over HTTP."""
-    _over_http("one-pod Jobs, over HTTP", sizes.jobs, ">= 700/s", jobs=sizes.jobs)
+async def play_node(client: Client, watching: asyncio.Event) -> None:
+    """Marks every pod Succeeded as soon as it is seen."""
+    running: set[asyncio.Task[Obj]] = set()
+    done = {"status": {"phase": "Succeeded"}}
+    async with client.watch(PODS, NAMESPACE, initial_events=True) as events:
+        async for event in events:
+            if event.type == "BOOKMARK":
+                watching.set()
+            elif event.type == "ADDED":
+                name = event.object["metadata"]["name"]
+                ends = client.patch(PODS, name, done, NAMESPACE, subresource="status")
+                task = asyncio.ensure_future(ends)
+                running.add(task)
+                task.add_done_callback(running.discard)
 
 
-def indexed(sizes: Sizes) -> None:
-    """The pods of one Indexed Job, in process and over HTTP."""
-    one = {"completions": sizes.completions, "parallelism": sizes.parallelism}
-    found = load("job_inside.py", limit=sizes.limit, **one)
-    writes = found["writes"] / sizes.completions
-    possible = 1 / (found["bare"] * writes)
-    say(
-        f"pods of one Job with {sizes.completions:,}",
-        rate(found, sizes.completions),
-        f"{possible:,.0f}/s",
-        sizes.completions / found["cpu"] / possible,
-    )
-    say("  writes for one pod", f"{writes:.2f}")
-    _over_http("  the same over HTTP", sizes.completions, ">= 1,500/s", **one)
+async def all_complete(client: Client, names: set[str], watching: asyncio.Event) -> None:
+    """Returns when every one of these Jobs is complete."""
+    async with client.watch(JOBS, NAMESPACE, initial_events=True) as events:
+        async for event in events:
+            if event.type == "BOOKMARK":
+                watching.set()
+            elif "completionTime" in (event.object.get("status") or ()):
+                names.discard(event.object["metadata"]["name"])
+                if not names:
+                    return
 
 
-def _over_http(figure: str, count: int, goal: str, **wishes: Any) -> None:
-    with tempfile.TemporaryDirectory() as folder, longshore(Path(folder) / "data", *_CONTROLLERS) as server:
-        before = server.cpu_seconds()
-        found = load("job_load.py", **server.where(), connections=_CONNECTIONS, **wishes)
-        cpu, (rss, _) = server.cpu_seconds() - before, server.memory()
-    say(figure, rate(found, count), goal=goal)
-    say("  CPU time for one, server", f"{1e6 * cpu / count:,.0f} us")
-    say("  CPU time for one, load", f"{1e6 * found['cpu'] / count:,.0f} us")
-    say("  memory", f"{rss:.0f} MB")
+async def run_jobs(client: Client, prefix: str, jobs: int, completions: int) -> Rate:
+    """So many Jobs (or one Indexed one of so many pods), from the first create to the last end."""
+    names = {f"{prefix}-{n}" for n in range(jobs)}
+    node_watches, end_watches = asyncio.Event(), asyncio.Event()
+    node = asyncio.create_task(play_node(client, node_watches))
+    ended = asyncio.create_task(all_complete(client, set(names), end_watches))
+    await node_watches.wait()
+    await end_watches.wait()
+    before, began = await revision(client), time.perf_counter()
+    waiting = iter(sorted(names))
+
+    async def creator() -> None:
+        for name in waiting:
+            spec: Obj = {"template": {"spec": POD}}
+            if completions > 1:
+                many = {"completions": completions, "parallelism": min(500, completions)}
+                spec = {"completionMode": "Indexed", **many, **spec}
+            await client.create(JOBS, {"metadata": {"name": name}, "spec": spec}, NAMESPACE)
+
+    await asyncio.gather(*(creator() for _ in range(min(AT_ONCE, jobs))))
+    await ended
+    took = time.perf_counter() - began
+    node.cancel()
+    await asyncio.gather(node, return_exceptions=True)
+    count = jobs * completions
+    return Rate(count / took, (await revision(client) - before) / count)
 
 
-def growth(sizes: Sizes) -> None:
-    """What a pod costs in Indexed Jobs of different sizes."""
+async def revision(client: Client) -> int:
+    return int((await client.list(("v1", "Namespace"))).resource_version)
+
+
+async def bare_writes(client: Client, count: int) -> float:
+    """Small writes a second through the same API: the limit of whatever is made of writes."""
+    await client.create(MAPS, {"metadata": {"name": "bare"}}, NAMESPACE)
+    numbers = iter(range(count))
+    began = time.perf_counter()
+
+    async def writer() -> None:
+        for n in numbers:
+            await client.patch(MAPS, "bare", {"data": {"n": str(n)}}, NAMESPACE)
+
+    await asyncio.gather(*(writer() for _ in range(AT_ONCE)))
+    return count / (time.perf_counter() - began)
+
+
+def memory() -> float:
+    """Megabytes this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+
+
+def line(what: str, rate: Rate, bare: float, goal: str) -> None:
+    share = rate.each_second * rate.writes / bare
+    figure = f"{rate.each_second:,.0f}/s, {rate.writes:.1f} writes each"
+    print(f"{what:<46}{figure:>30}{f'{bare:,.0f} writes/s':>20}{share:>7.2f}  {goal}", flush=True)
+
+
+async def main(quick: bool) -> None:
+    jobs, pods, sizes = (50, 100, (50, 200)) if quick else (3000, 10_000, (1000, 10_000, 100_000))
+    print(f"{'figure':<46}{'longshore':>30}{'bare writes':>20}{'ratio':>7}  goal")
+    async with embedded() as client:
+        bare = await bare_writes(client, 10 * jobs)
+        line("one-pod Jobs, in process", await run_jobs(client, "one", jobs, 1), bare, ">= 1,000/s")
+    async with over_http() as client:
+        bare = await bare_writes(client, 5 * jobs)
+        line("one-pod Jobs, over HTTP", await run_jobs(client, "one", jobs, 1), bare, ">= 700/s")
+        rate = await run_jobs(client, "index", 1, pods)
+        line(f"pods of one Indexed Job of {pods:,}, over HTTP", rate, bare, ">= 1,500/s")
     costs = []
-    for completions in sizes.growth:
-        found = load(
-            "job_inside.py", completions=completions, parallelism=sizes.parallelism, limit=sizes.limit
-        )
-        costs.append(found["cpu"] / completions / found["bare"])
-        say(
-            f"a pod of {completions:,}",
-            f"{1e6 * found['cpu'] / completions:,.0f} us CPU",
-            f"{1e6 * found['bare']:,.0f} us",
-            costs[-1],
-        )
-        say("  memory", f"{found['memory']:.0f} MB")
-    say("  last beside first", f"{costs[-1] / costs[0]:.2f}", goal="<= 1.3")
-
-
-FIGURES = {"inside": inside, "http": http, "indexed": indexed, "growth": growth}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=f"of: {', '.join(FIGURES)}")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it works, not how fast")
-    wanted = parser.parse_args()
-    if unknown := set(wanted.figures) - FIGURES.keys():
-        parser.error(f"there is no figure {', '.join(sorted(unknown))}")
-    say("", "longshore", "API alone", None, "goal")
-    for name in wanted.figures or FIGURES:
-        FIGURES[name](QUICK if wanted.quick else FULL)
+    for size in sizes:
+        async with embedded() as client:
+            bare = await bare_writes(client, 2000)
+            rate = await run_jobs(client, "index", 1, size)
+        costs.append(1 / rate.each_second)
+        line(f"pods of one Indexed Job of {size:,}, in process", rate, bare, "")
+    print(f"{'cost of a pod, most against fewest indexes':<46}{costs[-1] / costs[0]:>30.2f}{'':>27}  <= 1.3")
+    print(f"{'memory at the end':<46}{f'{memory():.0f} MB':>30}")
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small numbers: does it run at all?")
+    uvloop.run(main(parser.parse_args().quick))
