@@ -105,10 +105,3 @@ async def make_server() -> MakeServer:
 @pytest.fixture
 async def server(make_server: MakeServer) -> Server:
     return await make_server()
-
-
-POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "image": "busybox"}]}}
-
-
-def pod(name: str, **spec: Any) -> Obj:
-    return {"metadata": {"name": name}, "spec": {**POD["spec"], **spec}}

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
-from conftest import pod
 
 from longshore.api.errors import StatusError
+from longshore.api.types import Obj
 
 pytestmark = pytest.mark.anyio
+
+
+def pod(name: str, **spec: Any) -> Obj:
+    containers = [{"name": "main", "image": "busybox"}]
+    return {"metadata": {"name": name}, "spec": {"containers": containers, **spec}}
 
 
 async def _quota(server, **hard: str) -> None:
