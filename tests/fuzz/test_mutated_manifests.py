@@ -31,7 +31,7 @@ REQUESTS = int(os.environ.get("LONGSHORE_FUZZ_REQUESTS", "9000"))
 SEED = os.environ.get("LONGSHORE_FUZZ_SEED", "1")
 _POPULATION = 80
 _ONLY_IN_UPDATES = re.compile(rb"status\.addresses\[|spec\.nodeName: Invalid value|status\.storedVersions\[")
-"""Checked by updates, but not by a Node's creation, a pod's binding or a definition's status; upstream too."""
+"""Checked by updates, not by a Node's creation, a pod's binding or a definition's status; upstream too."""
 
 
 async def test_mutated_requests_break_nothing(
