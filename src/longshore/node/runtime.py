@@ -1,0 +1,188 @@
+"""What the node asks of an engine that runs containers, in words that hold for each of them.
+
+A container runs once: `Key` names one attempt of one container of one pod, and an engine starts a key at
+most once, even if longshore is killed in between and asks again. What ran is remembered, with its exit code,
+until it is removed. Restarting a container means a new key with the next attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+
+class Key(NamedTuple):
+    """One run of one container. The text form `uid/name/attempt` is what children are tagged with."""
+
+    pod_uid: str
+    container: str
+    attempt: int
+
+    def __str__(self) -> str:
+        return f"{self.pod_uid}/{self.container}/{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file or directory of this machine that the container sees at `target`."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a container may use. None means as much as there is."""
+
+    cpu_millis: int | None = None
+    cpu_request_millis: int | None = None
+    memory: int | None = None
+    """Bytes. Crossing it kills the container, which is then OOMKilled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """Everything an engine needs to start one container once; all references are resolved."""
+
+    key: Key
+    namespace: str
+    pod: str
+    image: str
+    command: tuple[str, ...] = ()
+    """The manifest's `command`, expanded. The process engine needs one; podman images may bring one."""
+    args: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    """In order, names unique. The process engine adds what a program needs of the host (PATH, HOME, …)."""
+    working_dir: str = ""
+    mounts: tuple[Mount, ...] = ()
+    hostname: str = ""
+    user: int | None = None
+    group: int | None = None
+    groups: tuple[int, ...] = ()
+    limits: Limits = Limits()
+    read_only_root: bool = False
+    log: Path = Path()
+    """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the engine rotates it to `.1`, `.2` …
+    and makes it (and its directory) at the first output: no file means no output."""
+    termination_message: Path | None = None
+    """A file of this machine, seen at `termination_path` inside; made by the engine if it has to be."""
+    termination_path: str = "/dev/termination-log"
+    stdin: bool = False
+    stdin_once: bool = False
+    tty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What became of a container. Times are seconds since 1970, to the microsecond."""
+
+    key: Key
+    phase: Literal["running", "exited", "lost"]
+    """`lost`: it was to be started or did run, but nobody knows its exit code (the machine went down)."""
+    id: str = ""
+    """The engine's own name for it, without the `process://` in front."""
+    pid: int = 0
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    exit_code: int = 0
+    """As a shell counts: 128 + N after signal N."""
+    signal: int = 0
+    reason: str = ""
+    """Completed, Error, OOMKilled, ContainerCannotRun …; empty while it runs."""
+    message: str = ""
+
+
+class CannotStart(Exception):
+    """The container was not started, and trying again may or may not help.
+
+    `reason` is what the container waits with: RunContainerError (a command that is not there),
+    CreateContainerConfigError (a manifest this engine cannot follow here), CreateContainerError,
+    ErrImagePull, ErrImageNeverPull, InvalidImageName.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a container uses now."""
+
+    cpu_seconds: float
+    """Since it started, children included."""
+    memory: int
+
+
+class Session(Protocol):
+    """A command run beside a container (exec), or the container's own streams (attach)."""
+
+    async def write(self, data: bytes) -> None:
+        """To its standard input. Silently nothing when it has gone."""
+
+    async def close_input(self) -> None: ...
+
+    async def resize(self, width: int, height: int) -> None: ...
+
+    def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
+        """Ends when all streams have ended."""
+
+    async def wait(self) -> int:
+        """Its exit code. An attached session ends with that of the container."""
+
+    async def close(self) -> None:
+        """Lets go. A command run by exec is killed, a container is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What an engine can do on this machine, for the node's events and `longshore status`."""
+
+    mounts: bool
+    """Whether volumes can be mounted where the manifest says."""
+    limits: str
+    """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
+    notes: tuple[str, ...] = field(default=())
+    """What does not work here and why, a sentence each."""
+
+
+class Runtime(Protocol):
+    """An engine."""
+
+    name: str
+    """Stands before `://` in container ids: `process`, `podman`."""
+
+    async def open(self, changed: Callable[[State], None]) -> list[State]:
+        """Connects, or starts what it needs; returns all it remembers. From then on every container that
+        ends is told to `changed`, on the event loop, after it has been recorded where a crash cannot lose
+        it. One that ended while nobody was connected is in the list."""
+
+    async def features(self) -> Features: ...
+
+    async def start(self, container: Container) -> State:
+        """Starts it, unless its key was started before: then what became of it. Raises CannotStart, after
+        which the key may be tried again."""
+
+    async def signal(self, key: Key, number: int) -> None:
+        """To the whole process group; with SIGKILL to every process that descends from it. Nothing if it
+        has ended."""
+
+    async def remove(self, keys: Iterable[Key]) -> None:
+        """Forgets ended containers. Logs stay; whoever gave the path removes them."""
+
+    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
+        """Runs a command where the container runs: its mounts, environment, user, working directory."""
+
+    async def attach(self, key: Key) -> Session:
+        """The streams of the container itself, from now on."""
+
+    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
+        """Of those that run."""
+
+    async def close(self, *, kill: bool) -> None:
+        """Disconnects. With `kill` everything still running is killed first; without, it goes on, and the
+        next `open` finds it."""

@@ -1,0 +1,1 @@
+"""The engines that start containers: processes of this machine, or podman's containers."""

@@ -1,0 +1,1 @@
+"""Gives pending pods a node, and says with numbers why a pod waits."""
