@@ -1,0 +1,68 @@
+"""What pods ask for and nodes have, as whole numbers: thousandths of a cpu, bytes, pieces.
+
+Numbers instead of quantities because a scheduler compares them thousands of times a second; they are
+parsed once per shape of pod and once per change of a node. Also says them again in words, for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from longshore.api import pod_resources, quantity
+from longshore.api.types import Obj
+
+Amounts: TypeAlias = dict[str, int]
+
+CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+UNASKED_CPU: Final = 100
+UNASKED_MEMORY: Final = 200 * 1024 * 1024
+"""What a container that asks for nothing is taken for when nodes are compared, as upstream does."""
+_BYTES: Final = (MEMORY, STORAGE)
+_UNITS: Final = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+def number(name: str, text: str) -> int:
+    """Thousandths for cpu, whole units otherwise."""
+    return quantity.milli_value(text) if name == CPU else quantity.value(text)
+
+
+def parse(amounts: Mapping[str, str] | None) -> Amounts:
+    return {name: number(name, text) for name, text in (amounts or {}).items()}
+
+
+def requests(spec: Obj) -> Amounts:
+    """What a pod with this spec takes from a node; nothing that is zero."""
+    return {name: n for name, n in parse(pod_resources.pod_requests(spec)).items() if n}
+
+
+def unasked(spec: Obj) -> tuple[int, int]:
+    """cpu and memory by which nodes are compared: containers that ask for nothing count a little."""
+    cpu = memory = 0
+    for container in spec.get("containers") or ():
+        asked = (container.get("resources") or {}).get("requests") or {}
+        cpu += number(CPU, asked[CPU]) if CPU in asked else UNASKED_CPU
+        memory += number(MEMORY, asked[MEMORY]) if MEMORY in asked else UNASKED_MEMORY
+    return cpu, memory
+
+
+def words(name: str, amount: int) -> str:
+    """`1.5 cpu`, `512Mi memory`, `2 example.com/gpu`."""
+    return f"{bare(name, amount)} {name}"
+
+
+def bare(name: str, amount: int) -> str:
+    """The number alone, in the unit people use for it."""
+    if name == CPU:
+        return f"{(Decimal(amount) / 1000).normalize():f}"
+    if name in _BYTES or name.startswith(pod_resources.HUGE_PAGES):
+        for size, suffix in _UNITS:
+            if abs(amount) >= size:
+                return f"{amount / size:.4g}{suffix}"
+    return str(amount)
+
+
+def text(name: str, amount: int) -> str:
+    """The amount as a quantity that objects carry."""
+    return quantity.canonical(f"{amount}m" if name == CPU else str(amount))

@@ -1,0 +1,169 @@
+"""The cluster as schedulers in this process see it: one ledger, kept up by informers, and who hears of what.
+
+Several schedulers, each for pods of another `spec.schedulerName`, share one `Cluster`, so that none gives
+away what another has promised. Listeners are told in flags what changed (`verdict`), never asked to look at
+every pod again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.machinery.cache import Cache
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import Handler, OnChange
+from longshore.machinery.informers import Informers
+from longshore.scheduler import verdict
+from longshore.scheduler.decide import View
+from longshore.scheduler.ledger import Ledger, Node
+from longshore.scheduler.shape import Shapes
+from longshore.scheduler.volumes import Volumes
+
+POD_KIND: Final = ("v1", "Pod")
+NODES: Final = ("v1", "Node")
+_NAMESPACES: Final = ("v1", "Namespace")
+_CLAIMS: Final = ("v1", "PersistentVolumeClaim")
+_VOLUMES: Final = ("v1", "PersistentVolume")
+_CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
+_BUDGETS: Final = ("policy/v1", "PodDisruptionBudget")
+_ENDED: Final = ("Succeeded", "Failed")
+_NO_LABELS: Final[Mapping[str, str]] = {}
+
+
+class Listener(Protocol):
+    """A scheduler: for the pods that name it, and for what might help them."""
+
+    def pod_changed(self, pod: Obj) -> None:
+        """A pod of this scheduler came or changed; `spec.nodeName` says whether it has its node."""
+
+    def pod_gone(self, pod: Obj) -> None:
+        """A pod of this scheduler was deleted."""
+
+    def woken(self, flags: int) -> None:
+        """Something changed that may help pods which wait for one of these flags."""
+
+
+class Cluster:
+    """Register listeners before `informers` run."""
+
+    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+        self.client, self.clock, self.rng = client, clock, rng
+        self.ledger, self.shapes = Ledger(), Shapes()
+        self.informers = Informers(client, clock=clock, rng=rng)
+        self.listeners: dict[str, Listener] = {}
+        self.pods: Cache = self._follow(POD_KIND, _Pods(self))
+        self._follow(NODES, _Nodes(self))
+        self._namespaces = self._follow(_NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
+        volumes = OnChange(lambda _: self.wake(verdict.VOLUMES))
+        self.claims = self._follow(_CLAIMS, volumes)
+        volume_cache = self._follow(_VOLUMES, volumes)
+        class_cache = self._follow(_CLASSES, volumes)
+        self._budgets = self._follow(_BUDGETS, Handler())
+        self.volumes = Volumes(self.claims.get, volume_cache.get, class_cache.get)
+
+    def view(self) -> View:
+        return View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        found = self._namespaces.get("", name)
+        return (found["metadata"].get("labels") or _NO_LABELS) if found is not None else _NO_LABELS
+
+    def wake(self, flags: int) -> None:
+        for listener in self.listeners.values():
+            listener.woken(flags)
+
+    def _follow(self, what: tuple[str, str], handler: Handler) -> Cache:
+        informer = self.informers.get(what)
+        informer.add_handler(handler)
+        return informer.cache
+
+
+class _Pods(Handler):
+    """Pods with a node go to the ledger, the others to their scheduler."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._seen(obj, moved=False)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if old is not new:
+            moved = old["metadata"].get("labels") != new["metadata"].get("labels")
+            leaves = "deletionTimestamp" in new["metadata"] and "deletionTimestamp" not in old["metadata"]
+            self._seen(new, moved=moved or leaves)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        cluster = self._cluster
+        uid = obj["metadata"]["uid"]
+        listener = cluster.listeners.get(obj["spec"].get("schedulerName", ""))
+        if listener is not None:
+            listener.pod_gone(obj)
+        if cluster.ledger.remove(uid) is not None:
+            cluster.wake(verdict.ROOM)
+
+    def _seen(self, obj: Obj, *, moved: bool) -> None:
+        cluster, spec = self._cluster, obj["spec"]
+        flags = 0
+        node = spec.get("nodeName")
+        if (obj.get("status") or _NO_LABELS).get("phase") in _ENDED:
+            if cluster.ledger.remove(obj["metadata"]["uid"]) is not None:
+                flags = verdict.ROOM
+        elif node:
+            uid = obj["metadata"]["uid"]
+            was_assumed = uid in cluster.ledger.assumed
+            if cluster.ledger.confirm(cluster.shapes.pod(obj), node) or was_assumed or moved:
+                flags = verdict.PODS
+        listener = cluster.listeners.get(spec.get("schedulerName", ""))
+        if listener is not None:
+            listener.pod_changed(obj)
+        if flags:
+            cluster.wake(flags)
+
+
+class _Nodes(Handler):
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._cluster.ledger.put_node(obj)
+        self._cluster.wake(verdict.EVERYTHING)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        """Heartbeats change nothing that a scheduler looks at, and wake nobody."""
+        ledger = self._cluster.ledger
+        node = ledger.nodes.get(new["metadata"]["name"])
+        before = None if node is None else _outlook(node)
+        if node is not None and _same(node.obj, new):
+            node.obj = new
+            return
+        after = _outlook(ledger.put_node(new))
+        if before != after:
+            self._cluster.wake(verdict.EVERYTHING)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._cluster.ledger.remove_node(obj["metadata"]["name"])
+        self._cluster.wake(verdict.PODS)
+
+
+def _same(old: Obj | None, new: Obj) -> bool:
+    if old is None:
+        return False
+    return all(
+        (old.get(part) or {}).get(name) == (new.get(part) or {}).get(name)
+        for part, name in (
+            ("metadata", "labels"),
+            ("spec", "taints"),
+            ("spec", "unschedulable"),
+            ("status", "allocatable"),
+            ("status", "capacity"),
+        )
+    )
+
+
+def _outlook(node: Node) -> tuple[object, ...]:
+    return node.labels, node.taints, node.unschedulable, node.allocatable

@@ -1,0 +1,39 @@
+"""Why a node will not do for a pod, in upstream's words and in numbers, and what could change it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+NODE: Final = 1
+"""Wakes when a node came or changed its labels, taints or schedulability."""
+ROOM: Final = 2
+"""Wakes when a pod left a node, or a node can give more."""
+PODS: Final = 4
+"""Wakes when pods that others are drawn to came or changed their labels, or namespaces did."""
+VOLUMES: Final = 8
+"""Wakes when claims, volumes or classes changed."""
+EVERYTHING: Final = NODE | ROOM | PODS | VOLUMES
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One node's answer."""
+
+    reasons: tuple[str, ...]
+    """Upstream's words, e.g. `Insufficient cpu`."""
+    wakes: int
+    """What may help, as flags."""
+    resolvable: bool = False
+    """Whether removing pods of less priority could help."""
+    numbers: tuple[str, ...] = ()
+    """For people: `asks 4 cpu, node a has 1.5 of 2 left`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What all nodes say, whichever is asked: a claim is missing, say."""
+
+    reason: str
+    wakes: int
+    resolvable: bool = False

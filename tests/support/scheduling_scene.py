@@ -1,0 +1,99 @@
+"""An API in memory, the virtual clock, and the schedulers: what tests of scheduling play on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client.local import LocalClient
+from longshore.machinery import virtual
+from longshore.machinery.virtual import VirtualClock
+from longshore.scheduler import Schedulers
+from longshore.store import Store
+
+PODS, NODES, EVENTS = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
+
+
+class Scene:
+    def __init__(self, client: LocalClient, clock: VirtualClock, schedulers: Schedulers) -> None:
+        self.client, self.clock, self.schedulers = client, clock, schedulers
+
+    async def node(self, name: str = "n1", *, labels: Obj | None = None, **parts: Any) -> Obj:
+        amounts = {"cpu": "2", "memory": "4Gi", "pods": "110", **parts.pop("give", {})}
+        obj = {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}}}
+        await self.client.create(NODES, {**obj, "spec": parts})
+        ready = {"spec": {"taints": parts.get("taints")}}  # new nodes are tainted until their agent says so
+        await self.client.patch(NODES, name, ready)
+        status = {"status": {"capacity": amounts, "allocatable": amounts}}
+        return await self.client.patch(NODES, name, status, subresource="status")
+
+    async def pod(self, name: str, asks: Obj | None = None, *, labels: Obj | None = None, **spec: Any) -> Obj:
+        return await self.client.create(PODS, pod(name, asks, labels=labels, **spec), "default")
+
+    async def priority(self, name: str, value: int, **more: Any) -> None:
+        kind = ("scheduling.k8s.io/v1", "PriorityClass")
+        await self.client.create(kind, {"metadata": {"name": name}, "value": value, **more})
+
+    async def settle(self, seconds: float = 1.0) -> None:
+        await self.clock.sleep(seconds)
+
+    async def get(self, name: str) -> Obj | None:
+        try:
+            return await self.client.get(PODS, name, "default")
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            return None
+
+    async def node_of(self, name: str) -> str:
+        found = await self.get(name)
+        assert found is not None
+        return found["spec"].get("nodeName", "")
+
+    async def condition(self, name: str, kind: str = "PodScheduled") -> Obj:
+        found = await self.get(name)
+        assert found is not None
+        return next((c for c in found["status"].get("conditions", ()) if c["type"] == kind), {})
+
+    async def events(self, name: str) -> list[tuple[str, str]]:
+        found = await self.client.list(EVENTS, "default")
+        return [(e["reason"], e["message"]) for e in found.items if e["involvedObject"]["name"] == name]
+
+    async def finish(self, name: str, phase: str = "Succeeded") -> None:
+        await self.client.patch(PODS, name, {"status": {"phase": phase}}, "default", subresource="status")
+
+    async def delete(self, name: str) -> None:
+        """As a kubelet ends it: at once."""
+        from longshore.client import DeleteOptions
+
+        await self.client.delete(PODS, name, "default", DeleteOptions(grace_period_seconds=0))
+
+
+def pod(name: str, asks: Obj | None = None, *, labels: Obj | None = None, **spec: Any) -> Obj:
+    container: Obj = {"name": "c", "image": "i", **spec.pop("container", {})}
+    if asks:
+        container["resources"] = {"requests": asks}
+    meta = {"name": name, **({"labels": labels} if labels else {}), **spec.pop("meta", {})}
+    return {"metadata": meta, "spec": {"containers": [container], **spec}}
+
+
+def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
+    """Runs a story on a fresh control plane in virtual time."""
+
+    async def main(clock: VirtualClock) -> None:
+        api = Api(Store.open(None), clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        client = LocalClient(api)
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
+        schedulers = Schedulers(client, clock=clock, rng=clock.rng, **options)
+        working = asyncio.create_task(schedulers.run())
+        try:
+            await story(Scene(client, clock, schedulers))
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    virtual.run(main)
