@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from api_in_memory import Server, api_in_memory
+from volcano_queues import open_queue
 
 
 @pytest.fixture
@@ -14,4 +15,5 @@ def anyio_backend() -> str:
 @pytest.fixture
 async def server(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:
+        await open_queue(server.client)
         yield server

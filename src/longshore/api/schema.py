@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-TABLES: Final = ("kubernetes.json",)
+TABLES: Final = ("kubernetes.json", "volcano-types.json")
 SCALARS: Final = frozenset(("string", "bool", "int32", "int64", "float64", "bytes"))
 
 TypeKind = Literal["scalar", "special", "message", "list", "map"]

@@ -1,4 +1,7 @@
-"""The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service."""
+"""The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service.
+
+And the two queues that every Volcano has.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +29,18 @@ _PRIORITY_CLASSES: tuple[Obj, ...] = (
         "description": "Used for system critical pods that must not be moved from their current node.",
     },
 )
+_QUEUES: tuple[Obj, ...] = (
+    {"metadata": {"name": "root"}, "spec": {"weight": 1, "reclaimable": False}},
+    {"metadata": {"name": "default"}, "spec": {"weight": 1, "reclaimable": True}},
+)
 
 
 async def objects(client: Client) -> None:
     """Creates what is missing and leaves alone what is there."""
     namespaces = [_there(client, ("v1", "Namespace"), {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, ("scheduling.k8s.io/v1", "PriorityClass"), row) for row in _PRIORITY_CLASSES]
-    await asyncio.gather(*namespaces, *classes)
+    queues = [_there(client, ("scheduling.volcano.sh/v1beta1", "Queue"), row) for row in _QUEUES]
+    await asyncio.gather(*namespaces, *classes, *queues)
 
 
 async def service(client: Client, host: str, port: int) -> None:

@@ -10,4 +10,5 @@ either raises the refusal, changes the object it is given, or returns what else 
 | `limitranger` | defaults and bounds of a namespace's LimitRanges |
 | `quota`, `usage` | what a ResourceQuota still allows, and what an object counts for |
 | `storageclass`, `priorityclass` | the default class of claims, the one default priority |
+| `volcano` | what Volcano's webhooks fill in and refuse |
 """

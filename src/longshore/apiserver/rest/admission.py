@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _QUOTAS: Final = "resourcequotas"
 _LIMITS: Final = "limitranges"
+_VOLCANO: Final = ".volcano.sh"
+_VOLCANO_SCHEDULER: Final = "volcano"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ def mutate_create(api: Api, call: Call, obj: Obj) -> None:
             pod.admit_create(obj, lookup.get, lookup.list)
         case "persistentvolumeclaims":
             storageclass.set_default(obj, _Lookup(api).list("storage.k8s.io/storageclasses", ""))
+        case storage if call.resource.group.endswith(_VOLCANO):
+            # Here and below: nobody who has no objects of Volcano's pays for the code that judges them.
+            from longshore.apiserver.admission import volcano
+
+            volcano.mutate_create(storage, obj, _Lookup(api).get)
 
 
 def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
@@ -65,6 +72,15 @@ def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
 def charge(api: Api, call: Call, obj: Obj) -> Charged:
     """Checks limits and quotas of a valid new object; returns what its creation costs."""
     lookup = _Lookup(api)
+    if call.resource.storage == "pods":
+        if obj["spec"].get("schedulerName") == _VOLCANO_SCHEDULER:
+            from longshore.apiserver.admission import volcano
+
+            volcano.validate_pod(obj)
+    elif call.resource.group.endswith(_VOLCANO):
+        from longshore.apiserver.admission import volcano
+
+        volcano.validate_create(call.resource.storage, obj, lookup.get, lookup.list)
     if call.resource.storage == "scheduling.k8s.io/priorityclasses":
         priorityclass.check_only_default(call.resource, obj, lookup.list(call.resource.storage, ""))
     if not call.resource.namespaced:
@@ -80,6 +96,10 @@ def charge(api: Api, call: Call, obj: Obj) -> Charged:
 def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
     """The same for a change."""
     lookup = _Lookup(api)
+    if not call.subresource and call.resource.group.endswith(_VOLCANO):
+        from longshore.apiserver.admission import volcano
+
+        volcano.validate_update(call.resource.storage, new, old, lookup.get, lookup.list)
     if call.resource.storage == "scheduling.k8s.io/priorityclasses":
         priorityclass.check_only_default(call.resource, new, lookup.list(call.resource.storage, ""))
     if not call.resource.namespaced:
@@ -94,6 +114,14 @@ def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
         return _NOTHING
     found = quota.check_update(call.resource, new, old, quotas, lookup.list, subresource=call.subresource)
     return Charged(found)
+
+
+def check_delete(api: Api, call: Call) -> None:
+    """Refuses to delete what Volcano still needs."""
+    if call.resource.group.endswith(_VOLCANO):
+        from longshore.apiserver.admission import volcano
+
+        volcano.validate_delete(call.resource.storage, call.name, _Lookup(api).list)
 
 
 def release(api: Api, call: Call, obj: Obj, *, joined: bool) -> list[Staged]:

@@ -10,6 +10,7 @@ from longshore.api.types import Obj
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
+from longshore.apiserver.rest import admission
 from longshore.apiserver.rest.list import list_entries
 from longshore.apiserver.rest.update import key_of, precondition_failed, remove
 
@@ -87,6 +88,7 @@ def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptio
     old = entry.obj
     check_preconditions(call, entry, wanted)
     call.resource.strategy.check_deletable(old)
+    admission.check_delete(api, call)
     obj: Obj = {**old, "metadata": dict(old["metadata"])}
     grace = _grace(call, obj, wanted)
     if call.resource.strategy.graceful and grace > 0:

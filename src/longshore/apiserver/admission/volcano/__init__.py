@@ -1,0 +1,131 @@
+"""Volcano's webhooks, in this process: what they fill in, and what they refuse.
+
+A webhook that refuses is answered with a plain 400 that names it; only the schema, which speaks between
+the mutating and the validating ones, answers 422. Loaded when the first object of Volcano's comes along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from longshore.api import errors
+from longshore.api.codec import DecodeError
+from longshore.api.defaults import volcano as defaults
+from longshore.api.types import Obj
+from longshore.api.validation.volcano import cronjob, job_update, jobflow, pod, typed
+from longshore.apiserver.admission.lookup import Get, List
+from longshore.apiserver.admission.volcano import job, podgroup, queue
+
+_JOBS: Final = "batch.volcano.sh/jobs"
+_CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
+_FLOWS: Final = "flow.volcano.sh/jobflows"
+_POD_GROUPS: Final = "scheduling.volcano.sh/podgroups"
+_QUEUES: Final = "scheduling.volcano.sh/queues"
+_Mutation: TypeAlias = Callable[[Obj, Get], None]
+_Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
+"""(spec as Go reads it, object, get, list) -> what is wrong"""
+_UpdateCheck: TypeAlias = Callable[[Obj, Obj, Obj, Get, List], str]
+"""The same, with the object as it was in third place."""
+
+
+def mutate_create(storage: str, obj: Obj, get: Get) -> None:
+    """Fills in a new object; refuses one that Volcano's types cannot read."""
+    if storage not in _MUTATIONS:
+        return
+    webhook, change = _MUTATIONS[storage]
+    _read(storage, obj, webhook)
+    change(obj, get)
+
+
+def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
+    """Refuses what Volcano refuses of a new object that has passed its schema."""
+    if storage in _CHECKS:
+        webhook, check = _CHECKS[storage]
+        _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
+
+
+def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
+    """Refuses what Volcano refuses of a change of the main resource."""
+    if storage in _UPDATE_CHECKS:
+        webhook, check = _UPDATE_CHECKS[storage]
+        _refuse(webhook, check(_read(storage, new, webhook), new, old, get, every))
+
+
+def validate_delete(storage: str, name: str, every: List) -> None:
+    """Refuses to delete queues that are needed."""
+    if storage == _QUEUES:
+        _refuse("validatequeue", queue.validate_delete(name, every))
+
+
+def validate_pod(obj: Obj) -> None:
+    """Refuses a new pod of Volcano's scheduler whose annotations make no sense."""
+    if annotations := obj["metadata"].get("annotations"):
+        _refuse("validatepod", pod.validate(annotations))
+
+
+def _read(storage: str, obj: Obj, webhook: str) -> Obj:
+    try:
+        return typed.read(storage, obj)
+    except DecodeError as error:
+        raise _denied(webhook, str(error)) from None
+
+
+def _refuse(webhook: str, why: str) -> None:
+    if why:
+        raise _denied(webhook, why)
+
+
+def _denied(webhook: str, why: str) -> errors.StatusError:
+    return errors.StatusError(400, "", f'admission webhook "{webhook}.volcano.sh" denied the request: {why}')
+
+
+def _default_job(obj: Obj, get: Get) -> None:
+    defaults.default_job(obj.setdefault("spec", {}))
+
+
+def _default_pod_group(obj: Obj, get: Get) -> None:
+    namespace = get("namespaces", "", obj["metadata"]["namespace"])
+    defaults.default_pod_group(obj.setdefault("spec", {}), namespace)
+
+
+def _cronjob(spec: Obj, obj: Obj, get: Get, every: List) -> str:
+    return cronjob.validate(spec, obj["metadata"]["name"])
+
+
+def _cronjob_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
+    return cronjob.validate(spec, new["metadata"]["name"])
+
+
+def _flow(spec: Obj, obj: Obj, get: Get, every: List) -> str:
+    return jobflow.validate(spec)
+
+
+def _flow_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
+    return jobflow.validate(spec)
+
+
+def _job_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str:
+    if new.get("spec") == old.get("spec"):
+        return ""
+    return job_update.validate(spec, typed.read(_JOBS, old), new["metadata"]["name"])
+
+
+_MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {
+    _JOBS: ("mutatejob", _default_job),
+    _POD_GROUPS: ("mutatepodgroup", _default_pod_group),
+    _QUEUES: ("mutatequeue", lambda obj, get: defaults.default_queue(obj)),
+}
+_CHECKS: Final[dict[str, tuple[str, _Check]]] = {
+    _CRON_JOBS: ("validatecronjob", _cronjob),
+    _FLOWS: ("validatejob", _flow),  # that is how upstream registers it
+    _JOBS: ("validatejob", job.validate_create),
+    _POD_GROUPS: ("validatepodgroup", podgroup.validate_create),
+    _QUEUES: ("validatequeue", queue.validate_create),
+}
+_UPDATE_CHECKS: Final[dict[str, tuple[str, _UpdateCheck]]] = {
+    _CRON_JOBS: ("validatecronjob", _cronjob_update),
+    _FLOWS: ("validatejob", _flow_update),
+    _JOBS: ("validatejob", _job_update),
+    _QUEUES: ("validatequeue", queue.validate_update),
+}

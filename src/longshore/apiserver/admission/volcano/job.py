@@ -1,0 +1,45 @@
+"""A new Volcano Job: it must be in order, and its queue must take it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.api.validation.volcano import job
+from longshore.apiserver.admission.lookup import Get, List
+from longshore.apiserver.admission.volcano import tree
+
+_PLUGIN_GROUP: Final = "longshore.volcano_plugins"
+
+
+def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
+    """All that is wrong with a new Job."""
+    return job.validate(
+        spec,
+        obj["metadata"]["name"],
+        queue=lambda name: _queue(name, get, every),
+        known_plugin=lambda name: name in _added_plugins(),
+    )
+
+
+def _queue(name: str, get: Get, every: List) -> str:
+    queue = tree.get_queue(get, name)
+    if queue is None:
+        return f" unable to find job queue: {tree.not_found(name)};"
+    found, state = "", tree.state_of(queue)
+    if state != "Open":
+        found = f" can only submit job to queue with state `Open`, queue `{name}` status is `{state}`;"
+    if name == tree.ROOT:
+        return found + " can not submit job to root queue;"
+    if below := tree.children(every, name):
+        found += f" can only submit job to leaf queue, queue `{name}` has {len(below)} child queues;"
+    return found
+
+
+@cache
+def _added_plugins() -> frozenset[str]:
+    """Job plugins that other packages bring. Asked for only when a Job names one that is not Volcano's."""
+    from importlib import metadata
+
+    return frozenset(entry.name for entry in metadata.entry_points(group=_PLUGIN_GROUP))

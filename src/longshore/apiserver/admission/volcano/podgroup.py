@@ -1,0 +1,25 @@
+"""A new PodGroup: its queue must be open."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+from longshore.api.validation.volcano import podgroup
+from longshore.apiserver.admission.lookup import Get, List
+from longshore.apiserver.admission.volcano import tree
+
+
+def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
+    """All that is wrong with a new PodGroup."""
+    return "; ".join(text for text in (_queue(spec.get("queue", ""), get), podgroup.validate(spec)) if text)
+
+
+def _queue(name: str, get: Get) -> str:
+    if not name:
+        return ""
+    queue = tree.get_queue(get, name)
+    if queue is None:
+        return f"unable to find queue: {tree.not_found(name)}"
+    state = tree.state_of(queue)
+    if state == "Open":
+        return ""
+    return f"can only submit PodGroup to queue with state `Open`, queue `{name}` status is `{state}`."
