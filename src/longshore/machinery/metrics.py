@@ -36,6 +36,10 @@ class Counter:
     def value(self, *values: str) -> float:
         return self._values.get(values, 0)
 
+    def forget(self, *values: str) -> None:
+        """What these label values stood for is gone."""
+        self._values.pop(values, None)
+
     def family(self) -> Any:
         from prometheus_client.core import CounterMetricFamily
 
@@ -64,6 +68,11 @@ class Gauge:
 
     def value(self, *values: str) -> float:
         return self._asked[values]() if values in self._asked else self._values.get(values, 0)
+
+    def forget(self, *values: str) -> None:
+        """What these label values stood for is gone."""
+        self._values.pop(values, None)
+        self._asked.pop(values, None)
 
     def family(self) -> Any:
         from prometheus_client.core import GaugeMetricFamily

@@ -116,6 +116,12 @@ def _ttl(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano_queue
+
+    return volcano_queue.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+
+
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
 CONTROLLERS: dict[str, Factory] = {
@@ -126,6 +132,7 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
+    "volcano-queue": _volcano_queue,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
 

@@ -1,0 +1,79 @@
+"""Controllers of Volcano's side kinds on an API in memory and the virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client import Client, What
+from longshore.client.local import LocalClient
+from longshore.machinery import virtual
+from longshore.machinery.metrics import Registry
+from longshore.machinery.virtual import VirtualClock
+from longshore.store import Store
+
+T = TypeVar("T")
+Run = Callable[..., Coroutine[Any, Any, None]]
+
+QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
+POD_GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
+JOBS = ("batch.volcano.sh/v1alpha1", "Job")
+EVENTS = ("v1", "Event")
+
+
+class Scene:
+    """What a test may do. `settle` lets the controllers come to rest without much time passing."""
+
+    def __init__(self, client: Client, clock: VirtualClock, registry: Registry) -> None:
+        self.client, self.clock, self.registry = client, clock, registry
+
+    async def settle(self, seconds: float = 0.5) -> None:
+        await self.clock.sleep(seconds)
+
+    async def queue(self, name: str, **spec: Any) -> None:
+        await self.client.create(QUEUES, {"metadata": {"name": name}, "spec": spec})
+
+    async def get(self, what: What, name: str, namespace: str = "") -> Obj | None:
+        try:
+            return await self.client.get(what, name, namespace)
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            return None
+
+    async def events(self) -> list[tuple[str, str, str]]:
+        """Type, reason and message of every event, oldest first."""
+        found = (await self.client.list(EVENTS)).items
+        found.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
+        return [(event["type"], event["reason"], event["message"]) for event in found]
+
+
+def play(script: Callable[[Scene], Awaitable[T]], *controllers: Run, seed: int = 0) -> T:
+    """Runs the controllers and the script on a virtual clock, with queues `root` and `default`."""
+
+    async def whole(clock: VirtualClock) -> T:
+        store = Store.open(None)
+        client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
+        for name in ("root", "default"):
+            await client.create(QUEUES, {"metadata": {"name": name}})
+            await client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
+        registry = Registry()
+        running = [
+            asyncio.create_task(run(client, clock=clock, rng=clock.rng, registry=registry))
+            for run in controllers
+        ]
+        try:
+            return await script(Scene(client, clock, registry))
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+            await store.close()
+
+    return virtual.run(whole, seed=seed)
