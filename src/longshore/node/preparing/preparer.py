@@ -1,0 +1,221 @@
+"""The node's way from a pod's manifest to what an engine starts.
+
+A pod without volumes and references is prepared from caches alone: no request, nothing written. What others
+need is read when the pod is prepared, and again by `refresh`; `container` itself never waits for anything.
+
+On disk, below `root`: `<uid>/volumes/<name>`, `<uid>/containers/<name>/<attempt>` (termination messages),
+`<uid>/etc-hosts`; shared by several pods are `.accounts/<namespace>/<name>` and `.hosts/`. Logs lie beside
+`root`. emptyDirs of medium Memory lie in /dev/shm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import Informer
+from longshore.machinery.informers import Informers
+from longshore.node.preparing import emptydir, environment, limits, mounts, removal, security, services
+from longshore.node.preparing import hosts as hosts_files
+from longshore.node.preparing import sources as referenced
+from longshore.node.preparing import volumes as made
+from longshore.node.preparing.accounts import TARGET as ACCOUNT_TARGET
+from longshore.node.preparing.accounts import Accounts, Ready
+from longshore.node.preparing.expansion import from_maps
+from longshore.node.preparing.tokens import Tokens
+from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod, Server
+from longshore.node.runtime import Container, Key, Mount
+
+_RENEW_EVERY: Final = 60.0
+_UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
+
+
+class Preparer:
+    """Prepares pods and containers, keeps their files current, and removes them."""
+
+    def __init__(
+        self, client: Client, *, clock: Clock, root: Path, server: Server | None, node: NodeFacts
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._root = root
+        self._logs = root.parent / "logs"
+        self._node = node
+        self._memory = emptydir.memory_root(node.memory_directory, root)
+        self._mounts_accounts = server is not None and node.mounts
+        self._accounts = Accounts(
+            client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
+        )
+        self._hosts = hosts_files.Hosts(root, root / ".hosts")
+        self._server_env = services.of_server(server) if server else {}
+        self._services: Informer | None = None
+
+    async def run(self, rng: random.Random) -> None:
+        """Renews tokens in time and follows the Services, whose addresses pods are told, until cancelled."""
+        informers = Informers(self._client, clock=self._clock, rng=rng)
+        self._services = informers.get(("v1", "services"))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(informers.run())
+            while True:
+                await self._clock.sleep(_RENEW_EVERY)
+                await self._accounts.renew()
+
+    async def pod(self, pod: Obj) -> PreparedPod:
+        """Makes the pod's volumes. May be called again at any time, and keeps what is there.
+
+        Raises NotReady while something is missing.
+        """
+        meta, spec = pod["metadata"], pod["spec"]
+        prepared = PreparedPod(meta["uid"])
+        if self._mounts_accounts and (automount := spec.get("automountServiceAccountToken")) is not False:
+            ready = await self._account(pod)
+            if automount or ready.automount:
+                prepared.account = ready.mounts
+        if refs := referenced.of_environment(spec):
+            prepared.sources = referenced.Sources(meta["namespace"], refs)
+            await prepared.sources.read(self._client)
+        if spec.get("volumes"):
+            prepared.follows = any(made.follows(volume) for volume in spec["volumes"])
+            prepared.volumes = await self._volumes(pod).make(await self._contents(pod))
+        if hosts_files.wants_own(spec):
+            prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
+            if address := (pod.get("status") or {}).get("podIP"):
+                self._hosts.add(pod, address)
+        prepared.warnings = security.warnings(pod, self._node)
+        return prepared
+
+    def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
+        """What the engine needs to start this container for the `attempt`-th time, counted from 0.
+
+        Raises CannotPrepare; where that is for want of a ConfigMap or Secret, `refresh` looks for it again.
+        """
+        meta, pod_spec = pod["metadata"], pod["spec"]
+        uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
+        found = self._service_variables(pod_spec, namespace)
+        env: Mapping[str, str] = found
+        if spec.get("env") or spec.get("envFrom"):
+            env = environment.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
+        value_of = from_maps(env)
+        identity = security.identity(spec, pod, self._node)
+        hostname = hosts_files.hostname_of(pod)
+        variables = tuple(env.items())
+        message = f"{self._root}/{uid}/containers/{name}/{attempt}"
+        return Container(
+            key=Key(uid, name, attempt),
+            namespace=namespace,
+            pod=meta["name"],
+            image=spec.get("image") or "",
+            command=environment.expand_all(spec.get("command"), value_of),
+            args=environment.expand_all(spec.get("args"), value_of),
+            env=variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
+            working_dir=spec.get("workingDir") or "",
+            mounts=self._mounts(prepared, pod, spec, env, pod_ip),
+            hostname=hostname if self._names_itself(pod_spec) else "",
+            user=identity.user,
+            group=identity.group,
+            groups=identity.groups,
+            limits=limits.of_container(spec, pod_spec),
+            read_only_root=identity.read_only_root,
+            log=Path(f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log"),
+            termination_message=Path(message),
+            termination_path=spec.get("terminationMessagePath") or "/dev/termination-log",
+            stdin=bool(spec.get("stdin")),
+            stdin_once=bool(spec.get("stdinOnce")),
+            tty=bool(spec.get("tty")),
+        )
+
+    async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:
+        """Reads again what the pod refers to, and renews the files that come from it, all at once.
+
+        Raises NotReady if something is missing now; the old files stay.
+        """
+        if prepared.account:
+            await self._account(pod)
+        if prepared.sources is not None:
+            await prepared.sources.read(self._client)
+        if prepared.follows:
+            await self._volumes(pod).follow(await self._contents(pod))
+
+    async def remove(self, pod_uid: str) -> None:
+        """Removes everything the pod had on disk. Raises `removal.Mounted` if something is mounted there."""
+        if not _UID.fullmatch(pod_uid):
+            raise ValueError(f"{pod_uid!r} is no pod's uid")
+        self._hosts.remove(pod_uid)
+        for top in (self._root / pod_uid, self._memory / pod_uid):
+            if not top.is_dir():
+                continue
+            if (top / "containers").is_dir() and not (top / "volumes").is_dir():
+                removal.remove_tree(top)  # a few small files; a thread would cost more
+            else:
+                await asyncio.to_thread(removal.remove_tree, top)
+
+    async def known(self) -> set[str]:
+        """The uids of pods that have something on disk."""
+        found: set[str] = set()
+        for top in (self._root, self._memory):
+            try:
+                found.update(name for name in os.listdir(top) if _UID.fullmatch(name))
+            except FileNotFoundError:
+                continue
+        return found
+
+    async def _account(self, pod: Obj) -> Ready:
+        namespace = pod["metadata"]["namespace"]
+        name = pod["spec"].get("serviceAccountName") or "default"
+        return self._accounts.ready(namespace, name) or await self._accounts.prepare(namespace, name)
+
+    async def _contents(self, pod: Obj) -> referenced.Sources:
+        found = referenced.Sources(pod["metadata"]["namespace"], referenced.of_volumes(pod["spec"]))
+        await found.read(self._client)
+        return found
+
+    def _volumes(self, pod: Obj) -> made.Volumes:
+        async def token(audience: str, seconds: int) -> str:
+            return await self._accounts.token((await self._account(pod)).account, audience, seconds)
+
+        uid = pod["metadata"]["uid"]
+        disk, memory = self._root / uid / "volumes", self._memory / uid / "volumes"
+        return made.Volumes(self._client, self._node, pod, disk, memory, token)
+
+    def _mounts(
+        self, prepared: PreparedPod, pod: Obj, spec: Obj, env: Mapping[str, str], pod_ip: str
+    ) -> tuple[Mount, ...]:
+        asked = spec.get("volumeMounts")
+        if not asked and prepared.hosts is None:
+            return prepared.account
+        if not self._node.mounts:
+            text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
+            raise CannotPrepare("CreateContainerConfigError", text)
+        result = mounts.of_container(spec, prepared, env)
+        targets = {os.path.normpath(mount.target) for mount in result}
+        if ACCOUNT_TARGET not in targets:
+            result += prepared.account
+        if prepared.hosts is not None and hosts_files.TARGET not in targets:
+            self._hosts.add(pod, pod_ip)
+            result += (prepared.hosts,)
+        return result
+
+    def _names_itself(self, pod_spec: Obj) -> bool:
+        """A container of the process engine keeps the machine's name unless its pod wants one: a namespace
+        for each pod would cost more than most pods do."""
+        if security.engine_of(pod_spec, self._node) != "process":
+            return True
+        return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
+
+    def _service_variables(self, pod_spec: Obj, namespace: str) -> Mapping[str, str]:
+        if self._services is None or pod_spec.get("enableServiceLinks") is False:
+            return self._server_env
+        near = [
+            service
+            for service in self._services.cache
+            if service["metadata"]["namespace"] == namespace and service["metadata"]["name"] != "kubernetes"
+        ]
+        return {**self._server_env, **services.of_services(near)} if near else self._server_env

@@ -1,0 +1,131 @@
+"""Whom a container runs as, and what of its securityContext the process engine cannot do.
+
+A wish that would be weakened by silence is refused (`runAsNonRoot`, a user that longshore cannot become)
+or said in a warning (capabilities, seccomp): a container of the process engine is a process of this
+machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from longshore.api.types import Obj
+from longshore.node.preparing.types import CannotPrepare, NodeFacts
+
+_ENGINES: Final = ("process", "podman")
+_NOTHING: Final[Obj] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """None means as the engine runs things anyway."""
+
+    user: int | None = None
+    group: int | None = None
+    groups: tuple[int, ...] = ()
+    read_only_root: bool = False
+
+
+_ANYBODY: Final = Identity()
+
+
+def engine_of(pod_spec: Obj, node: NodeFacts) -> str:
+    """The engine that runs this pod."""
+    name = pod_spec.get("runtimeClassName")
+    return name if name in _ENGINES else node.engine
+
+
+def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
+    """Who the container runs as. Raises CannotPrepare if that cannot or must not be."""
+    pod_spec = pod["spec"]
+    own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
+    if not own and not whole:
+        return _ANYBODY
+    is_process = engine_of(pod_spec, node) == "process"
+    user, group = _first("runAsUser", own, whole), _first("runAsGroup", own, whole)
+    if _first("runAsNonRoot", own, whole):
+        _refuse_root(spec, pod, user, node.user if is_process else None)
+    if is_process and node.user != 0:
+        _refuse_others(spec, node, user, group)
+        user = group = None
+    extra = [*(whole.get("supplementalGroups") or ())]
+    if (fs_group := whole.get("fsGroup")) is not None and fs_group not in extra:
+        extra.append(fs_group)
+    groups = tuple(extra) if node.user == 0 or not is_process else ()
+    return Identity(user, group, groups, bool(own.get("readOnlyRootFilesystem")))
+
+
+def _first(key: str, own: Obj, whole: Obj) -> Any:
+    value = own.get(key)
+    return whole.get(key) if value is None else value
+
+
+def _refuse_root(spec: Obj, pod: Obj, user: int | None, default: int | None) -> None:
+    if user is None and default != 0:
+        return
+    if user is not None and user != 0:
+        return
+    meta = pod["metadata"]
+    who = f'(pod: "{meta["name"]}_{meta["namespace"]}({meta["uid"]})", container: {spec["name"]})'
+    if user is None:
+        text = f"container has runAsNonRoot and image will run as root {who}"
+    else:
+        text = f"container's runAsUser breaks non-root policy {who}"
+    raise CannotPrepare("CreateContainerConfigError", text)
+
+
+def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | None) -> None:
+    for field, wanted, own in (("runAsUser", user, node.user), ("runAsGroup", group, node.group)):
+        if wanted is not None and wanted != own:
+            raise CannotPrepare(
+                "CreateContainerConfigError",
+                f"container {spec['name']} asks for {field} {wanted}, but longshore runs as {own} and cannot "
+                f"become another; start it as root, use {own}, or run the pod with runtimeClassName podman",
+            )
+
+
+def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
+    """What the pod's containers ask for and do not get, a sentence each."""
+    spec = pod["spec"]
+    if engine_of(spec, node) != "process":
+        return ()
+    found: dict[str, None] = {}
+    whole = spec.get("securityContext") or _NOTHING
+    if whole:
+        _common(found, whole)
+        if node.user != 0 and (whole.get("supplementalGroups") or whole.get("fsGroup") is not None):
+            found["supplementalGroups and fsGroup need a longshore that runs as root"] = None
+        if whole.get("sysctls"):
+            found["sysctls are those of this machine"] = None
+    for part in ("initContainers", "containers"):
+        for container in spec.get(part) or ():
+            if own := container.get("securityContext"):
+                _of_container(found, own)
+    if spec.get("hostUsers") is False:
+        found["hostUsers: false is not honoured: users are those of this machine"] = None
+    return tuple(found)
+
+
+def _common(found: dict[str, None], context: Obj) -> None:
+    for key in ("seccompProfile", "appArmorProfile"):
+        kind = (context.get(key) or _NOTHING).get("type")
+        if kind and kind != "Unconfined":
+            found[f"{key} {kind} is not applied"] = None
+    if context.get("seLinuxOptions"):
+        found["seLinuxOptions are not applied"] = None
+
+
+def _of_container(found: dict[str, None], own: Obj) -> None:
+    _common(found, own)
+    capabilities = own.get("capabilities") or _NOTHING
+    if capabilities.get("drop"):
+        found["capabilities are not dropped"] = None
+    if capabilities.get("add"):
+        found["capabilities are not added"] = None
+    if own.get("privileged"):
+        found["privileged containers get no more rights than longshore has"] = None
+    if own.get("allowPrivilegeEscalation") is False:
+        found["allowPrivilegeEscalation: false is not enforced"] = None
+    if own.get("procMount") == "Unmasked":
+        found["procMount is that of this machine"] = None

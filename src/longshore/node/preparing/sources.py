@@ -1,0 +1,111 @@
+"""The ConfigMaps and Secrets of one pod, read together. A missing one is an error for who needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client
+
+Kind = Literal["configmap", "secret"]
+_WHAT: Final = {"configmap": ("v1", "configmaps"), "secret": ("v1", "secrets")}
+
+
+class Ref(NamedTuple):
+    """One object of the pod's namespace."""
+
+    kind: Kind
+    name: str
+
+
+class Missing(Exception):
+    """An object or a key that is not there; the message is the kubelet's."""
+
+
+class Sources:
+    """What the referenced objects said when they were last read."""
+
+    def __init__(self, namespace: str, refs: Iterable[Ref]) -> None:
+        self.namespace = namespace
+        self.refs = frozenset(refs)
+        self._objects: dict[Ref, Obj | StatusError] = {}
+
+    async def read(self, client: Client) -> None:
+        """Reads all of them (again). Errors are kept and raised by whoever needs that object."""
+
+        async def one(ref: Ref) -> Obj | StatusError:
+            try:
+                return await client.get(_WHAT[ref.kind], ref.name, self.namespace)
+            except StatusError as err:
+                return err
+
+        refs = [*self.refs]
+        self._objects = dict(zip(refs, await asyncio.gather(*map(one, refs)), strict=True))
+
+    def get(self, ref: Ref, *, optional: bool) -> Obj | None:
+        """The object; None if it is missing and optional. Raises Missing otherwise."""
+        found = self._objects[ref]
+        if not isinstance(found, StatusError):
+            return found
+        if found.code != 404:
+            raise Missing(found.message)
+        if optional:
+            return None
+        raise Missing(f'{ref.kind} "{ref.name}" not found')
+
+    def texts(self, ref: Ref, *, optional: bool) -> Mapping[str, str] | None:
+        """The object's keys as variables have them: a ConfigMap's binary ones are not among them."""
+        found = self.get(ref, optional=optional)
+        if found is None:
+            return None
+        data: Mapping[str, str] = found.get("data") or {}
+        if ref.kind == "configmap":
+            return data
+        return {key: base64.b64decode(value).decode(errors="surrogateescape") for key, value in data.items()}
+
+    def contents(self, ref: Ref, *, optional: bool) -> Mapping[str, bytes] | None:
+        """The object's keys as files have them."""
+        found = self.get(ref, optional=optional)
+        if found is None:
+            return None
+        data = found.get("data") or {}
+        if ref.kind == "secret":
+            return {key: base64.b64decode(value) for key, value in data.items()}
+        files = {key: text.encode() for key, text in data.items()}
+        files.update((key, base64.b64decode(v)) for key, v in (found.get("binaryData") or {}).items())
+        return files
+
+
+def of_environment(spec: Obj) -> set[Ref]:
+    """What the variables of all containers refer to."""
+    refs: set[Ref] = set()
+    for part in ("initContainers", "containers"):
+        for container in spec.get(part) or ():
+            for source in container.get("envFrom") or ():
+                _add(refs, source.get("configMapRef"), source.get("secretRef"))
+            for variable in container.get("env") or ():
+                if source := variable.get("valueFrom"):
+                    _add(refs, source.get("configMapKeyRef"), source.get("secretKeyRef"))
+    return refs
+
+
+def of_volumes(spec: Obj) -> set[Ref]:
+    """What the pod's volumes are filled from."""
+    refs: set[Ref] = set()
+    for volume in spec.get("volumes") or ():
+        for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
+            _add(refs, source.get("configMap"), None)
+            if secret := source.get("secret"):
+                refs.add(Ref("secret", secret.get("secretName") or secret.get("name") or ""))
+    return refs
+
+
+def _add(refs: set[Ref], config_map: Obj | None, secret: Obj | None) -> None:
+    if config_map is not None:
+        refs.add(Ref("configmap", config_map.get("name") or ""))
+    if secret is not None:
+        refs.add(Ref("secret", secret.get("name") or ""))

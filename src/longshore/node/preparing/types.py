@@ -1,0 +1,88 @@
+"""What preparing takes and gives, and the two ways in which it says no."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longshore.node.runtime import Mount
+
+if TYPE_CHECKING:
+    from longshore.node.preparing.sources import Sources
+
+
+class NotReady(Exception):
+    """The pod cannot start now, and may later. `reason` is that of its event (FailedMount)."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+class CannotPrepare(Exception):
+    """One container cannot start as things are, and waits with `reason`. Try again after `refresh`."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where pods find the API server, and whom to trust about it."""
+
+    host: str
+    port: int
+    ca_pem: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What preparing must know of the node it prepares for."""
+
+    name: str
+    host_ip: str = "127.0.0.1"
+    allocatable: Mapping[str, str] = field(default_factory=dict)
+    """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
+    engine: str = "process"
+    """The engine of pods that name none by `runtimeClassName`."""
+    mounts: bool = True
+    """Whether the engine can mount anything (`Features.mounts`)."""
+    user: int = field(default_factory=os.geteuid)
+    group: int = field(default_factory=os.getegid)
+    """Whom the process engine runs containers as; only root can run them as somebody else."""
+    memory_directory: Path = Path("/dev/shm")
+    """Where emptyDirs of medium Memory lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume of a pod, ready to be mounted."""
+
+    path: str
+    read_only: bool = False
+    size_limit: int | None = None
+    """Bytes an emptyDir may grow to; crossing it evicts the pod, which is the agent's to do."""
+
+
+@dataclass(slots=True)
+class PreparedPod:
+    """A pod whose volumes are there. Changed by `Preparer.refresh` alone."""
+
+    uid: str
+    volumes: dict[str, Volume] = field(default_factory=dict)
+    sources: Sources | None = None
+    """The ConfigMaps and Secrets that its containers' variables come from; None if none do."""
+    account: tuple[Mount, ...] = ()
+    """The service account's files, for containers that do not mount that path themselves."""
+    hosts: Mount | None = None
+    """Its own /etc/hosts, if it asks for anything the machine's does not say."""
+    warnings: tuple[str, ...] = ()
+    """What the manifest asks for and does not get here, a sentence each, for one event."""
+    follows: bool = False
+    """Whether something on disk follows objects of the API: then call `refresh` now and then."""

@@ -1,0 +1,64 @@
+"""A preparer over an API in memory and real directories, for tests of what pods get."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from api_in_memory import Server as ApiServer
+from api_in_memory import api_in_memory
+
+from longshore.api.types import Obj
+from longshore.apiserver.tokens import Tokens
+from longshore.client.local import LocalClient
+from longshore.machinery.clock import RealClock
+from longshore.node.preparing import NodeFacts, PreparedPod, Preparer, Server
+from longshore.node.runtime import Container
+
+SERVER = Server("127.0.0.1", 6443, "a certificate\n")
+NODE = NodeFacts("node-1", allocatable={"cpu": "4", "memory": "8Gi"}, user=0, group=0)
+
+
+@dataclass(slots=True)
+class World:
+    """A server with one namespace, its default account, and a preparer."""
+
+    api: ApiServer
+    client: LocalClient
+    preparer: Preparer
+    root: Path
+
+    async def create(self, kind: str, obj: Obj, namespace: str = "default", api_version: str = "v1") -> Obj:
+        return await self.client.create((api_version, kind), obj, namespace)
+
+    async def pod(self, *, name: str = "p", container: Obj | None = None, **spec: Any) -> Obj:
+        """A stored pod with one container."""
+        meta = spec.pop("metadata", {})
+        first = {"name": "main", "image": "none", "command": ["true"], **(container or {})}
+        spec = {"nodeName": NODE.name, "containers": [first], **spec}
+        return await self.create("Pod", {"metadata": {"name": name, **meta}, "spec": spec})
+
+    async def container(self, pod: Obj, prepared: PreparedPod | None = None, attempt: int = 0) -> Container:
+        prepared = prepared or await self.preparer.pod(pod)
+        return self.preparer.container(prepared, pod, pod["spec"]["containers"][0], attempt, "127.64.0.9")
+
+    async def env(self, pod: Obj) -> dict[str, str]:
+        return dict((await self.container(pod)).env)
+
+    def another(self, **options: Any) -> Preparer:
+        """A preparer with other facts about the node, the server, or where things lie."""
+        chosen: dict[str, Any] = {"clock": RealClock(), "root": self.root, "server": SERVER, "node": NODE}
+        return Preparer(self.client, **{**chosen, **options})
+
+
+@asynccontextmanager
+async def preparing(root: Path) -> AsyncIterator[World]:
+    async with api_in_memory() as server:
+        server.api.tokens = Tokens(server.api.store, admin_token="x", key=b"k" * 32, clock=time.time)
+        await server.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "default")
+        preparer = Preparer(server.client, clock=RealClock(), root=root, server=SERVER, node=NODE)
+        yield World(server, server.client, preparer, root)
