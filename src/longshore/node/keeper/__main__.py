@@ -1,0 +1,95 @@
+"""`python -m longshore.node.keeper DIR`: becomes the keeper of a directory, in the background.
+
+Returns when the keeper answers (0), or says on standard error why it cannot (1). A directory has one keeper:
+a second one waits a moment for the first to leave and then gives up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gc
+import os
+import socket
+import sys
+import time
+
+from longshore.node.keeper import linux, wire
+from longshore.node.keeper.keeper import Keeper
+
+_WAIT_FOR_LOCK = 5.0
+
+
+def main() -> int:
+    directory = os.path.abspath(sys.argv[1])
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    told, tell = os.pipe2(os.O_CLOEXEC)
+    if os.fork():
+        os.close(tell)
+        said = os.read(told, 4096)
+        if said != b"ready":
+            sys.stderr.write(said.decode(errors="replace") or "the keeper ended at once, see keeper.log\n")
+            return 1
+        return 0
+    os.setsid()
+    _detach(directory)
+    try:
+        if not _acquire(lock):
+            os.write(tell, b"another keeper holds this directory and does not answer\n")
+            return 1
+        linux.become_subreaper()
+        linux.set_name("longshore-keep")
+        keeper = Keeper(directory, _listen(directory))
+        keeper.recover()
+    except OSError as error:
+        os.write(tell, f"{error}\n".encode())
+        return 1
+    os.write(tell, b"ready")
+    os.close(tell)
+    os.close(told)
+    gc.freeze()
+    keeper.run()
+    return 0
+
+
+def _detach(directory: str) -> None:
+    """Standard streams that nobody has to keep open, and a directory that nobody wants to unmount."""
+    null = os.open("/dev/null", os.O_RDWR)
+    log = os.open(os.path.join(directory, "keeper.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.dup2(log, 2)
+    os.set_inheritable(null, False)
+    os.set_inheritable(log, False)
+    os.chdir("/")
+    os.umask(0o022)
+
+
+def _acquire(lock: int) -> bool:
+    until = time.monotonic() + _WAIT_FOR_LOCK
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.02)
+
+
+def _listen(directory: str) -> socket.socket:
+    """The socket, which only this user can open. A long path is reached through the directory."""
+    os.chdir(directory)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(wire.SOCKET)
+    mask = os.umask(0o177)
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    server.bind(wire.SOCKET)
+    server.listen(64)
+    os.umask(mask)
+    os.chdir("/")
+    return server
+
+
+sys.exit(main())

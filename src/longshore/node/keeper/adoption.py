@@ -1,0 +1,80 @@
+"""What a keeper does about containers that an earlier keeper started and did not see end.
+
+Those that still run are watched by pidfd. This keeper is not their parent, so their exit code comes from the
+kernel only where that can be asked by pidfd (Linux 6.15); elsewhere they end as `lost`. Nothing is started
+again. An intent without a start is looked for by its tag: the earlier keeper may have died in between.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+
+from longshore.node.keeper import processes
+from longshore.node.keeper.entry import Entry
+
+_PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes)
+_INFO_EXIT = 1 << 3
+_INFO_SIZE = 64
+
+
+def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Those that run, with pid, start and pidfd filled in, and those that do not."""
+    alive: list[Entry] = []
+    gone: list[Entry] = []
+    tags: dict[str, list[int]] | None = None
+    for entry in entries:
+        if not entry.pid:
+            if tags is None:
+                tags = processes.tagged()
+            if pids := tags.get(entry.key):
+                entry.pid = pids[0]
+                entry.ticks = processes.start_ticks(entry.pid)
+                entry.started_at = entry.intended_at
+        (alive if entry.pid and _watch(entry) else gone).append(entry)
+    return alive, gone
+
+
+def _watch(entry: Entry) -> bool:
+    """Whether it is the same process as then, and runs."""
+    try:
+        pidfd = os.pidfd_open(entry.pid)
+    except OSError:
+        return False
+    if processes.start_ticks(entry.pid) != entry.ticks:
+        os.close(pidfd)
+        return False
+    entry.pidfd = pidfd
+    entry.adopted = True
+    entry.phase = "running"
+    return True
+
+
+def reopen_output(entry: Entry) -> int:
+    """The reading end of the pipe that its output goes to, or -1. It holds both ends itself (see output.py):
+    nothing was lost, and what did not fit into the pipe made it wait."""
+    for number in (1, 2):
+        try:
+            fd = os.open(f"/proc/{entry.pid}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        found = os.fstat(fd)
+        if stat.S_ISFIFO(found.st_mode) and found.st_ino == entry.pipe_inode:
+            return fd
+        os.close(fd)
+    return -1
+
+
+def exit_status(pidfd: int) -> int | None:
+    """As `wait` gives it, of a process that has ended and is not our child; None where the kernel keeps it
+    to the parent."""
+    info = bytearray(_INFO_SIZE)
+    info[0:8] = _INFO_EXIT.to_bytes(8, "little")
+    try:
+        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, info)
+    except OSError:
+        return None
+    if not int.from_bytes(info[0:8], "little") & _INFO_EXIT:
+        return None
+    return int.from_bytes(info[60:64], "little", signed=True)

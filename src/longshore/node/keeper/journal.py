@@ -1,0 +1,79 @@
+"""What the keeper knows, on disk: a line per event, written before anyone is told.
+
+    boot     BOOT-ID                                     the machine these lines speak of
+    intent   KEY TIME LOG                                about to start it; never again after this line
+    started  KEY PID START-TICKS TIME PIPE-INODE         runs
+    exited   KEY TIME CODE SIGNAL REASON MESSAGE         ended
+    lost     KEY TIME MESSAGE                            ended, and nobody knows how
+    removed  KEY                                         forgotten, or not started after all
+
+Fields are separated by tabs, with tabs, line ends and backslashes escaped. A write is one system call that
+reaches the kernel, so it survives the death of any process. It is not forced to the disk: after a power cut
+the last moments may be missing, and then no container runs any more either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+_COMPACT_FROM = 4 << 20  # bytes; below this rewriting saves nothing worth the while
+
+
+def escape(text: str) -> str:
+    return text.encode("unicode_escape").decode("ascii")
+
+
+def unescape(text: str) -> str:
+    return text.encode("ascii").decode("unicode_escape")
+
+
+def line(*fields: object) -> str:
+    """One event; strings that people wrote are escaped by the caller."""
+    return "\t".join(map(str, fields)) + "\n"
+
+
+def boot_id() -> str:
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
+
+
+class Journal:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._size = os.fstat(self._fd).st_size
+        self._compacted = 0
+
+    def read(self) -> Iterator[list[str]]:
+        """All events from the beginning. A last line that was cut off by a full disk or a crash of the
+        machine is no event."""
+        with open(self._path, encoding="ascii", errors="replace", newline="\n") as file:
+            for text in file:
+                if text.endswith("\n"):
+                    yield text[:-1].split("\t")
+
+    def write(self, lines: Iterable[str]) -> None:
+        """Raises OSError if not all of it could be written; what was is no event, as its last line is cut."""
+        data = "".join(lines).encode("ascii")
+        written = os.write(self._fd, data)
+        self._size += written
+        if written != len(data):
+            os.write(self._fd, b"\n")
+            raise OSError(28, "the journal could not be written", self._path)
+
+    def is_large(self) -> bool:
+        return self._size > max(_COMPACT_FROM, 4 * self._compacted)
+
+    def rewrite(self, lines: Iterable[str]) -> None:
+        """Begins anew with only these events. The old journal stays until the new one is complete."""
+        new = self._path + ".new"
+        fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        data = memoryview("".join(lines).encode("ascii"))
+        self._size = self._compacted = len(data)
+        while data:
+            data = data[os.write(fd, data) :]
+        os.fsync(fd)
+        os.rename(new, self._path)
+        os.close(self._fd)
+        self._fd = fd

@@ -1,0 +1,73 @@
+"""The system calls that Python 3.11 does not have, by their own names. Each raises OSError as `os` does."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+NEWNS = 0x00020000
+NEWUTS = 0x04000000
+NEWUSER = 0x10000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC = 32, 4096, 16384
+MS_PRIVATE, MS_SLAVE = 1 << 18, 1 << 19
+MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
+_SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+
+def _check(result: int, what: str = "") -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what or None)
+
+
+def become_subreaper() -> None:
+    """Descendants whose parent dies become children of this process, not of init."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+
+
+def set_name(name: str) -> None:
+    """What `ps` and `top` show."""
+    _check(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0))
+
+
+def unshare(flags: int) -> None:
+    _check(_libc.unshare(flags))
+
+
+def setns(fd: int, kind: int) -> None:
+    _check(_libc.setns(fd, kind))
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    _check(
+        _libc.mount(
+            os.fsencode(source),
+            os.fsencode(target),
+            kind.encode() or None,
+            ctypes.c_ulong(flags),
+            os.fsencode(options) or None,
+        ),
+        target,
+    )
+
+
+def umount(target: str, flags: int = 0) -> None:
+    _check(_libc.umount2(os.fsencode(target), flags), target)
+
+
+def pivot_root(new: str, old: str) -> None:
+    number = _SYS_PIVOT_ROOT.get(os.uname().machine)
+    if number is None:
+        raise OSError(38, f"pivot_root is not known for {os.uname().machine}")
+    _check(_libc.syscall(number, os.fsencode(new), os.fsencode(old)), new)
+
+
+def sethostname(name: str) -> None:
+    encoded = os.fsencode(name)
+    _check(_libc.sethostname(encoded, len(encoded)))

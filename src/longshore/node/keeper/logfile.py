@@ -1,0 +1,106 @@
+"""A container's output on disk: one line per line, in the format of CRI, rotated as kubelets do.
+
+    2026-11-16T00:47:22.123456789Z stdout F the text
+
+`P` instead of `F` marks a part of a line: it was longer than 16 KiB, or the last one had no line end. The
+file and its directory are made at the first output. A disk that is full loses lines, never the container.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+_LONGEST = 16 * 1024  # upstream's limit for one line of a log
+_ROTATE_AT = 10 << 20  # kubelet's containerLogMaxSize
+_FILES = 5  # kubelet's containerLogMaxFiles, the current one included
+
+
+class _Clock:
+    """RFC 3339 with nanoseconds; the part that changes once a second is kept."""
+
+    def __init__(self) -> None:
+        self._second = -1
+        self._text = b""
+
+    def stamp(self) -> bytes:
+        second, nanos = divmod(time.time_ns(), 1_000_000_000)
+        if second != self._second:
+            self._second = second
+            self._text = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime(second)).encode()
+        return self._text + b"%09dZ" % nanos
+
+
+_clock = _Clock()
+
+
+class LogFile:
+    __slots__ = ("_fd", "_rest", "_size", "path")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._fd = -1
+        self._size = 0
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        """Output as it came, in any pieces."""
+        if self._rest:
+            data = self._rest + data
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        stamp = _clock.stamp()
+        full = stamp + b" stdout F "
+        if len(data) <= _LONGEST:
+            self._rest = rest
+            if lines:
+                self._write(full + (b"\n" + full).join(lines) + b"\n")
+            return
+        part = stamp + b" stdout P "
+        out: list[bytes] = []
+        for text in lines:
+            while len(text) > _LONGEST:
+                out += (part, text[:_LONGEST], b"\n")
+                text = text[_LONGEST:]
+            out += (full, text, b"\n")
+        while len(rest) >= _LONGEST:
+            out += (part, rest[:_LONGEST], b"\n")
+            rest = rest[_LONGEST:]
+        self._rest = rest
+        self._write(b"".join(out))
+
+    def close(self) -> None:
+        """The output has ended; what lacks a line end is written as a part."""
+        if self._rest:
+            self._write(_clock.stamp() + b" stdout P " + self._rest + b"\n")
+            self._rest = b""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _write(self, data: bytes) -> None:
+        try:
+            if self._fd < 0:
+                self._open()
+            self._size += os.write(self._fd, data)
+            if self._size >= _ROTATE_AT:
+                self._rotate()
+        except OSError:
+            return  # no space, or the directory cannot be made: the container goes on without this output
+
+    def _open(self) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        try:
+            self._fd = os.open(self.path, flags, 0o640)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), mode=0o750, exist_ok=True)
+            self._fd = os.open(self.path, flags, 0o640)
+        self._size = os.fstat(self._fd).st_size
+
+    def _rotate(self) -> None:
+        os.close(self._fd)
+        self._fd = -1
+        for number in range(_FILES - 1, 0, -1):
+            older = f"{self.path}.{number - 1}" if number > 1 else self.path
+            if os.path.exists(older):
+                os.rename(older, f"{self.path}.{number}")

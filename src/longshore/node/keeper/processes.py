@@ -1,0 +1,99 @@
+"""What /proc says about processes: when one started, who descends from it, which container it belongs to.
+
+A container's processes are found by three ways, since none is enough alone: the process group of its first
+process, the tree of children under it, and the tag in the environment of those whose parents have died.
+"""
+
+from __future__ import annotations
+
+import os
+
+TAG = "LONGSHORE_CONTAINER"
+"""The variable that names the key of the container a process belongs to."""
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def read(path: str) -> bytes:
+    """A small file of /proc, or nothing if the process has gone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        data = os.read(fd, 65536)
+        while len(data) % 4096 == 0 and (more := os.read(fd, 65536)):
+            data += more
+        return data
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+
+
+def stat(pid: int) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on (index 0), or [] if it has gone."""
+    return read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+
+
+def start_ticks(pid: int) -> int:
+    """With the pid it names a process for as long as the machine is up. 0 if it has gone or is a zombie."""
+    fields = stat(pid)
+    return int(fields[19]) if fields and fields[0] not in b"ZX" else 0
+
+
+def tag_of(pid: int) -> str:
+    """The key in its environment, or ""."""
+    for entry in read(f"/proc/{pid}/environ").split(b"\0"):
+        if entry.startswith(b"LONGSHORE_CONTAINER="):
+            return entry[20:].decode(errors="replace")
+    return ""
+
+
+def everyone() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+class Snapshot:
+    """All living processes at one moment. One walk serves all containers that are looked at together; the
+    kernel's own list of children is not built in everywhere."""
+
+    def __init__(self) -> None:
+        self._below: dict[int, list[int]] = {}
+        self._session: dict[int, list[int]] = {}
+        self.fields: dict[int, list[bytes]] = {}
+        for pid in everyone():
+            fields = stat(pid)
+            if not fields or fields[0] in b"ZX":
+                continue
+            self.fields[pid] = fields
+            self._below.setdefault(int(fields[1]), []).append(pid)
+            self._session.setdefault(int(fields[3]), []).append(pid)
+
+    def members(self, pid: int) -> set[int]:
+        """The processes of the container whose first process this is or was: its session, and all that
+        descend from it. Not those that left both, by a new session and the death of their parent."""
+        found: set[int] = set()
+        look = [*self._session.get(pid, ()), pid]
+        while look:
+            one = look.pop()
+            if one not in found:
+                found.add(one)
+                look += self._below.get(one, ())
+        if pid not in self.fields:
+            found.discard(pid)
+        return found
+
+    def children(self, pid: int) -> list[int]:
+        return self._below.get(pid, [])
+
+
+def tagged() -> dict[str, list[int]]:
+    """All living processes with a tag, by key, in the order of their start."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for pid in everyone():
+        key = tag_of(pid)
+        if key and (ticks := start_ticks(pid)):
+            found.setdefault(key, []).append((ticks, pid))
+    return {key: [pid for _, pid in sorted(pids)] for key, pids in found.items()}

@@ -1,0 +1,172 @@
+"""The process engine: containers are processes of this machine, children of a keeper that outlives longshore.
+
+It keeps no state of its own: what ran and how it ended is the keeper's to remember. The image of a container
+is not used; its command runs with the host's files, in a mount namespace of its own where it has volumes. See
+`node/keeper/` for how.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import pwd
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from longshore.node.keeper import wire
+from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+from longshore.node.runtimes.process_link import Link
+
+_FROM_HOST = (
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TMPDIR",
+    "TZ",
+    "USER",
+)
+_TAG = "LONGSHORE_CONTAINER"
+
+
+class ProcessRuntime:
+    """`directory` is the keeper's: socket and journal. `environ` is what containers see of the host's
+    environment, of which only the variables that any program needs are taken."""
+
+    name = "process"
+
+    def __init__(self, directory: Path, *, environ: Mapping[str, str] = os.environ) -> None:
+        self._link = Link(directory, self._greeted, self._ended)
+        self._changed: Callable[[State], None] = _nobody
+        self._remembered: list[State] = []
+        self._running: dict[str, Key] = {}
+        self._environ = {
+            name: value for name, value in environ.items() if name in _FROM_HOST or name.startswith("LC_")
+        }
+        self._environ.setdefault("PATH", os.defpath)
+        self._homes: dict[int, dict[str, str]] = {}
+
+    async def open(self, changed: Callable[[State], None]) -> list[State]:
+        await self._link.connect()
+        self._changed = changed
+        return self._remembered
+
+    async def start(self, container: Container) -> State:
+        if not container.command and not container.args:
+            raise CannotStart(
+                "CreateContainerError", "no command specified: processes have no image to take one from"
+            )
+        text = str(container.key)
+        self._running[text] = container.key
+        try:
+            state = self._state(await self._link.request("start", self._spec(text, container)))
+        except CannotStart:
+            self._running.pop(text, None)
+            raise
+        if state.phase != "running":
+            self._running.pop(text, None)
+        return state
+
+    async def signal(self, key: Key, number: int) -> None:
+        await self._link.request("signal", (str(key), number))
+
+    async def remove(self, keys: Iterable[Key]) -> None:
+        await self._link.request("remove", [str(key) for key in keys])
+
+    async def close(self, *, kill: bool) -> None:
+        if kill:
+            await self._link.request("stop", None)
+        await self._link.close()
+
+    # What the keeper tells
+
+    def _greeted(self, states: list[wire.State]) -> None:
+        """All that a keeper remembers: at the beginning, and again after another one took over."""
+        self._remembered = [self._state(state) for state in states]
+        for state in self._remembered:
+            text = str(state.key)
+            if state.phase == "running":
+                self._running[text] = state.key
+            elif text in self._running:
+                self._tell(state)
+
+    def _ended(self, state: wire.State) -> None:
+        self._tell(self._state(state))
+
+    def _tell(self, state: State) -> None:
+        """After whoever waits for `start` has its answer, which came before."""
+        self._running.pop(str(state.key), None)
+        asyncio.get_running_loop().call_soon(self._changed, state)
+
+    def _state(self, state: wire.State) -> State:
+        text, phase, pid, started, finished, code, number, reason, message = state
+        key = self._running.get(text) or _key(text)
+        return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
+
+    # What it is asked
+
+    def _spec(self, text: str, container: Container) -> wire.Spec:
+        limits = container.limits
+        message = container.termination_message
+        return {
+            "key": text,
+            "argv": [*container.command, *container.args],
+            "env": self._env(text, container),
+            "cwd": container.working_dir,
+            "log": str(container.log),
+            "mounts": [(mount.source, mount.target, mount.read_only) for mount in container.mounts],
+            "termination": (str(message), container.termination_path) if message is not None else None,
+            "hostname": container.hostname,
+            "uid": container.user,
+            "gid": container.group,
+            "groups": list(container.groups),
+            "read_only_root": container.read_only_root,
+            "memory": limits.memory,
+            "cpu": limits.cpu_millis,
+            "cpu_request": limits.cpu_request_millis,
+            "stdin": container.stdin,
+            "stdin_once": container.stdin_once,
+            "tty": container.tty,
+        }
+
+    def _env(self, text: str, container: Container) -> dict[str, str]:
+        env = dict(self._environ)
+        if container.user is not None:
+            env.update(self._home(container.user))
+        if container.hostname:
+            env["HOSTNAME"] = container.hostname
+        if container.tty:
+            env["TERM"] = "xterm"
+        env.update(container.env)
+        env[_TAG] = text
+        return env
+
+    def _home(self, uid: int) -> dict[str, str]:
+        """Another user's, so that a program does not look into ours."""
+        known = self._homes.get(uid)
+        if known is None:
+            try:
+                user = pwd.getpwuid(uid)
+                known = {"HOME": user.pw_dir, "USER": user.pw_name, "LOGNAME": user.pw_name}
+            except KeyError:
+                known = {"HOME": "/", "USER": str(uid), "LOGNAME": str(uid)}
+            self._homes[uid] = known
+        return known
+
+
+def _key(text: str) -> Key:
+    uid, container, attempt = text.split("/")
+    return Key(uid, container, int(attempt))
+
+
+def _id(text: str) -> str:
+    """Looks as ids of containers do, and is the same for a key for ever."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _nobody(state: State) -> None:
+    """Nobody listens before `open` has returned."""

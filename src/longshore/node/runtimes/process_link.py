@@ -1,0 +1,172 @@
+"""The engine's line to its keeper: starts one where none answers, and another when it dies.
+
+A request that was under way when the keeper died is sent again to the next one. That is safe, because every
+request names what should be, not what should be done once more: a key that was started is not started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import longshore
+from longshore.node.keeper import wire
+from longshore.node.runtime import CannotStart
+
+_PATIENCE = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
+
+
+class KeeperGone(Exception):
+    """The keeper ended and no new one could be started. See keeper.log in its directory."""
+
+
+class Link(asyncio.Protocol):
+    def __init__(
+        self,
+        directory: Path,
+        greeted: Callable[[list[wire.State]], None],
+        ended: Callable[[wire.State], None],
+    ) -> None:
+        self._directory = directory
+        self._greeted = greeted
+        self._ended = ended
+        self._transport: asyncio.Transport | None = None
+        self._unpacker = wire.Unpacker()
+        self._requests: dict[int, tuple[bytes, asyncio.Future[Any]]] = {}
+        self._number = 0
+        self._outgoing: list[bytes] = []
+        self._closing = False
+        self._again: asyncio.Task[None] | None = None
+        self.keeper_pid = 0
+
+    async def connect(self) -> None:
+        """To the keeper that is there, or a new one. Tells what it remembers to `greeted`."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            await self._dial()
+        except OSError:
+            await self._start_keeper()
+            await self._dial()
+
+    def dial(self) -> socket.socket:
+        """A connection of its own, for a session. Its path may be longer than a socket's may be."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        directory = os.open(self._directory, os.O_PATH | os.O_DIRECTORY)
+        try:
+            sock.connect(f"/proc/self/fd/{directory}/{wire.SOCKET}")
+        except OSError:
+            sock.close()
+            raise
+        finally:
+            os.close(directory)
+        sock.setblocking(False)
+        return sock
+
+    def request(self, op: str, payload: Any) -> asyncio.Future[Any]:
+        """Sends it with all others of this turn of the loop; the answer comes as the result."""
+        loop = asyncio.get_running_loop()
+        self._number += 1
+        future: asyncio.Future[Any] = loop.create_future()
+        data = wire.pack((op, self._number, payload))
+        self._requests[self._number] = (data, future)
+        if self._transport is not None:
+            if not self._outgoing:
+                loop.call_soon(self._flush)
+            self._outgoing.append(data)
+        return future
+
+    async def close(self) -> None:
+        self._closing = True
+        if self._again is not None:
+            self._again.cancel()
+        self._flush()
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+        self._fail(KeeperGone("the engine was closed"))
+
+    # asyncio.Protocol
+
+    def data_received(self, data: bytes) -> None:
+        for op, number, payload in self._unpacker.feed(data):
+            if op == "ended":
+                for state in payload:
+                    self._ended(state)
+                continue
+            _, future = self._requests.pop(number, (b"", None))
+            if future is None or future.done():
+                continue
+            if op == "ok":
+                future.set_result(payload)
+            else:
+                future.set_exception(CannotStart(*payload))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        if not self._closing:
+            self._again = asyncio.get_running_loop().create_task(self._reconnect())
+
+    # The parts of it
+
+    def _flush(self) -> None:
+        if self._outgoing and self._transport is not None:
+            self._transport.write(b"".join(self._outgoing))
+        self._outgoing.clear()
+
+    async def _dial(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._unpacker = wire.Unpacker()
+        transport, _ = await loop.create_unix_connection(lambda: self, sock=self.dial())
+        waiting = [data for data, _ in self._requests.values()]
+        self._transport = transport
+        self._outgoing.clear()
+        hello = await self.request("hello", None)
+        if hello["version"] != wire.VERSION:
+            raise KeeperGone(
+                f"the keeper (pid {hello['pid']}) is of another version of longshore and still runs; "
+                f"stop it with: kill {hello['pid']}"
+            )
+        self.keeper_pid = hello["pid"]
+        self._greeted(hello["states"])
+        if waiting:
+            transport.write(b"".join(waiting))
+
+    async def _start_keeper(self) -> None:
+        """In the background and in a session of its own; returns when it answers."""
+        root = str(Path(longshore.__file__).parents[1])
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-S",  # it needs nothing but the standard library,
+            "-P",  # and nothing of the directory it is started in
+            "-m",
+            "longshore.node.keeper",
+            str(self._directory),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={"PYTHONPATH": root, "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
+        )
+        _, said = await process.communicate()
+        if process.returncode:
+            raise KeeperGone(said.decode(errors="replace").strip() or "the keeper could not be started")
+
+    async def _reconnect(self) -> None:
+        problem: Exception = KeeperGone()
+        for pause in _PATIENCE:
+            await asyncio.sleep(pause)
+            try:
+                return await self.connect()
+            except (OSError, KeeperGone) as error:
+                problem = error
+        self._fail(KeeperGone(f"the keeper ended, and no new one could be started: {problem}"))
+
+    def _fail(self, problem: Exception) -> None:
+        requests, self._requests = self._requests, {}
+        for _, future in requests.values():
+            if not future.done():
+                future.set_exception(problem)
