@@ -116,6 +116,18 @@ def _ttl(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_podgroup(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano_podgroup
+
+    return volcano_podgroup.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volcano_queue
 
@@ -132,6 +144,7 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
+    "volcano-podgroup": _volcano_podgroup,
     "volcano-queue": _volcano_queue,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
