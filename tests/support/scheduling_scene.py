@@ -52,7 +52,8 @@ class Scene:
     async def node_of(self, name: str) -> str:
         found = await self.get(name)
         assert found is not None
-        return found["spec"].get("nodeName", "")
+        node: str = found["spec"].get("nodeName", "")
+        return node
 
     async def condition(self, name: str, kind: str = "PodScheduled") -> Obj:
         found = await self.get(name)

@@ -7,7 +7,7 @@ import random
 
 from longshore.client import Client
 from longshore.machinery.clock import Clock
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.metrics import Registry
 from longshore.scheduler import default
 from longshore.scheduler.cluster import Cluster
@@ -29,6 +29,10 @@ class Schedulers:
         self._cluster = Cluster(client, clock=clock, rng=rng)
         self.pods = DefaultScheduler(self._cluster, registry=registry, explanations=explanations)
         self._cluster.listeners[default.NAME] = self.pods
+
+    def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
+        """What was decided about a pod, oldest first."""
+        return self.pods.explain(namespace, name)
 
     async def run(self) -> None:
         """Gives pods nodes until cancelled."""

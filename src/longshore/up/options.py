@@ -23,3 +23,5 @@ class Options:
     durability: Durability = "normal"
     controllers: tuple[str, ...] | None = None
     """Names from `up.controllers`; None means all of them."""
+    scheduler: bool = True
+    """Whether pods are given nodes here."""

@@ -22,7 +22,7 @@ from longshore.client.local import LocalClient
 from longshore.machinery.clock import RealClock
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import bootstrap, controllers, explained, files, kubeconfig, pki, secrets
+from longshore.up import bootstrap, controllers, explained, files, kubeconfig, pki, scheduling, secrets
 from longshore.up.options import Options
 
 HOST = "127.0.0.1"
@@ -88,6 +88,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         api.pages[explained.PREFIX] = explained.page(wiring.explain)
         api.collectors.append(wiring.registry)
         tasks = controllers.start(names, client, wiring)
+        if options.scheduler:
+            tasks += scheduling.start(client, wiring)
         tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)

@@ -1,7 +1,7 @@
 """Starts longshore in the foreground: the API server on the loopback interface, with TLS, and controllers.
 
 The ready line names the address and the kubeconfig. Ctrl-C stops it; data is kept in the data directory and
-is there at the next start. This version has no node and no scheduler yet: pods are stored, nothing runs them.
+is there at the next start. Pods are given to nodes; this version has no node of its own yet.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--no-scheduler",
         action="store_true",
-        help="bind no pods to nodes (accepted; there is no scheduler in this version)",
+        help="give no pods to nodes here: another scheduler does, or nobody",
     )
 
 
@@ -67,6 +67,7 @@ def run(arguments: Namespace) -> int:
         in_memory=arguments.in_memory,
         durability=arguments.durability,
         controllers=arguments.controllers,
+        scheduler=not arguments.no_scheduler,
     )
     try:
         foreground.run(options)

@@ -1,5 +1,5 @@
-"""Says in words why longshore up's controllers did what they did: their last plans for a Job or CronJob,
-oldest first.
+"""Says in words why longshore up did what it did: the last plans for a Job or CronJob, where a pod or gang
+went, or what it waits for, oldest first.
 
 They remember them while they run, as long as the object is among the last they looked at.
 """
@@ -12,14 +12,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from longshore.client.http import HttpClient
 
-_KINDS = {"Job": ("job", "jobs", "jobs.batch"), "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch")}
+_KINDS = {
+    "Job": ("job", "jobs", "jobs.batch"),
+    "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch"),
+    "Pod": ("pod", "pods", "po"),
+    "PodGroup": ("podgroup", "podgroups", "pg"),
+}
+_VERSIONS = {"Pod": "v1", "PodGroup": "scheduling.volcano.sh/v1beta1"}
+_SCHEDULED = ("Pod", "PodGroup")
+"""Explained by the scheduler; the others by their controllers."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli import connecting
 
     parser.add_argument(
-        "what", nargs="+", metavar="job/NAME|cronjob/NAME", help="the Job or CronJob to explain"
+        "what",
+        nargs="+",
+        metavar="job/NAME|cronjob/NAME|pod/NAME|podgroup/NAME",
+        help="the object to explain; for pods and groups, where they went or what they wait for",
     )
     connecting.add_arguments(parser)
 
@@ -48,7 +59,11 @@ def _named(words: list[str]) -> tuple[str, str]:
     for kind, spellings in _KINDS.items():
         if word in spellings and slash and name and "/" not in name and " " not in name:
             return kind, name
-    raise Failure(f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob", 2)
+    raise Failure(
+        f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, pod/NAME "
+        "for a pod, podgroup/NAME for a gang",
+        2,
+    )
 
 
 async def _explanation(client: HttpClient, namespace: str, kind: str, name: str) -> str:
@@ -60,12 +75,13 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     async with client:
         answer = await client.request("GET", explained.path(namespace, f"{kind.lower()}s", name))
         if answer.code == 404:
-            raise Failure(f"no {kind} controller runs in this server: only longshore up can say why")
+            who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
+            raise Failure(f"no {who} runs in this server: only longshore up can say why")
         if answer.code != 200:
             raise Failure(str(StatusError.from_status(types.decode(answer.body), answer.code)))
         plans = types.decode(answer.body)["plans"]
         try:
-            found = await client.get(("batch/v1", kind), name, namespace)
+            found = await client.get((_VERSIONS.get(kind, "batch/v1"), kind), name, namespace)
         except StatusError as err:
             if err.code != 404 or not plans:
                 raise Failure(str(err)) from None

@@ -1,0 +1,45 @@
+"""Wires the schedulers of one longshore: one ledger, pods and gangs, and what `longshore why` may ask."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from longshore.up import explained
+
+if TYPE_CHECKING:
+    from longshore.client import Client
+    from longshore.up.controllers import Wiring
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+log = logging.getLogger(__name__)
+
+
+def start(client: Client, wiring: Wiring) -> list[asyncio.Task[None]]:
+    """Starts scheduling; cancel the tasks to stop it."""
+    return [asyncio.create_task(supervised(client, wiring), name="scheduler")]
+
+
+async def supervised(client: Client, wiring: Wiring) -> None:
+    """A scheduler that fails is a bug, logged as one; the server goes on and it starts again."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            await run(client, wiring)
+        except Exception:
+            log.exception("the scheduler failed; starting it again in %g s", pause)
+        await wiring.clock.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+async def run(client: Client, wiring: Wiring) -> None:
+    """Schedules until cancelled."""
+    from longshore.scheduler import Schedulers
+
+    schedulers = Schedulers(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+    wiring.explain["pods"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in schedulers.explain_pod(namespace, name)
+    ]
+    await schedulers.run()
