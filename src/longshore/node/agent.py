@@ -1,0 +1,496 @@
+"""The node agent: runs the pods bound to this node, and reports on them.
+
+Every pod has a `Life`. Whatever happens (a change in the API, a container that ended, a timer) marks it to be
+looked at; once per turn of the loop each marked one is looked at: `decide`, then `act`, then its status is
+offered to the writer. No pod has a task of its own.
+
+A pod's containers start at most once per attempt, whatever dies when: the engine remembers what it started, and
+on start the agent first hears that, then which pods there are. What runs and belongs to no pod is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, Unreachable
+from longshore.machinery.clock import Clock
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informer import Handler, Informer
+from longshore.machinery.metrics import Registry
+from longshore.machinery.recorder import Recorder
+from longshore.node.addresses import Addresses
+from longshore.node.admission import Ledger
+from longshore.node.capacity import Capacity
+from longshore.node.cleaning import Cleaner
+from longshore.node.events import Events
+from longshore.node.metrics import NodeMetrics
+from longshore.node.pod import recall
+from longshore.node.pod.act import Actor, cancelled
+from longshore.node.pod.decide import decide
+from longshore.node.pod.facts import facts_of
+from longshore.node.pod.life import Life, Paths
+from longshore.node.pod.memory import Verdict
+from longshore.node.pod.preparation import Preparation
+from longshore.node.preparing.types import CannotPrepare, NotReady
+from longshore.node.registration import Registration
+from longshore.node.runtime import Runtime, State
+from longshore.node.status import moments
+from longshore.node.status.build import HOST_IP
+from longshore.node.status.writer import PODS, StatusWriter
+
+COMPONENT: Final = "kubelet"
+"""What events name as their source; kubectl and people look for it."""
+OnStop = Literal["keep", "kill"]
+SHUTDOWN: Final = "Pod was terminated in response to imminent node shutdown."
+_DELETE_PAUSE: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    name: str,
+    runtimes: Mapping[str, Runtime],
+    preparer: Preparation,
+    root: Path,
+    capacity: Capacity,
+    registry: Registry | None = None,
+    explanations: Explanations | None = None,
+    on_stop: OnStop = "keep",
+    stop_grace: float = 5.0,
+    labels: Mapping[str, str] | None = None,
+    ready: asyncio.Event | None = None,
+) -> None:
+    """Runs the pods of node `name` until cancelled.
+
+    The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
+    with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or they
+    are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once the
+    node takes pods.
+    """
+    agent = Agent(
+        client,
+        clock=clock,
+        rng=rng,
+        name=name,
+        runtimes=runtimes,
+        preparer=preparer,
+        root=root,
+        capacity=capacity,
+        registry=registry or Registry(),
+        explanations=explanations or Explanations(),
+        labels=labels,
+    )
+    await agent.run(on_stop=on_stop, stop_grace=stop_grace, ready=ready)
+
+
+class Agent(Handler):
+    """Arguments as of `run`."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        name: str,
+        runtimes: Mapping[str, Runtime],
+        preparer: Preparation,
+        root: Path,
+        capacity: Capacity,
+        registry: Registry,
+        explanations: Explanations,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        self._client, self._clock, self._rng, self._name = client, clock, rng, name
+        self._runtimes, self._preparer = runtimes, preparer
+        self._default = next(iter(runtimes.values()))
+        self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
+        self._events = Events(self._recorder, clock)
+        self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=f"spec.nodeName={name}")
+        self._pods.add_handler(self)
+        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
+        self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._closed, wake=self.wake)
+        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn)
+        self._registration = Registration(
+            client, clock, name, capacity, engines=tuple(runtimes), labels=labels
+        )
+        self._ledger, self._addresses = Ledger(capacity), Addresses()
+        self._explanations = explanations
+        self._metrics = NodeMetrics(registry, self)
+        self.lives: dict[str, Life] = {}
+        """By uid: every pod that has something to run, to report or to stop."""
+        self._known: dict[str, list[State]] = {}
+        """What the engines remembered at the start, until its pod is found."""
+        self._ready: list[Life] = []
+        self._awake = False
+        self._leaving = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def starts(self) -> int:
+        """How often an engine was asked to start something."""
+        return self._actor.starts
+
+    @property
+    def status_writes(self) -> int:
+        return self._writer.writes
+
+    async def run(
+        self, *, on_stop: OnStop = "keep", stop_grace: float = 5.0, ready: asyncio.Event | None = None
+    ) -> None:
+        await self._open()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                tasks.create_task(self._preparer.run(self._rng))
+                tasks.create_task(self._pods.run())
+                await self._pods.synced()
+                await self._reap()
+                await self._registration.register()
+                log.debug("node %s is ready", self._name)
+                if ready is not None:
+                    ready.set()
+                tasks.create_task(self._registration.run())
+                tasks.create_task(self._cleaner.run(self.lives, self._pods.cache))
+                try:
+                    await asyncio.get_running_loop().create_future()
+                finally:
+                    if on_stop == "kill":
+                        await self._stop_all(stop_grace)
+        finally:
+            self._leaving = True
+            await cancelled(self._tasks)
+            for life in self.lives.values():
+                _quiet(life)
+            for runtime in self._runtimes.values():
+                await runtime.close(kill=on_stop == "kill")
+
+    async def _open(self) -> None:
+        for runtime in self._runtimes.values():
+            for state in await runtime.open(self._changed):
+                self._known.setdefault(state.key.pod_uid, []).append(state)
+
+    async def _reap(self) -> None:
+        """What runs and has no pod is killed; what is left of pods that are gone is removed."""
+        orphans, self._known = self._known, {}
+        for uid, states in orphans.items():
+            log.info("%s has containers and is in the API no more; they are killed and removed", uid)
+            for runtime in self._runtimes.values():
+                running = [state.key for state in states if state.phase == "running"]
+                for key in running:
+                    await runtime.signal(key, 9)
+                await runtime.remove([state.key for state in states if state.phase != "running"])
+        present = {pod["metadata"]["uid"] for pod in self._pods.cache}
+        for uid in await self._preparer.known() - present - self.lives.keys():
+            self._cleaner.gone(uid)
+
+    # ---- what the API says
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        uid = obj["metadata"]["uid"]
+        states = self._known.pop(uid, None)
+        status = obj.get("status") or {}
+        if status.get("phase") in recall.TERMINAL and states is None and not _waits_for_us(obj):
+            return
+        if states is None and not status.get("startTime"):
+            self._new(obj)
+        else:
+            self._remember(obj, states or [])
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        life = self.lives.get(new["metadata"]["uid"])
+        if life is None:
+            self.on_add(new, False)
+            return
+        memory = life.memory
+        if int(new["metadata"]["resourceVersion"]) > int(memory.pod["metadata"]["resourceVersion"]):
+            memory.pod = new
+        if not memory.terminal and not life.writing:
+            phase = (new.get("status") or {}).get("phase")
+            if phase in recall.TERMINAL:
+                memory.terminal = phase  # by somebody else; our own is noted when it is written
+                self.wake(life)
+        if "deletionTimestamp" in new["metadata"]:
+            self._deleted(life)
+        elif (
+            new["spec"] is not memory.facts.spec
+            and new["spec"].get("activeDeadlineSeconds") != memory.facts.deadline
+        ):
+            memory.facts = facts_of(new)
+            self.wake(life)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        uid = obj["metadata"]["uid"]
+        life = self.lives.get(uid)
+        if life is None:
+            self._cleaner.pod_gone(obj)
+            return
+        life.memory.gone = True
+        self.wake(life)
+
+    def _deleted(self, life: Life) -> None:
+        """Somebody wants the pod gone; how soon may have changed."""
+        memory, meta = life.memory, life.memory.pod["metadata"]
+        grace = float(meta.get("deletionGracePeriodSeconds") or 0)
+        if memory.deleting is None:
+            memory.deleting, memory.delete_grace = self._clock.monotonic(), grace
+        elif grace < memory.delete_grace:
+            memory.delete_grace = grace
+        else:
+            return
+        self.wake(life)
+
+    def _new(self, pod: Obj) -> None:
+        """A pod that was bound just now."""
+        uid, spec = pod["metadata"]["uid"], pod["spec"]
+        memory = recall.new(pod, self._address(uid, pod))
+        memory.started_at = float(int(self._clock.now().timestamp()))
+        memory.start_time = moments.text(memory.started_at)
+        life = self._life(pod, memory)
+        if "deletionTimestamp" in pod["metadata"]:
+            self._deleted(life)
+        elif (refused := self._ledger.admit(uid, spec)) is not None:
+            memory.rejected, memory.verdict = True, refused
+            self._events.pod(
+                pod, "Warning", refused.reason, refused.message.removeprefix("Pod was rejected: ")
+            )
+        memory.leaving = self._leaving
+        self.wake(life)
+
+    def _remember(self, pod: Obj, states: list[State]) -> None:
+        """A pod that was here before longshore was restarted."""
+        uid = pod["metadata"]["uid"]
+        memory = recall.recalled(pod, self._address(uid, pod), states)
+        if not memory.start_time:
+            memory.started_at = min((s.started_at for s in states if s.started_at), default=0.0)
+            memory.started_at = float(int(memory.started_at or self._clock.now().timestamp()))
+            memory.start_time = moments.text(memory.started_at)
+        life = self._life(pod, memory)
+        life.keys = {state.key for state in states}
+        life.written = pod.get("status")
+        if not memory.terminal:
+            self._ledger.hold(uid, pod["spec"])
+        if "deletionTimestamp" in pod["metadata"]:
+            self._deleted(life)
+        life.adopting = True
+        self._spawn(self._adopt(life))
+
+    async def _adopt(self, life: Life) -> None:
+        """Finds the pod's files again, and with them the last words of containers that ended meanwhile."""
+        memory = life.memory
+        try:
+            if not memory.terminal:
+                memory.prepared = await self._preparer.pod(memory.pod)
+        except NotReady as err:
+            log.info("pod %s: %s", memory.facts.title, err)
+        except Exception:
+            log.exception("pod %s: could not be prepared again", memory.facts.title)
+        for record in memory.records():
+            if record.state is not None and memory.prepared is not None:
+                try:
+                    found = self._preparer.container(
+                        memory.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip
+                    )
+                except CannotPrepare:
+                    continue
+                life.paths[record.facts.name] = Paths(found.termination_message, found.log)
+        for record in memory.records():
+            if record.over and record.ended is None:
+                record.ended = self._actor.end_of(life, record)
+        life.adopting = False
+        self.wake(life)
+
+    def _address(self, uid: str, pod: Obj) -> str:
+        if pod["spec"].get("hostNetwork"):
+            return HOST_IP
+        return self._addresses.of(uid, (pod.get("status") or {}).get("podIP") or "")
+
+    def _life(self, pod: Obj, memory: Any) -> Life:
+        wanted = pod["spec"].get("runtimeClassName")
+        runtime = self._runtimes.get(wanted) if wanted else self._default
+        life = self.lives[memory.facts.uid] = Life(memory, runtime)
+        return life
+
+    # ---- what the engine says
+
+    def _changed(self, state: State) -> None:
+        life = self.lives.get(state.key.pod_uid)
+        if life is not None:
+            self._actor.ended(life, state)
+        elif state.key.pod_uid in self._known:  # told before its pod was seen
+            states = self._known[state.key.pod_uid]
+            states[:] = [known for known in states if known.key != state.key] + [state]
+        else:
+            for runtime in self._runtimes.values():
+                self._spawn(runtime.remove([state.key]))
+
+    # ---- looking
+
+    def wake(self, life: Life) -> None:
+        """Has the pod looked at in this turn of the loop."""
+        if life.queued or self._leaving:
+            return
+        life.queued = True
+        self._ready.append(life)
+        if not self._awake:
+            self._awake = True
+            asyncio.get_running_loop().call_soon(self._look_at_all)
+
+    def _look_at_all(self) -> None:
+        self._awake = False
+        ready, self._ready = self._ready, []
+        for life in ready:
+            life.queued = False
+            try:
+                self._look(life)
+            except Exception:
+                log.exception("pod %s could not be looked at", life.memory.facts.title)
+
+    def _look(self, life: Life) -> None:
+        if life.adopting or life.closed:
+            return
+        memory, clock = life.memory, self._clock
+        wall = clock.now().timestamp()
+        now = clock.monotonic()
+        plan = decide(memory, now, wall)
+        facts = memory.facts
+        self._explanations.add((facts.namespace, facts.name), Explanation(facts.uid, wall, plan.why))
+        life.final = plan.done
+        self._actor.act(life, plan)
+        self._arm(life, plan.look_again, now)
+        if memory.gone:
+            if plan.done:
+                self._forget(life)
+        else:
+            self._writer.offer(life)
+
+    def _arm(self, life: Life, seconds: float | None, now: float) -> None:
+        if seconds is None:
+            if life.timer is not None:
+                life.timer.cancel()
+                life.timer = None
+            return
+        due = now + seconds
+        if life.timer is not None:
+            if life.due == due:
+                return
+            life.timer.cancel()
+        life.due = due
+        life.timer = self._clock.call_later(seconds, lambda: self._ring(life))
+
+    def _ring(self, life: Life) -> None:
+        life.timer = None
+        self.wake(life)
+
+    # ---- ends
+
+    def _closed(self, life: Life) -> None:
+        """The final status is in the API."""
+        if life.closed:
+            return
+        life.closed = True
+        _quiet(life)
+        memory = life.memory
+        self._ledger.release(memory.facts.uid)
+        self._metrics.ended(memory.terminal)
+        if life.runtime is not None and life.keys:
+            self._cleaner.keys(life.runtime, life.keys)
+        if _waits_for_us(memory.pod):
+            self._spawn(self._delete(life))
+        else:
+            self._drop(life)
+
+    async def _delete(self, life: Life) -> None:
+        """The pod has stopped: the API may let go of it."""
+        facts = life.memory.facts
+        options = DeleteOptions(grace_period_seconds=0, uid=facts.uid)
+        while not life.memory.gone:
+            try:
+                await self._client.delete(PODS, facts.name, facts.namespace, options)
+                break
+            except StatusError as err:
+                if err.code in (404, 409):
+                    break
+                log.warning("pod %s could not be deleted: %s", facts.title, err)
+            except Unreachable as err:
+                log.info("pod %s: trying again: %s", facts.title, err)
+            await self._clock.sleep(_DELETE_PAUSE)
+        self._drop(life)
+
+    def _drop(self, life: Life) -> None:
+        """Nothing is left to do for the pod as long as it stays in the API."""
+        facts = life.memory.facts
+        self._addresses.release(facts.uid, life.memory.ip)
+        if life.memory.gone:
+            self._cleaner.pod_gone(life.memory.pod)
+        if self.lives.get(facts.uid) is life:
+            del self.lives[facts.uid]
+
+    def _forget(self, life: Life) -> None:
+        """The pod is gone from the API, and nothing of it runs."""
+        life.closed = True
+        _quiet(life)
+        self._ledger.release(life.memory.facts.uid)
+        if life.runtime is not None and life.keys:
+            self._cleaner.keys(life.runtime, life.keys)
+        self._drop(life)
+
+    async def _stop_all(self, grace: float) -> None:
+        """Stops every pod that runs and waits until that is in the API. Pods that did not start stay as they
+        are: they start when longshore does."""
+        running = [
+            life
+            for life in self.lives.values()
+            if any(r.running or r.starting for r in life.memory.records())
+        ]
+        for life in self.lives.values():
+            life.memory.leaving = True
+        for life in running:
+            if life.memory.verdict is None:
+                life.memory.verdict = Verdict(
+                    "Terminated", SHUTDOWN, grace=min(grace, life.memory.facts.grace)
+                )
+            self.wake(life)
+        end = self._clock.monotonic() + grace + 2.0
+        while any(not life.closed for life in running) and self._clock.monotonic() < end:
+            await self._clock.sleep(0.02)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (err := task.exception()) is not None:
+            log.error("the node agent failed at something", exc_info=err)
+
+
+def _waits_for_us(pod: Obj) -> bool:
+    """Whether the pod is being deleted and the API waits for the node to say that it has stopped."""
+    meta = pod["metadata"]
+    return "deletionTimestamp" in meta and bool(meta.get("deletionGracePeriodSeconds"))
+
+
+def _quiet(life: Life) -> None:
+    for timer in (life.timer, life.hold):
+        if timer is not None:
+            timer.cancel()
+    life.timer = life.hold = None
+    for record in life.memory.records():
+        if record.probing is not None:
+            record.probing.stop()
+
+
+__all__ = ["Agent", "OnStop", "run"]

@@ -1,0 +1,81 @@
+"""What the node has to give: as the machine says, or as somebody declared (`cpu=4,memory=8Gi,example.com/gpu=2`).
+
+Amounts are quantities in Kubernetes' text. Declared ones replace the machine's one by one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from longshore.api import names, quantity
+
+PODS: Final = 500
+"""Upstream's 110 stands for a machine full of network interfaces and cgroups; pods here are processes."""
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+class BadCapacity(ValueError):
+    """A node's capacity is declared as `cpu=4,memory=8Gi,example.com/gpu=2`: names and amounts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """`amounts` by resource name; cpu, memory, ephemeral-storage and pods are always there."""
+
+    amounts: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """In thousandths for cpu, else whole; 0 for what the node does not have."""
+        amount = self.amounts.get(name)
+        return 0 if amount is None else number(name, amount)
+
+
+def number(name: str, amount: str) -> int:
+    return quantity.milli_value(amount) if name == "cpu" else quantity.value(amount)
+
+
+def of_machine(storage: Path, *, declared: Mapping[str, str] | None = None, pods: int = PODS) -> Capacity:
+    """What this machine has. `storage` is on the disk that pods write to."""
+    disk = os.statvfs(storage)
+    found = {
+        "cpu": str(len(os.sched_getaffinity(0))),
+        "memory": f"{_memory() // 1024}Ki",
+        "ephemeral-storage": f"{disk.f_blocks * disk.f_frsize // 1024}Ki",
+        "pods": str(pods),
+    }
+    return Capacity({**found, **(declared or {})})
+
+
+def parse(text: str) -> dict[str, str]:
+    """The amounts of `cpu=4,memory=8Gi`. Raises BadCapacity, which says what is wrong with which part."""
+    found: dict[str, str] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, amount = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise BadCapacity(f"{part!r}: expected NAME=AMOUNT, e.g. cpu=4 or memory=8Gi")
+        if name not in _NATIVE and (problems := _wrong(name)):
+            raise BadCapacity(f"{name!r}: {problems}")
+        try:
+            parsed = quantity.parse(amount)
+        except quantity.QuantityError as err:
+            raise BadCapacity(f"{name}={amount}: {err}") from None
+        if parsed.amount < 0:
+            raise BadCapacity(f"{name}={amount}: must not be negative")
+        if name in found:
+            raise BadCapacity(f"{name} is given twice")
+        found[name] = quantity.canonical(amount)
+    return found
+
+
+def _wrong(name: str) -> str:
+    if "/" not in name and not name.startswith("hugepages-"):
+        return f"no resource of a node; native ones are {', '.join(_NATIVE)}, others have a domain: example.com/gpu"
+    return "; ".join(names.qualified_name(name))
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

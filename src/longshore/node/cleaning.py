@@ -1,0 +1,100 @@
+"""Removes what pods leave behind: the engine's records once a final status is in the API, volumes and logs once
+the pod is not in it any more. In batches, since a Job ends thousands of pods a minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from longshore.api.types import Obj
+from longshore.machinery.cache import Cache
+from longshore.machinery.clock import Clock, Timer
+from longshore.node.pod.life import Life
+from longshore.node.pod.preparation import Preparation
+from longshore.node.preparing.types import NotReady
+from longshore.node.runtime import Key, Runtime
+
+BATCH_SECONDS: Final = 0.25
+FOLLOW_SECONDS: Final = 10.0
+"""How often files that follow other objects are brought up to date."""
+
+log = logging.getLogger(__name__)
+
+
+class Cleaner:
+    def __init__(
+        self,
+        preparer: Preparation,
+        logs: Path,
+        clock: Clock,
+        *,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
+        self._preparer, self._logs, self._clock, self._spawn = preparer, logs, clock, spawn
+        self._keys: dict[str, tuple[Runtime, list[Key]]] = {}
+        self._uids: list[str] = []
+        self._directories: list[Path] = []
+        self._timer: Timer | None = None
+
+    def keys(self, runtime: Runtime, keys: Iterable[Key]) -> None:
+        """The engine may forget these."""
+        self._keys.setdefault(runtime.name, (runtime, []))[1].extend(keys)
+        self._arm()
+
+    def gone(self, uid: str) -> None:
+        """The volumes of this pod are of no use any more."""
+        self._uids.append(uid)
+        self._arm()
+
+    def pod_gone(self, pod: Obj) -> None:
+        """Nor are its logs."""
+        meta = pod["metadata"]
+        self._directories.append(self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}")
+        self.gone(meta["uid"])
+
+    def _arm(self) -> None:
+        if self._timer is None:
+            self._timer = self._clock.call_later(BATCH_SECONDS, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        self._spawn(self._clean())
+
+    async def _clean(self) -> None:
+        keys, self._keys = self._keys, {}
+        uids, self._uids = self._uids, []
+        directories, self._directories = self._directories, []
+        for runtime, forgotten in keys.values():
+            await runtime.remove(forgotten)
+        for uid in uids:
+            try:
+                await self._preparer.remove(uid)
+            except Exception:
+                log.exception("the volumes of pod %s could not be removed", uid)
+        there = [directory for directory in directories if directory.exists()]
+        if there:
+            await asyncio.to_thread(_remove, there)
+
+    async def run(self, lives: Mapping[str, Life], pods: Cache) -> None:
+        """Keeps files that follow ConfigMaps, Secrets and the pod itself current, until cancelled."""
+        while True:
+            await self._clock.sleep(FOLLOW_SECONDS)
+            for life in list(lives.values()):
+                prepared = life.memory.prepared
+                if prepared is not None and getattr(prepared, "follows", False) and not life.closed:
+                    try:
+                        await self._preparer.refresh(prepared, life.memory.pod)
+                    except NotReady as err:
+                        log.debug("pod %s: %s", life.memory.facts.title, err)
+                    except Exception:
+                        log.exception("the volumes of pod %s could not be renewed", life.memory.facts.title)
+
+
+def _remove(directories: list[Path]) -> None:
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)

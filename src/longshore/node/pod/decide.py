@@ -1,0 +1,206 @@
+"""What a pod needs next. A pure function of what is remembered: no I/O, no clock, no dice.
+
+First the ends: a pod that is deleted, has a verdict or has run to its outcome only stops (`stopping.py`).
+Then the order of a start: volumes, init containers one by one, sidecars as soon as their turn comes, then all
+main containers. Restarts follow the restart policy, after a back-off.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import times
+from longshore.node.pod import backoff, stopping
+from longshore.node.pod.facts import restarts
+from longshore.node.pod.memory import Memory, Record, Verdict, Waiting
+from longshore.node.pod.plan import (
+    NOTHING,
+    Action,
+    BeginStop,
+    Fail,
+    Hook,
+    Plan,
+    Prepare,
+    Probe,
+    Start,
+    Wait,
+)
+
+DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
+_STARTING: Final = "waits for the engine to start it"
+_RUNS: Final = Plan(why=("runs",))
+_PREPARES: Final = Plan((Prepare(),), ("its volumes and environment are prepared first",))
+
+
+class Draft:
+    """A plan in the making."""
+
+    __slots__ = ("actions", "again", "why")
+
+    def __init__(self) -> None:
+        self.actions: list[Action] = []
+        self.why: list[str] = []
+        self.again: float | None = None
+
+    def look(self, seconds: float) -> None:
+        """Look again in so many seconds at the latest."""
+        if self.again is None or seconds < self.again:
+            self.again = max(seconds, 0.0)
+
+    def plan(self, *, done: bool = False) -> Plan:
+        return Plan(tuple(self.actions), tuple(self.why), self.again, done)
+
+
+def outcome(memory: Memory) -> str:
+    """Succeeded or Failed if nothing of the pod will be started again, else empty. What still runs then (a
+    sidecar) is in the way of the phase, not of the outcome."""
+    if memory.terminal:
+        return memory.terminal
+    if memory.verdict is not None or memory.rejected:
+        return "Failed"
+    facts = memory.facts
+    for record in memory.inits:
+        if record.facts.is_sidecar or not record.over or record.code == 0:
+            continue
+        if not restarts(facts, record.facts, record.code):
+            return "Failed"
+    failed = False
+    for record in memory.mains:
+        state = record.state
+        if state is None or state.phase == "running" or record.starting:
+            return ""
+        code = record.code
+        if restarts(facts, record.facts, code):
+            return ""
+        failed = failed or code != 0
+    return "Failed" if failed else "Succeeded"
+
+
+def decide(memory: Memory, now: float, wall: float) -> Plan:
+    """`now` is the monotonic clock's, `wall` in seconds since 1970."""
+    if memory.gone or memory.deleting is not None or memory.terminal or memory.verdict or memory.rejected:
+        return stopping.decide(memory, Draft(), now)
+    if outcome(memory):
+        return stopping.decide(memory, Draft(), now)
+    if memory.leaving:
+        return NOTHING
+    facts = memory.facts
+    draft = Draft()
+    if facts.deadline is not None:
+        left = memory.started_at + facts.deadline - wall
+        if left <= 0:
+            draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
+            draft.why.append(f"active for more than its activeDeadlineSeconds ({facts.deadline:g})")
+            return draft.plan()
+        draft.look(left)
+    if memory.unstartable_since is not None and _given_up(memory, draft, now):
+        return draft.plan()
+    if memory.prepared is None:
+        return _prepare(memory, draft, now)
+    if not memory.inits or _inits(memory, draft, now, wall):
+        for record in memory.mains:
+            _keep(memory, record, draft, now, wall)
+    if not draft.actions and not draft.why and draft.again is None:
+        return _RUNS
+    return draft.plan()
+
+
+def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
+    """Whether the pod could not start for longer than its annotation allows."""
+    patience = memory.facts.fail_unstartable
+    if patience is None:
+        return False
+    assert memory.unstartable_since is not None
+    left = memory.unstartable_since + patience - now
+    if left > 0:
+        draft.look(left)
+        return False
+    waiting = memory.unprepared or next((r.waiting for r in memory.records() if r.waiting), None)
+    reason = waiting.reason if waiting else "Unstartable"
+    shown = times.format_duration(int(patience * 1e9))
+    message = f"The pod could not start within {shown}: {waiting.message if waiting else ''}"
+    draft.actions.append(Fail(Verdict(reason, message)))
+    draft.why.append(f"could not start within the {shown} of longshore.dev/fail-unstartable-after")
+    return True
+
+
+def _prepare(memory: Memory, draft: Draft, now: float) -> Plan:
+    if memory.preparing:
+        draft.why.append("its volumes and environment are being prepared")
+    elif memory.retry_at > now:
+        draft.look(memory.retry_at - now)
+        if memory.unprepared is not None:
+            draft.why.append(f"cannot be prepared yet: {memory.unprepared.message}")
+    elif draft.again is None:
+        return _PREPARES
+    else:
+        draft.actions.append(Prepare())
+    return draft.plan()
+
+
+def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
+    """Brings init containers forward in their order. True when main containers may run."""
+    for record in memory.inits:
+        facts = record.facts
+        if facts.is_sidecar:
+            _keep(memory, record, draft, now, wall)
+            if record.started or memory.initialized:
+                continue
+            draft.why.append(f"what comes after sidecar {facts.name} waits until it has started")
+            return False
+        if memory.initialized or (record.over and record.code == 0):
+            continue
+        _keep(memory, record, draft, now, wall)
+        draft.why.append(f"what comes after init container {facts.name} waits until it has ended well")
+        return False
+    return True
+
+
+def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float) -> None:
+    """What one container that should run needs."""
+    state, facts = record.state, record.facts
+    if record.starting:
+        draft.why.append(f"{facts.name} {_STARTING}")
+    elif state is None:
+        if record.retry_at > now:
+            draft.look(record.retry_at - now)
+            draft.why.append(f"{facts.name} did not start; the next try is due later")
+        else:
+            draft.actions.append(Start(record))
+            draft.why.append(f"{facts.name} is started")
+    elif state.phase == "running":
+        _accompany(record, draft, now)
+    elif restarts(memory.facts, facts, record.code):
+        _restart(memory, record, draft, wall)
+
+
+def _accompany(record: Record, draft: Draft, now: float) -> None:
+    """Hooks and probes of a container that runs, or its end if one of them condemned it."""
+    facts = record.facts
+    if record.doom is not None and record.stopping is None:
+        message, grace = record.doom
+        draft.actions.append(BeginStop(record, grace, message))
+        draft.why.append(message)
+    elif record.stopping is not None:
+        stopping.progress(record, draft, now)
+    elif facts.post_start is not None and not record.hook:
+        draft.actions.append(Hook(record, "postStart"))
+        draft.why.append(f"{facts.name} runs; its postStart hook is next")
+    elif facts.has_probes and record.probing is None and record.hook != "running":
+        draft.actions.append(Probe(record))
+        draft.why.append(f"{facts.name} runs and is probed")
+
+
+def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
+    at, following = backoff.due(record)
+    name = record.facts.name
+    if at > wall:
+        shown = times.format_duration(int(record.backoff * 1e9))
+        text = f"back-off {shown} restarting failed container={name} pod={memory.facts.title}"
+        if record.waiting is None or record.waiting.message != text:
+            draft.actions.append(Wait(record, Waiting("CrashLoopBackOff", text)))
+        draft.why.append(f"{name} ended with {record.code}; {text}")
+        draft.look(at - wall)
+    else:
+        draft.actions.append(Start(record, again=True, backoff=following))
+        draft.why.append(f"{name} ended with {record.code} and is restarted by its restart policy")

@@ -1,0 +1,131 @@
+"""What a hook or a probe does: run a command, ask for a page, open a connection, sleep. Says how it went."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.machinery.clock import Clock
+from longshore.node.runtime import Key, Runtime
+
+_OUTPUT: Final = 10 * 1024
+"""Bytes of a command's output, or of a page, that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    ok: bool
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A container, from outside."""
+
+    runtime: Runtime
+    key: Key
+    spec: Obj
+    ip: str
+    clock: Clock
+
+
+async def run(handler: Obj, target: Target) -> Result:
+    """Carries out an exec, httpGet, tcpSocket, grpc or sleep handler. Whoever calls limits its time."""
+    if "exec" in handler:
+        return await _exec(tuple(handler["exec"].get("command") or ()), target)
+    if "httpGet" in handler:
+        return await _http(handler["httpGet"], target)
+    if "tcpSocket" in handler:
+        return await _tcp(handler["tcpSocket"], target)
+    if "grpc" in handler:
+        from longshore.node.probes import grpc
+
+        return await grpc.check(handler["grpc"], target.ip)
+    if "sleep" in handler:
+        await target.clock.sleep(handler["sleep"].get("seconds") or 0)
+        return Result(True)
+    return Result(False, "missing probe handler")
+
+
+async def _exec(command: tuple[str, ...], target: Target) -> Result:
+    try:
+        session = await target.runtime.exec(target.key, command, stdin=False, tty=False)
+    except Exception as err:
+        return Result(False, f"failed to exec in container: {err}")
+    said = b""
+    try:
+        async for _, data in session.output():
+            if len(said) < _OUTPUT:
+                said += data
+        code = await session.wait()
+    finally:
+        await session.close()
+    return Result(code == 0, said[:_OUTPUT].decode("utf-8", "replace"))
+
+
+def port_of(port: int | str, spec: Obj) -> int:
+    """A number, or the container port of this name. LookupError if it has none."""
+    if isinstance(port, int):
+        return port
+    if port.isdecimal():
+        return int(port)
+    for entry in spec.get("ports") or ():
+        if entry.get("name") == port:
+            return int(entry["containerPort"])
+    raise LookupError(f"couldn't find port: {port}")
+
+
+async def _tcp(handler: Obj, target: Target) -> Result:
+    try:
+        port = port_of(handler["port"], target.spec)
+        _, writer = await asyncio.open_connection(handler.get("host") or target.ip, port)
+    except (OSError, LookupError) as err:
+        return Result(False, str(err))
+    writer.close()
+    return Result(True)
+
+
+async def _http(handler: Obj, target: Target) -> Result:
+    """200 to 399 is well. Redirects are not followed, as upstream does not follow those to other hosts."""
+    host = handler.get("host") or target.ip
+    try:
+        port = port_of(handler["port"], target.spec)
+    except LookupError as err:
+        return Result(False, str(err))
+    secure = (handler.get("scheme") or "HTTP") == "HTTPS"
+    path = handler.get("path") or "/"
+    url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
+    headers = {"Host": f"{host}:{port}", "User-Agent": "kube-probe/longshore", "Accept": "*/*"}
+    for header in handler.get("httpHeaders") or ():
+        name = next((known for known in headers if known.lower() == header["name"].lower()), header["name"])
+        headers[name] = header.get("value") or ""
+    lines = [f"GET {path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items() if v), "Connection: close"]
+    try:
+        reader, writer = await asyncio.open_connection(host, port, ssl=_unverified() if secure else None)
+    except OSError as err:
+        return Result(False, f'Get "{url}": {err}')
+    try:
+        writer.write("\r\n".join((*lines, "", "")).encode())
+        first = await reader.readline()
+        parts = first.split(None, 2)
+        if len(parts) < 2 or not parts[1].isdigit():
+            return Result(False, f'Get "{url}": malformed HTTP response')
+        code = int(parts[1])
+    except (OSError, ValueError) as err:
+        return Result(False, f'Get "{url}": {err}')
+    finally:
+        writer.close()
+    if 200 <= code < 400:
+        return Result(True)
+    return Result(False, f"HTTP probe failed with statuscode: {code}")
+
+
+def _unverified() -> ssl.SSLContext:
+    """A probe asks whether the container answers, not who it is; so does upstream's."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,65 @@
+"""One pod on this node: its memory, its engine, and what is under way for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longshore.api.types import Obj
+from longshore.machinery.clock import Timer
+from longshore.node.pod.memory import Memory, Record
+from longshore.node.runtime import Key
+
+if TYPE_CHECKING:
+    from longshore.node.runtime import Runtime
+
+
+@dataclass(slots=True)
+class Paths:
+    """Where a container's last words are."""
+
+    termination: Path | None
+    log: Path | None
+
+
+@dataclass(slots=True)
+class Life:
+    memory: Memory
+    runtime: Runtime | None
+    """None when the pod wants an engine this node does not have."""
+    adopting: bool = False
+    """It is being remembered after a restart; nothing is decided meanwhile."""
+    queued: bool = False
+    """It will be looked at in this turn of the loop."""
+    timer: Timer | None = None
+    due: float = 0.0
+    """When the timer rings."""
+    paths: dict[str, Paths] = field(default_factory=dict)
+    keys: set[Key] = field(default_factory=set)
+    """What the engine remembers of it."""
+    final: bool = False
+    """Nothing of it runs, and nothing will again."""
+    hold: Timer | None = None
+    """Its status is held back for a moment."""
+    writing: bool = False
+    dirty: bool = False
+    """Its status is to be written again after the write under way."""
+    written: Obj | None = None
+    """The status as last written."""
+    closed: bool = False
+    """All is reported, and deleted if it was to be."""
+
+    @property
+    def engine(self) -> str:
+        return self.runtime.name if self.runtime is not None else ""
+
+    def record(self, name: str) -> Record | None:
+        memory = self.memory
+        for record in memory.mains:
+            if record.facts.name == name:
+                return record
+        for record in memory.inits:
+            if record.facts.name == name:
+                return record
+        return None

@@ -1,0 +1,137 @@
+"""What the node remembers of one pod. `decide` reads it and never writes; everything else that happens to a
+pod (a container ended, a probe answered, somebody deletes it) is written down here first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from longshore.api.types import Obj
+from longshore.node.pod.facts import ContainerFacts, Facts
+from longshore.node.runtime import State
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Why a container does not run."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Stopping:
+    """A container on its way out. Times are the monotonic clock's."""
+
+    since: float
+    grace: float
+    hook: Literal["", "running", "done"] = ""
+    """How far its preStop hook is; empty when it was not begun."""
+    asked: float | None = None
+    """When it got the stop signal."""
+    killed: float | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """One container, through all its attempts."""
+
+    facts: ContainerFacts
+    attempt: int = 0
+    """Of the run `state` tells of, or of the next one if there is no state. It is the restart count."""
+    state: State | None = None
+    ended: Obj | None = None
+    """`state.terminated` of the status, made once when the run ended."""
+    last: Obj | None = None
+    """The same of the run before."""
+    starting: bool = False
+    """The engine has been asked and has not answered."""
+    waiting: Waiting | None = None
+    """Why the last try to start it failed, or why it waits for the next."""
+    retry_at: float = 0.0
+    """Not before this moment is it started (again)."""
+    failures: int = 0
+    """Tries in a row that did not get it started."""
+    backoff: float = 0.0
+    """Seconds that the last crash cost; 0 before the first."""
+    backoff_set: float = 0.0
+    """When that was decided, in seconds since 1970."""
+    hook: Literal["", "running", "done"] = ""
+    """How far its postStart hook is."""
+    started: bool = False
+    """It runs, its postStart hook is done and its startup probe has succeeded."""
+    ready: bool = False
+    stopping: Stopping | None = None
+    doom: tuple[str, float] | None = None
+    """It must stop although its pod goes on: the event's message and the grace period."""
+    probing: Any = None
+    """The probes that run on it."""
+
+    @property
+    def running(self) -> bool:
+        return self.state is not None and self.state.phase == "running"
+
+    @property
+    def over(self) -> bool:
+        """Its last attempt has ended."""
+        return self.state is not None and self.state.phase != "running"
+
+    @property
+    def code(self) -> int:
+        return self.ended["exitCode"] if self.ended is not None else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The pod fails, whatever its containers do."""
+
+    reason: str
+    message: str
+    grace: float | None = None
+    """Seconds for its containers; None leaves it to the pod."""
+    condition: Obj | None = None
+    """One that says why, e.g. DisruptionTarget."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """One pod."""
+
+    facts: Facts
+    pod: Obj
+    """As last seen."""
+    ip: str
+    inits: list[Record] = field(default_factory=list)
+    mains: list[Record] = field(default_factory=list)
+    start_time: str = ""
+    started_at: float = 0.0
+    """The same in seconds since 1970."""
+    rejected: bool = False
+    """The node did not take it in; nothing of it ever ran."""
+    verdict: Verdict | None = None
+    prepared: Any = None
+    """What the preparer made for it; None as long as that is not done."""
+    preparing: bool = False
+    unprepared: Waiting | None = None
+    """Why it could not be prepared."""
+    retry_at: float = 0.0
+    failures: int = 0
+    unstartable_since: float | None = None
+    deleting: float | None = None
+    """Since when somebody wants it gone."""
+    delete_grace: float = 0.0
+    stopping_since: float | None = None
+    """Since when the pod as a whole stops."""
+    gone: bool = False
+    """It is not in the API any more."""
+    leaving: bool = False
+    """The node is stopping: start nothing, whatever else."""
+    initialized: bool = False
+    """Its main containers have been started once; init containers do not run again."""
+    terminal: str = ""
+    """Succeeded or Failed, once it is in the API. It never changes."""
+    image_said: bool = False
+
+    def records(self) -> list[Record]:
+        return self.inits + self.mains if self.inits else self.mains

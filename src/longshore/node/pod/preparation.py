@@ -1,0 +1,29 @@
+"""What the agent asks of whoever prepares pods; `preparing.Preparer` does it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Protocol
+
+from longshore.api.types import Obj
+from longshore.node.runtime import Container
+
+
+class Preparation(Protocol):
+    """Raises `preparing.NotReady` and `preparing.CannotPrepare`."""
+
+    async def run(self, rng: random.Random) -> None:
+        """Keeps what is shared current until cancelled."""
+
+    async def pod(self, pod: Obj) -> Any:
+        """Makes volumes, or finds them as they are; the result is handed to the other methods."""
+
+    def container(self, prepared: Any, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container: ...
+
+    async def refresh(self, prepared: Any, pod: Obj) -> None:
+        """Files that come from other objects follow these."""
+
+    async def remove(self, pod_uid: str) -> None: ...
+
+    async def known(self) -> set[str]:
+        """Uids of pods with something on disk."""

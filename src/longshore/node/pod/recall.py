@@ -1,0 +1,120 @@
+"""Remembers a pod after a restart of longshore, from its status and from what the engine knows.
+
+The engine is the witness for its newest runs, the status for those the engine has forgotten. What ran by the
+status and is unknown to the engine is lost. A run is never begun again: the next one has the next attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from longshore.api.types import Obj
+from longshore.node.pod import backoff
+from longshore.node.pod.facts import facts_of
+from longshore.node.pod.memory import Memory, Record
+from longshore.node.runtime import Key, State
+from longshore.node.status import moments
+
+TERMINAL = ("Succeeded", "Failed")
+
+
+def new(pod: Obj, ip: str) -> Memory:
+    """A pod of which nothing ever ran."""
+    facts = facts_of(pod)
+    inits = [Record(c) for c in facts.inits] if facts.inits else []
+    return Memory(facts, pod, ip, inits, [Record(c) for c in facts.mains])
+
+
+def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
+    """A pod of which something may have run."""
+    memory = new(pod, ip)
+    status = pod.get("status") or {}
+    memory.start_time = status.get("startTime") or ""
+    memory.started_at = moments.seconds(memory.start_time)
+    if status.get("phase") in TERMINAL:
+        memory.terminal = status["phase"]
+    by_name: dict[str, dict[int, State]] = {}
+    for state in states:
+        by_name.setdefault(state.key.container, {})[state.key.attempt] = state
+    reports = {
+        entry["name"]: entry
+        for part in ("initContainerStatuses", "containerStatuses")
+        for entry in status.get(part) or ()
+    }
+    for record in memory.records():
+        name = record.facts.name
+        _record(memory.facts.uid, record, by_name.get(name, {}), reports.get(name) or {})
+    memory.initialized = any(r.state is not None or r.last is not None for r in memory.mains)
+    return memory
+
+
+def _record(uid: str, record: Record, states: dict[int, State], report: Obj) -> None:
+    told = _told(uid, record.facts.name, report)
+    newest = max(states, default=-1)
+    if told is not None and told[0].key.attempt > newest:
+        state, ended = told
+        record.attempt, record.state, record.ended = state.key.attempt, state, ended
+        record.last = (
+            (report.get("lastState") or {}).get("terminated") if "terminated" in _now(report) else None
+        )
+    elif newest >= 0:
+        record.attempt, record.state = newest, states[newest]
+        if told is not None and told[0].key.attempt == newest:
+            record.ended = told[1] if told[0].phase == "exited" else None
+            if "waiting" not in _now(report):
+                record.last = (report.get("lastState") or {}).get("terminated")
+        elif told is not None:
+            record.last = told[1]
+        if record.last is None and newest - 1 in states:
+            record.last = _terminated_before(states[newest - 1])
+    record.backoff = backoff.recalled(record.attempt)
+    if record.state is not None:
+        record.backoff_set = record.state.started_at
+        # Hooks ran, or were cut off; a second postStart would break the promise of the first.
+        record.hook = "done" if record.facts.post_start is not None else ""
+        if record.state.phase == "running":
+            record.started = bool(report.get("started")) or not record.facts.has_startup
+            record.ready = bool(report.get("ready")) or not (
+                record.facts.has_readiness or record.facts.has_startup
+            )
+
+
+def _now(report: Obj) -> Obj:
+    return report.get("state") or {}
+
+
+def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
+    """The newest run the status tells of, with its end; None when it tells of none."""
+    attempt = report.get("restartCount") or 0
+    key = Key(uid, name, attempt)
+    now, last = _now(report), report.get("lastState") or {}
+    if "terminated" in now:
+        return _ended(key, now["terminated"])
+    if "running" in now:
+        began = moments.seconds(now["running"].get("startedAt") or "")
+        engine_id = (report.get("containerID") or "").partition("://")[2]
+        return State(key, "lost", engine_id, started_at=began), None
+    if "terminated" in last:  # it waits for its next start
+        return _ended(key, last["terminated"])
+    return None
+
+
+def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
+    state = State(
+        key,
+        "exited",
+        (ended.get("containerID") or "").partition("://")[2],
+        started_at=moments.seconds(ended.get("startedAt") or ""),
+        finished_at=moments.seconds(ended.get("finishedAt") or ""),
+        exit_code=ended.get("exitCode") or 0,
+        signal=ended.get("signal") or 0,
+        reason=ended.get("reason") or "",
+        message=ended.get("message") or "",
+    )
+    return state, ended
+
+
+def _terminated_before(state: State) -> Obj | None:
+    from longshore.node.status.containers import terminated
+
+    return terminated(state, "") if state.phase != "running" else None

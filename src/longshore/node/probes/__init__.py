@@ -1,0 +1,1 @@
+"""Startup, liveness and readiness: asking a container how it is."""

@@ -1,0 +1,97 @@
+"""Runs the probes of a container: a startup probe until it succeeds once, then liveness and readiness.
+
+Each probe is asked every period, after its initial delay, with a time limit; so many failures or successes in
+a row change its mind. Readiness says no at first, the others yes. A probe ends with its container.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from longshore.api.types import Obj
+from longshore.machinery.clock import Clock
+from longshore.node.pod import hooks
+from longshore.node.pod.hooks import Target
+
+Told: TypeAlias = Callable[[Any, Any, str, str], None]
+"""Life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or empty), text of an event."""
+
+_WORDS: Final = {"startupProbe": "Startup", "livenessProbe": "Liveness", "readinessProbe": "Readiness"}
+
+log = logging.getLogger(__name__)
+
+
+class Probing:
+    """The probes of one run of one container."""
+
+    def __init__(self) -> None:
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def stop(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+
+
+class Prober:
+    def __init__(self, clock: Clock, told: Told) -> None:
+        self._clock, self._told = clock, told
+
+    def begin(self, life: Any, record: Any, target: Target) -> Probing:
+        """Probes from now on, until the container ends or the result is stopped."""
+        probing = Probing()
+        probing.tasks.append(asyncio.create_task(self._all(probing, life, record, target)))
+        return probing
+
+    async def _all(self, probing: Probing, life: Any, record: Any, target: Target) -> None:
+        spec = target.spec
+        if spec.get("startupProbe") and not record.started:
+            await self._watch("startupProbe", life, record, target)
+        for name in ("livenessProbe", "readinessProbe"):
+            if spec.get(name):
+                probing.tasks.append(asyncio.create_task(self._watch(name, life, record, target)))
+
+    async def _watch(self, name: str, life: Any, record: Any, target: Target) -> None:
+        """Asks until the probe has nothing more to say: a startup probe that succeeded, any other's verdict
+        that the container must go."""
+        probe: Obj = target.spec[name]
+        needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
+        period = float(probe.get("periodSeconds") or 10)
+        begun = target.clock.monotonic()
+        await self._clock.sleep(max(float(probe.get("initialDelaySeconds") or 0), 0.0))
+        row, last = 0, None
+        due = self._clock.monotonic()
+        assert due >= begun
+        while True:
+            result = await self._ask(probe, target)
+            row = row + 1 if result.ok is last else 1
+            last = result.ok
+            event = "" if result.ok else f"{_WORDS[name]} probe failed: {result.message}"
+            verdict = _verdict(name, result.ok) if row >= needed[result.ok] else ""
+            if verdict or event:
+                self._told(life, record, verdict, event)
+            if verdict in ("started", "liveness", "startup"):
+                return
+            due = max(due + period, self._clock.monotonic())
+            await self._clock.sleep(due - self._clock.monotonic())
+
+    async def _ask(self, probe: Obj, target: Target) -> hooks.Result:
+        patience = float(probe.get("timeoutSeconds") or 1)
+        try:
+            async with asyncio.timeout(patience):
+                return await hooks.run(probe, target)
+        except TimeoutError:
+            return hooks.Result(False, f"command timed out after {patience:g}s")
+        except Exception as err:
+            log.exception("probe of %s", target.key)
+            return hooks.Result(False, str(err))
+
+
+def _verdict(name: str, ok: bool) -> str:
+    if name == "readinessProbe":
+        return "ready" if ok else "unready"
+    if name == "startupProbe":
+        return "started" if ok else "startup"
+    return "" if ok else "liveness"

@@ -1,0 +1,204 @@
+"""The node in the API: registers itself, says that it is ready, and renews its Lease every ten seconds.
+
+It takes its `not-ready` taint away itself: where one node is all there is, nobody else watches over nodes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+from collections.abc import Mapping
+from typing import Final
+
+import longshore
+from longshore.api.errors import StatusError
+from longshore.api.kinds.node import NOT_READY
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.machinery.clock import Clock, to_micros, to_seconds
+from longshore.node.capacity import Capacity
+from longshore.node.status.build import HOST_IP
+
+NODES: Final = ("v1", "Node")
+LEASES: Final = ("coordination.k8s.io/v1", "Lease")
+LEASE_NAMESPACE: Final = "kube-node-lease"
+LEASE_SECONDS: Final = 40
+HEARTBEAT_SECONDS: Final = 10.0
+_REPORT_EVERY: Final = 30
+"""Heartbeats between two reports of an unchanged status: upstream's five minutes."""
+_ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
+_HEALTHY: Final = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+log = logging.getLogger(__name__)
+
+
+class Registration:
+    """`engines` are the names of this node's engines, the default first."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        name: str,
+        capacity: Capacity,
+        *,
+        engines: tuple[str, ...],
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
+        self._engines, self._labels = engines, dict(labels or {})
+        self._lease: Obj | None = None
+
+    async def register(self) -> None:
+        """The node is there and ready when this returns. Tries until it succeeds."""
+        pause = 0.2
+        while True:
+            try:
+                await self._register()
+                await self._renew()
+                return
+            except (StatusError, Unreachable) as err:
+                log.warning("node %s could not be registered, trying again: %s", self._name, err)
+            await self._clock.sleep(pause)
+            pause = min(2 * pause, 7.0)
+
+    async def run(self) -> None:
+        """Heartbeats until cancelled."""
+        beats = 0
+        while True:
+            await self._clock.sleep(HEARTBEAT_SECONDS)
+            beats += 1
+            try:
+                await self._renew()
+                if beats % _REPORT_EVERY == 0:
+                    await self._register()
+            except (StatusError, Unreachable) as err:
+                log.warning("node %s: heartbeat failed, trying again: %s", self._name, err)
+
+    async def _register(self) -> None:
+        try:
+            node = await self._client.get(NODES, self._name)
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            first = {
+                "metadata": {"name": self._name, "labels": self._all_labels()},
+                "status": self._status({}),
+            }
+            node = await self._client.create(NODES, first)
+        taints = (node.get("spec") or {}).get("taints") or []
+        kept = [taint for taint in taints if taint.get("key") != NOT_READY]
+        labels = {**(node["metadata"].get("labels") or {}), **self._all_labels()}
+        if len(kept) < len(taints) or labels != node["metadata"].get("labels"):
+            patch = {"metadata": {"labels": labels}, "spec": {"taints": kept or None}}
+            node = await self._client.patch(NODES, self._name, patch)
+        status = self._status(node.get("status") or {})
+        if status != node.get("status"):
+            await self._client.update_status(NODES, {**node, "status": status})
+
+    def _all_labels(self) -> dict[str, str]:
+        arch = _ARCH.get(platform.machine(), platform.machine())
+        return {
+            "beta.kubernetes.io/arch": arch,
+            "beta.kubernetes.io/os": "linux",
+            "kubernetes.io/arch": arch,
+            "kubernetes.io/hostname": self._name,
+            "kubernetes.io/os": "linux",
+            **self._labels,
+        }
+
+    def _status(self, before: Obj) -> Obj:
+        now = to_seconds(self._clock.now())
+        old = {c["type"]: c for c in before.get("conditions") or ()}
+        conditions = []
+        for kind, value, reason, message in _HEALTHY:
+            known = old.pop(kind, None)
+            same = known is not None and known.get("status") == value
+            since = known["lastTransitionTime"] if known is not None and same else now
+            conditions.append(
+                {
+                    "type": kind,
+                    "status": value,
+                    "lastHeartbeatTime": now,
+                    "lastTransitionTime": since,
+                    "reason": reason,
+                    "message": message,
+                }
+            )
+        amounts = dict(self._capacity.amounts)
+        return {
+            **before,
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": conditions + list(old.values()),
+            "addresses": [
+                {"type": "InternalIP", "address": HOST_IP},
+                {"type": "Hostname", "address": self._name},
+            ],
+            "nodeInfo": self._info(),
+            "runtimeHandlers": [{"name": name} for name in ("", *self._engines)],
+        }
+
+    def _info(self) -> Obj:
+        machine = os.uname()
+        return {
+            "machineID": _first_line("/etc/machine-id"),
+            "systemUUID": "",
+            "bootID": _first_line("/proc/sys/kernel/random/boot_id"),
+            "kernelVersion": machine.release,
+            "osImage": _os_image(),
+            "containerRuntimeVersion": f"{self._engines[0]}://{longshore.__version__}",
+            "kubeletVersion": f"v{longshore.__version__}+longshore",
+            "kubeProxyVersion": "",
+            "operatingSystem": "linux",
+            "architecture": _ARCH.get(machine.machine, machine.machine),
+        }
+
+    async def _renew(self) -> None:
+        """One write a heartbeat, and a read only when somebody else touched the Lease."""
+        spec = {
+            "holderIdentity": self._name,
+            "leaseDurationSeconds": LEASE_SECONDS,
+            "renewTime": to_micros(self._clock.now()),
+        }
+        if self._lease is not None:
+            try:
+                self._lease = await self._client.update(
+                    LEASES, {**self._lease, "spec": {**self._lease["spec"], **spec}}, LEASE_NAMESPACE
+                )
+                return
+            except StatusError as err:
+                if err.code not in (404, 409):
+                    raise
+                self._lease = None
+        try:
+            found = await self._client.get(LEASES, self._name, LEASE_NAMESPACE)
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            lease = {"metadata": {"name": self._name, "namespace": LEASE_NAMESPACE}, "spec": spec}
+            self._lease = await self._client.create(LEASES, lease, LEASE_NAMESPACE)
+        else:
+            renewed = {**found, "spec": {**(found.get("spec") or {}), **spec}}
+            self._lease = await self._client.update(LEASES, renewed, LEASE_NAMESPACE)
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.readline().strip()
+    except OSError:
+        return ""
+
+
+def _os_image() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    except OSError:
+        return "Linux"

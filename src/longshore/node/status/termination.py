@@ -1,0 +1,51 @@
+"""A container's last words: what it wrote to its termination message file, or the end of its log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from longshore.api.types import Obj
+
+_MOST: Final = 4096
+_LOG_BYTES, _LOG_LINES = 2048, 80
+_TAIL: Final = 16 * 1024
+"""Bytes of the log file looked at: every line in it carries a time and a stream as well."""
+
+
+def message(spec: Obj, file: Path | None, log: Path | None, code: int) -> str:
+    """Empty when it said nothing. `log` has lines `TIME STREAM F|P TEXT`."""
+    said = b""
+    if file is not None:
+        try:
+            with open(file, "rb") as opened:
+                said = opened.read(_MOST)
+        except OSError:
+            said = b""
+    if (
+        not said
+        and code
+        and log is not None
+        and spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+    ):
+        said = _tail(log)
+    return said.decode("utf-8", "replace")
+
+
+def _tail(log: Path) -> bytes:
+    try:
+        with open(log, "rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(max(size - _TAIL, 0))
+            raw = opened.read()
+    except OSError:
+        return b""
+    lines = raw.split(b"\n")
+    if size > _TAIL:
+        lines = lines[1:]
+    said = b""
+    for line in lines:
+        parts = line.split(b" ", 3)
+        if len(parts) == 4:
+            said += parts[3] + (b"\n" if parts[2] == b"F" else b"")
+    return b"\n".join(said.split(b"\n")[-_LOG_LINES - 1 :])[-_LOG_BYTES:]

@@ -1,0 +1,138 @@
+"""Writes statuses: one write at a time for a pod, the newest state always, as few as possible.
+
+What may change again at once is held back for a moment: a container that ends right after its start costs one
+write. An end is written at once. A write that meets a newer version of the pod reads it and tries again, since
+a PUT (the cheapest way) would take back what somebody else changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.machinery.clock import Clock
+from longshore.node.pod.life import Life
+from longshore.node.status import moments
+from longshore.node.status.build import status_of
+
+PODS: Final = ("v1", "Pod")
+HOLD_SECONDS: Final = 0.015
+MANAGER: Final = "kubelet"
+"""What upstream calls whoever reports on pods."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+
+log = logging.getLogger(__name__)
+
+
+class StatusWriter:
+    """`spawn` runs a coroutine in the background. `closed` is told when a final status is in the API, `wake`
+    when somebody else's is there, which ends the pod all the same."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        closed: Callable[[Life], None],
+        wake: Callable[[Life], None],
+        hold: float = HOLD_SECONDS,
+    ) -> None:
+        self.writes = 0
+        self._client, self._clock, self._hold = client, clock, hold
+        self._spawn, self._closed, self._wake = spawn, closed, wake
+
+    def offer(self, life: Life) -> None:
+        """The pod may have something new to report."""
+        if life.writing:
+            life.dirty = True
+        elif life.final:
+            self._flush(life)
+        elif life.hold is None:
+            life.hold = self._clock.call_later(self._hold, lambda: self._flush(life))
+
+    def _flush(self, life: Life) -> None:
+        if life.hold is not None:
+            life.hold.cancel()
+            life.hold = None
+        if life.writing:
+            life.dirty = True
+            return
+        if life.closed or life.memory.gone:
+            return
+        if life.memory.terminal:  # it never changes
+            if life.final:
+                self._closed(life)
+            return
+        status = self._status(life)
+        if status == life.written:
+            return
+        life.writing = True
+        self._spawn(self._write(life, status))
+
+    def _status(self, life: Life) -> Obj:
+        now = moments.text(self._clock.now().timestamp())
+        return status_of(life.memory, life.engine, now, final=life.final)
+
+    async def _write(self, life: Life, status: Obj) -> None:
+        memory, pause = life.memory, _FIRST_PAUSE
+        while not memory.gone:
+            life.dirty = False
+            final = life.final
+            try:
+                answer = await self._put(memory.pod, status)
+            except StatusError as err:
+                if err.code == 404 or (err.code == 409 and not await self._fresh(life)):
+                    break
+                if err.code != 409:
+                    log.error("pod %s: its status was refused: %s", memory.facts.title, err)
+                    await self._clock.sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+            except Unreachable as err:
+                log.info("pod %s: trying again: %s", memory.facts.title, err)
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            else:
+                memory.pod, life.written = answer, status
+                self.writes += 1
+                if final:
+                    memory.terminal = status["phase"]
+                    break
+                if not life.dirty:
+                    break
+            status = self._status(life)
+            if status == life.written:
+                break
+        life.writing = False
+        if memory.terminal and not memory.gone:
+            if life.final:
+                self._closed(life)
+            else:
+                self._wake(life)
+
+    async def _put(self, pod: Obj, status: Obj) -> Obj:
+        meta = {key: value for key, value in pod["metadata"].items() if key != "managedFields"}
+        obj = {"metadata": meta, "spec": pod["spec"], "status": status}
+        return await self._client.update_status(PODS, obj, meta["namespace"], manager=MANAGER)
+
+    async def _fresh(self, life: Life) -> bool:
+        """Reads the pod anew; False when it is gone, or another one has its name."""
+        facts = life.memory.facts
+        try:
+            pod = await self._client.get(PODS, facts.name, facts.namespace)
+        except (StatusError, Unreachable) as err:
+            if isinstance(err, StatusError) and err.code == 404:
+                return False
+            await self._clock.sleep(_LONGEST_PAUSE)
+            return True
+        if pod["metadata"]["uid"] != facts.uid:
+            return False
+        life.memory.pod = pod
+        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            life.memory.terminal = pod["status"]["phase"]  # somebody else has spoken, and that stays
+            return False
+        return True

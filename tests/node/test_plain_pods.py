@@ -1,0 +1,87 @@
+"""One container, no probes, no hooks: what most pods are."""
+
+from __future__ import annotations
+
+from node_world import World, scripted, told
+from scripted_runtime import Run
+
+from longshore.api.types import Obj
+
+
+def condition(status: Obj, kind: str) -> Obj:
+    found: Obj = next(c for c in status["conditions"] if c["type"] == kind)
+    return found
+
+
+def test_a_command_that_ends_well_makes_the_pod_succeed() -> None:
+    async def story(world: World) -> None:
+        await world.create()
+        status = await world.phase("Succeeded")
+        (main,) = status["containerStatuses"]
+        ended = main["state"]["terminated"]
+        assert (ended["exitCode"], ended["reason"]) == (0, "Completed")
+        assert ended["containerID"] == main["containerID"] == "process://main-0"
+        assert main["ready"] is False
+        assert main["started"] is False
+        assert main["restartCount"] == 0
+        assert condition(status, "Ready")["reason"] == "PodCompleted"
+        assert condition(status, "ContainersReady")["reason"] == "PodCompleted"
+        assert condition(status, "Initialized")["status"] == "True"
+        assert status["podIP"].startswith("127.")
+        assert status["hostIP"] == "127.0.0.1"
+        assert status["startTime"]
+
+    told(story)
+
+
+def test_a_command_that_ends_at_once_costs_one_status_write() -> None:
+    async def story(world: World) -> None:
+        assert world.agent is not None
+        await world.create()
+        await world.phase("Succeeded")
+        await world.clock.sleep(1)
+        assert world.agent.status_writes == 1
+        assert world.machine.states == {}
+
+    told(story, scripted(main=Run(0.005)))
+
+
+def test_a_command_that_fails_makes_the_pod_fail() -> None:
+    async def story(world: World) -> None:
+        await world.create()
+        status = await world.phase("Failed")
+        ended = status["containerStatuses"][0]["state"]["terminated"]
+        assert (ended["exitCode"], ended["reason"]) == (3, "Error")
+        assert condition(status, "Ready")["reason"] == "PodFailed"
+
+    told(story, scripted(main=Run(code=3)))
+
+
+def test_a_pod_that_runs_is_ready() -> None:
+    async def story(world: World) -> None:
+        await world.create()
+        status = await world.phase("Running")
+        assert [c["type"] for c in status["conditions"]][:4] == [
+            "PodReadyToStartContainers",
+            "Initialized",
+            "Ready",
+            "ContainersReady",
+        ]
+        assert {c["status"] for c in status["conditions"]} == {"True"}
+        (main,) = status["containerStatuses"]
+        assert main["ready"] is main["started"] is True
+        assert "running" in main["state"]
+        assert status["observedGeneration"] == 1
+
+    told(story, scripted(main=Run(None)))
+
+
+def test_events_tell_of_the_start_and_that_the_image_is_not_used() -> None:
+    async def story(world: World) -> None:
+        await world.create()
+        await world.phase("Succeeded")
+        events = await world.events("reason", "message", "type")
+        assert [e[0] for e in events] == ["ImageNotUsed", "Created", "Started"]
+        assert ("Started", "Container started", "Normal") in events
+
+    told(story)

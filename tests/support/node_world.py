@@ -1,0 +1,227 @@
+"""A node on the virtual clock: API in memory, the agent, and a scripted engine on a machine that outlives it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from scripted_runtime import Machine, Run, Script, ScriptedRuntime
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.client import Client
+from longshore.client.local import LocalClient
+from longshore.machinery import virtual
+from longshore.machinery.explanations import Explanations
+from longshore.machinery.virtual import VirtualClock
+from longshore.node import agent
+from longshore.node.capacity import Capacity
+from longshore.node.runtime import Container, Key, Runtime
+from longshore.store import Store
+
+PODS = ("v1", "Pod")
+NS, NODE = "ns", "here"
+CAPACITY = Capacity({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": "50"})
+
+
+class Preparer:
+    """Prepares nothing but the paths; `refuse` may raise what the real one raises."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.removed: list[str] = []
+        self.refuse: Callable[[Obj], None] = lambda pod: None
+        self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
+
+    async def run(self, rng: random.Random) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    async def pod(self, pod: Obj) -> str:
+        self.refuse(pod)
+        return str(pod["metadata"]["uid"])
+
+    def container(self, prepared: str, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
+        self.refuse_container(pod, spec["name"])
+        meta = pod["metadata"]
+        return Container(
+            Key(meta["uid"], spec["name"], attempt),
+            meta["namespace"],
+            meta["name"],
+            spec.get("image") or "",
+            tuple(spec.get("command") or ()),
+            log=self.root
+            / "logs"
+            / f"{meta['namespace']}_{meta['name']}_{meta['uid']}"
+            / spec["name"]
+            / f"{attempt}.log",
+            termination_message=self.root / meta["uid"] / spec["name"] / str(attempt),
+        )
+
+    async def refresh(self, prepared: str, pod: Obj) -> None: ...
+
+    async def remove(self, pod_uid: str) -> None:
+        self.removed.append(pod_uid)
+
+    async def known(self) -> set[str]:
+        return set()
+
+
+class World:
+    def __init__(
+        self, api: Api, client: LocalClient, clock: VirtualClock, root: Path, script: Script
+    ) -> None:
+        self.api, self.client, self.clock, self.root = api, client, clock, root
+        self.machine = Machine(clock, script)
+        self.preparer = Preparer(root)
+        self.explanations = Explanations()
+        self.capacity = CAPACITY
+        self.on_stop: agent.OnStop = "keep"
+        self.runtimes: dict[str, Runtime] = {}
+        self.agent: agent.Agent | None = None
+
+    async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
+        """Runs an agent until cancelled; each call is a new process on the same machine."""
+        from longshore.machinery.metrics import Registry
+
+        self.agent = agent.Agent(
+            client or self.client,
+            clock=self.clock,
+            rng=random.Random(1),
+            name=NODE,
+            runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
+            preparer=self.preparer,
+            root=self.root,
+            capacity=self.capacity,
+            registry=Registry(),
+            explanations=self.explanations,
+        )
+        await self.agent.run(on_stop=self.on_stop, ready=ready)
+
+    async def create(self, pod: Obj | None = None, **spec: Any) -> Obj:
+        return await self.client.create(PODS, pod if pod is not None else a_pod(**spec), NS)
+
+    async def get(self, name: str = "p") -> Obj | None:
+        try:
+            return await self.client.get(PODS, name, NS)
+        except StatusError as err:
+            if err.code != 404:
+                raise
+            return None
+
+    async def status(self, name: str = "p") -> Obj:
+        pod = await self.get(name)
+        assert pod is not None, f"{name} is gone"
+        status: Obj = pod.get("status") or {}
+        return status
+
+    async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
+        end = self.clock.monotonic() + seconds
+        while not (found := await condition()):
+            assert self.clock.monotonic() < end, f"did not happen in {seconds:g} s: {await self.get()}"
+            await self.clock.sleep(0.05)
+        return found
+
+    async def phase(self, *wanted: str, name: str = "p", seconds: float = 3600.0) -> Obj:
+        """Waits for one of these phases; the status then."""
+
+        async def there() -> Obj | None:
+            pod = await self.get(name)
+            found = (pod or {}).get("status") or {}
+            return found if found.get("phase") in wanted else None
+
+        status: Obj = await self.until(there, seconds)
+        return status
+
+    async def gone(self, name: str = "p", seconds: float = 3600.0) -> None:
+        async def there() -> bool:
+            return await self.get(name) is None
+
+        await self.until(there, seconds)
+
+    async def events(self, *fields: str) -> list[Any]:
+        """(reason, message) of all events, oldest first, or other fields."""
+        await self.clock.sleep(1.0)
+        found = (await self.client.list(("v1", "Event"), NS)).items
+        found.sort(key=lambda e: int(e["metadata"]["resourceVersion"]))
+        return [tuple(e.get(f) for f in fields or ("reason", "message")) for e in found]
+
+
+def a_pod(
+    name: str = "p",
+    *,
+    containers: list[Obj] | None = None,
+    annotations: dict[str, str] | None = None,
+    restart: str = "Never",
+    **spec: Any,
+) -> Obj:
+    """A pod that is bound to the node already."""
+    meta: Obj = {"name": name}
+    if annotations:
+        meta["annotations"] = annotations
+    found = [{"image": "i", "command": ["c"], **c} for c in containers or [{"name": "main"}]]
+    for part in ("initContainers",):
+        if part in spec:
+            spec[part] = [{"image": "i", "command": ["c"], **c} for c in spec[part]]
+    return {
+        "metadata": meta,
+        "spec": {"nodeName": NODE, "restartPolicy": restart, "containers": found, **spec},
+    }
+
+
+@asynccontextmanager
+async def a_world(clock: VirtualClock, script: Script | None = None) -> AsyncIterator[World]:
+    """An API and a machine, without an agent."""
+    store = Store.open(None)
+    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    client = LocalClient(api)
+    for name in (NS, "kube-node-lease"):
+        await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
+    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
+    with tempfile.TemporaryDirectory() as root:
+        yield World(api, client, clock, Path(root), script or (lambda container: Run()))
+        await store.close()
+
+
+@asynccontextmanager
+async def agent_of(world: World) -> AsyncIterator[None]:
+    """The agent runs beside the block."""
+    ready = asyncio.Event()
+    task = asyncio.create_task(world.run_agent(ready=ready))
+    waiting = asyncio.create_task(ready.wait())
+    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        waiting.cancel()
+        task.result()
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if not task.cancelled() and (err := task.exception()) is not None:
+            raise err
+
+
+def told(story: Callable[[World], Awaitable[None]], script: Script | None = None) -> None:
+    """Runs a story on a node, in virtual time."""
+
+    async def play(clock: VirtualClock) -> None:
+        async with a_world(clock, script) as world, agent_of(world):
+            await story(world)
+
+    virtual.run(play)
+
+
+def scripted(**runs: Run | list[Run]) -> Script:
+    """By container; of a list each attempt takes its own, and the last goes on for ever."""
+
+    def script(container: Container) -> Run:
+        found = runs.get(container.key.container, Run())
+        return found if isinstance(found, Run) else found[min(container.key.attempt, len(found) - 1)]
+
+    return script

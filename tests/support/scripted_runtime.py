@@ -1,0 +1,213 @@
+"""An engine on the virtual clock that runs nothing: containers end when and how a script says.
+
+Keeps the contract of `node.runtime`: a key starts at most once (asking again says what became of it), what ran is
+remembered until it is removed, ends are told after they are recorded. `Machine` is what survives the death of
+longshore: give it to a new `ScriptedRuntime` and it goes on. Every call is noted in `Machine.calls`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from longshore.machinery.clock import Timer
+from longshore.machinery.virtual import VirtualClock
+from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How one run of a container goes."""
+
+    seconds: float | None = 0.0
+    """Until it ends by itself; None never does."""
+    code: int = 0
+    fails: CannotStart | None = None
+    """It cannot be started."""
+    on_term: float | None = 0.0
+    """Seconds from the stop signal to its end; None ignores the signal."""
+    term_code: int = 143
+    reason: str = ""
+    message: str = ""
+    """What it writes to its termination message file."""
+
+
+Script = Callable[[Container], Run]
+Execs = Callable[[Key, tuple[str, ...]], "Exec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Exec:
+    """How a command beside a container goes."""
+
+    code: int = 0
+    output: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Machine:
+    """Everything that outlives longshore."""
+
+    clock: VirtualClock
+    script: Script = lambda container: Run()
+    execs: Execs = lambda key, command: Exec()
+    states: dict[Key, State] = field(default_factory=dict)
+    started: Counter[Key] = field(default_factory=Counter)
+    """How often each key was really started: never more than once."""
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    signals: list[tuple[float, Key, int]] = field(default_factory=list)
+    containers: dict[Key, Container] = field(default_factory=dict)
+    runs: dict[Key, Run] = field(default_factory=dict)
+    told: Callable[[State], None] | None = None
+    """Who hears of ends; None while nobody is connected."""
+    _timers: dict[Key, Timer] = field(default_factory=dict)
+
+    @property
+    def running(self) -> list[Key]:
+        return [key for key, state in self.states.items() if state.phase == "running"]
+
+    def begin(self, container: Container) -> State:
+        key, now = container.key, self.clock.timestamp()
+        run = self.script(container)
+        if run.fails is not None:
+            raise run.fails
+        self.started[key] += 1
+        self.containers[key], self.runs[key] = container, run
+        state = State(
+            key, "running", f"{key.container}-{key.attempt}", 100 + len(self.started), started_at=now
+        )
+        self.states[key] = state
+        if run.seconds is not None:
+            self._later(key, run.seconds, run.code, 0)
+        return state
+
+    def end(self, key: Key, code: int = 0, number: int = 0) -> None:
+        """The container ends now."""
+        state = self.states.get(key)
+        if state is None or state.phase != "running":
+            return
+        if (timer := self._timers.pop(key, None)) is not None:
+            timer.cancel()
+        run, file = self.runs[key], self.containers[key].termination_message
+        if run.message and file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(run.message)
+        reason = run.reason or ("Error" if code else "Completed")
+        ended = replace(
+            state,
+            phase="exited",
+            finished_at=self.clock.timestamp(),
+            exit_code=code,
+            signal=number,
+            reason=reason,
+        )
+        self.states[key] = ended
+        if self.told is not None:
+            self.told(ended)
+
+    def lose(self) -> None:
+        """The machine goes down and comes up again: nobody knows how anything ended."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        for key, state in self.states.items():
+            if state.phase == "running":
+                self.states[key] = replace(state, phase="lost")
+
+    def signal(self, key: Key, number: int) -> None:
+        self.signals.append((self.clock.monotonic(), key, number))
+        state = self.states.get(key)
+        if state is None or state.phase != "running":
+            return
+        run = self.runs[key]
+        if number == signal.SIGKILL:
+            self._later(key, 0.0, 137, 9)
+        elif run.on_term is not None:
+            self._later(key, run.on_term, run.term_code, number if run.term_code > 128 else 0)
+
+    def _later(self, key: Key, seconds: float, code: int, number: int) -> None:
+        if (timer := self._timers.pop(key, None)) is not None:
+            timer.cancel()
+        self._timers[key] = self.clock.call_later(seconds, lambda: self.end(key, code, number))
+
+
+class ScriptedRuntime:
+    """An engine over a `Machine`. `pause` is how long each call takes."""
+
+    def __init__(self, machine: Machine, *, name: str = "process", pause: float = 0.0) -> None:
+        self.name, self.machine = name, machine
+        self._pause = pause
+
+    async def open(self, changed: Callable[[State], None]) -> list[State]:
+        await self._called("open")
+        self.machine.told = changed
+        return list(self.machine.states.values())
+
+    async def features(self) -> Features:
+        return Features(mounts=True, limits="none")
+
+    async def start(self, container: Container) -> State:
+        known = self.machine.states.get(container.key)
+        if known is None:
+            known = self.machine.begin(container)
+        await self._called("start", container.key)
+        return self.machine.states[container.key]
+
+    async def signal(self, key: Key, number: int) -> None:
+        self.machine.signal(key, number)
+        await self._called(f"signal {number}", key)
+
+    async def remove(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            state = self.machine.states.get(key)
+            if state is not None and state.phase != "running":
+                del self.machine.states[key]
+        await self._called("remove")
+
+    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
+        await self._called(f"exec {' '.join(command)}", key)
+        return _Session(self.machine.execs(key, command), self.machine.clock)
+
+    async def attach(self, key: Key) -> Session:
+        raise NotImplementedError("nothing runs here, so there is nothing to attach to")
+
+    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
+        return {key: Usage(0.0, 0) for key in keys if key in self.machine.running}
+
+    async def close(self, *, kill: bool) -> None:
+        self.machine.told = None
+        if kill:
+            for key in self.machine.running:
+                self.machine.end(key, 137, 9)
+
+    async def _called(self, what: str, key: Key | None = None) -> None:
+        self.machine.calls.append((what, str(key) if key is not None else ""))
+        if self._pause:
+            await self.machine.clock.sleep(self._pause)
+
+
+class _Session:
+    def __init__(self, run: Exec, clock: VirtualClock) -> None:
+        self._run, self._clock = run, clock
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def close_input(self) -> None: ...
+
+    async def resize(self, width: int, height: int) -> None: ...
+
+    async def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
+        await self._clock.sleep(self._run.seconds)
+        if self._run.output:
+            yield "stdout", self._run.output.encode()
+
+    async def wait(self) -> int:
+        return self._run.code
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
