@@ -51,6 +51,9 @@ class Strategy:
     """Whether deletion sets deletionGracePeriodSeconds beside the time stamp (namespaces do not)."""
     delete_answers_object: ClassVar[bool] = False
     """Whether an immediate delete answers the object instead of a Status (pods)."""
+    keeps_parts: ClassVar[bool] = False
+    """Whether no hook of an update writes into the spec or status it is given, so that a write which
+    leaves one of them alone may share it with the stored object."""
     converts: ClassVar[bool] = False
     """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
 

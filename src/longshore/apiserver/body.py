@@ -19,6 +19,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver import options, scheme
+from longshore.apiserver.call import Call
 from longshore.apiserver.scheme import Kind
 
 _Form = Literal["json", "yaml", "protobuf"]
@@ -47,6 +48,28 @@ _OPTIONS: Final = Kind("meta.k8s.io", "v1", "DeleteOptions")
 _USUAL_OPTIONS: Final = (("v1", "DeleteOptions"), ("", ""))
 _OPTIONS_SCHEME: Final = "pkg/apis/meta/internalversion/scheme/register.go:32"
 _OTHER_OPTIONS: Final = frozenset(("CreateOptions", "UpdateOptions"))
+
+
+def object_of(call: Call, field_validation: str) -> Obj:
+    """The object a write brings: in its body, or as a value from within this process."""
+    if call.value is None:
+        return object_from(
+            call.body,
+            call.content_type,
+            call.resource,
+            field_validation=field_validation,
+            warnings=call.warnings,
+        )
+    resource = call.resource
+    decoded = codec.from_value(call.value, resource.message)
+    expected = Kind(resource.group, resource.version, resource.kind)
+    _judge(
+        decoded.problems,
+        field_validation,
+        call.warnings,
+        lambda why: _cannot_be_handled(expected, resource.kind, why),
+    )
+    return _with_wish(decoded.obj, call.value)
 
 
 def object_from(
@@ -94,6 +117,14 @@ def _builtin(
     group, _, version = group_version.rpartition("/")
     obj = _exactly(body, form, Kind(group, version, kind), field_validation, warnings)
     return _with_reset(obj, body, form)
+
+
+def _with_wish(obj: Obj, value: Obj) -> Obj:
+    """The same for a value."""
+    meta = value.get("metadata")
+    if isinstance(meta, dict) and meta.get("managedFields") == []:
+        obj["metadata"]["managedFields"] = []
+    return obj
 
 
 def _with_reset(obj: Obj, body: bytes, form: _Form) -> Obj:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from longshore.api.resources import Resource
 
@@ -40,6 +40,8 @@ class Call:
     body: bytes = b""
     content_type: str | None = None
     warnings: list[str] = field(default_factory=list)
+    value: Any = None
+    """What the body would say, from a caller in this process; never changed. There is no body then."""
 
     def one(self, key: str) -> str:
         """The first value of a query parameter, or an empty string."""

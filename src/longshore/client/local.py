@@ -18,7 +18,7 @@ from longshore.api.types import Obj
 from longshore.apiserver import router
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import INTERNAL, Call, User
-from longshore.client.protocol import Response, WatchEvent, What
+from longshore.client.protocol import PatchType, Response, WatchEvent, What
 from longshore.client.verbs import Ask, Page, VerbClient, built_in
 from longshore.store import StoreError
 
@@ -132,6 +132,7 @@ class LocalClient(VerbClient):
             raise router.missing()
         if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
             raise errors.method_not_allowed()
+        as_value = row.style == "builtin" and ask.subresource in ("", "status") and _by_value(ask, row)
         return Call(
             row,
             ask.verb,
@@ -141,6 +142,15 @@ class LocalClient(VerbClient):
             {key: (value,) for key, value in ask.query.items()},
             self._user,
             self.manager,
-            ask.body,
-            ask.content_type if ask.body else None,
+            b"" if as_value else ask.body(),
+            None if ask.value is None else ask.content_type,
+            value=ask.value if as_value else None,
         )
+
+
+def _by_value(ask: Ask, row: Resource) -> bool:
+    """Whether the object or patch goes as it is. All else is put into the words of a request first: applies,
+    options, and what is posted without being stored."""
+    if ask.verb == "patch":
+        return ask.content_type != PatchType.APPLY.value
+    return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)

@@ -31,8 +31,13 @@ class Ask:
     name: str = ""
     subresource: str = ""
     query: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    value: Any = None
+    """What is sent: an object, a patch, options."""
     content_type: str = "application/json"
+
+    def body(self) -> bytes:
+        """The same as JSON."""
+        return b"" if self.value is None else types.encode(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class VerbClient(ABC):
             ask = _named("create", resource, name or _name_in(obj), namespace, subresource, query)
         else:
             ask = Ask("create", resource, namespace, query=query)
-        ask.body = types.encode(_typed(resource, obj, subresource))
+        ask.value = _typed(resource, obj, subresource)
         return await self._one(ask)
 
     async def update(
@@ -177,7 +182,7 @@ class VerbClient(ABC):
         resource = await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = _named("update", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
-        ask.body = types.encode(_typed(resource, obj, subresource))
+        ask.value = _typed(resource, obj, subresource)
         return await self._one(ask)
 
     async def update_status(
@@ -201,7 +206,7 @@ class VerbClient(ABC):
             raise ValueError("use apply() for a server-side apply: it needs a manager and may be forced")
         resource = await self.resource(what)
         ask = _named("patch", resource, name, namespace, subresource, self._write_query(dry_run, manager))
-        ask.body, ask.content_type = types.encode(patch), type.value
+        ask.value, ask.content_type = patch, type.value
         return await self._one(ask)
 
     async def apply(
@@ -221,7 +226,7 @@ class VerbClient(ABC):
             query["force"] = "true"
         ask = _named("patch", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
         whole = {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
-        ask.body, ask.content_type = types.encode(whole), PatchType.APPLY.value
+        ask.value, ask.content_type = whole, PatchType.APPLY.value
         return await self._one(ask)
 
     async def delete(
@@ -229,7 +234,7 @@ class VerbClient(ABC):
     ) -> Obj | None:
         resource = await self.resource(what)
         ask = _named("delete", resource, name, namespace)
-        ask.body = _delete_body(options)
+        ask.value = _delete_body(options)
         answer = await self._one(ask)
         return None if answer.get("kind") == "Status" else answer
 
@@ -246,7 +251,7 @@ class VerbClient(ABC):
         if resource.namespaced and not namespace:
             raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")
         query = _given(labelSelector=labels, fieldSelector=fields)
-        ask = Ask("deletecollection", resource, namespace, query=query, body=_delete_body(options))
+        ask = Ask("deletecollection", resource, namespace, query=query, value=_delete_body(options))
         return (await self._page(ask)).items
 
     def _write_query(self, dry_run: bool, manager: str) -> dict[str, str]:
@@ -309,9 +314,9 @@ def _place(resource: Resource, obj: Obj, namespace: str) -> str:
     return namespace
 
 
-def _delete_body(options: DeleteOptions | None) -> bytes:
+def _delete_body(options: DeleteOptions | None) -> Obj | None:
     if options is None:
-        return b""
+        return None
     body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1"}
     if options.propagation is not None:
         body["propagationPolicy"] = options.propagation
@@ -323,4 +328,4 @@ def _delete_body(options: DeleteOptions | None) -> bytes:
     preconditions = {key: value for key, value in preconditions.items() if value is not None}
     if preconditions:
         body["preconditions"] = preconditions
-    return types.encode(body)
+    return body

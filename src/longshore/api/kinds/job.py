@@ -24,6 +24,7 @@ class JobStrategy(Strategy):
     """batch/v1 Jobs."""
 
     default_propagation: ClassVar[Propagation] = "Orphan"
+    keeps_parts: ClassVar[bool] = True
     converts: ClassVar[bool] = True
 
     def from_storage(self, obj: Obj) -> Obj:

@@ -25,6 +25,7 @@ def is_terminal(pod: Obj) -> bool:
 
 class PodStrategy(Strategy):
     graceful: ClassVar[bool] = True
+    keeps_parts: ClassVar[bool] = True
     delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:

@@ -31,13 +31,7 @@ _SERVER_SET: Final = (
 def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
-    obj = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-    )
+    obj = body.object_of(call, wanted.field_validation)
     call.resource.strategy.default(obj)
     return create_object(api, call, obj, wanted)
 

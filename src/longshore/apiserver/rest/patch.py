@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from longshore.api import errors
+from longshore.api import codec, errors, types
 from longshore.api.types import Obj
-from longshore.apiserver import options, patching
+from longshore.apiserver import options, parts, patching
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest.create import create_object, place
@@ -34,17 +34,31 @@ def patch(api: Api, call: Call) -> Answer:
     old = api.store.latest(key_of(call))
     if old is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
-    new = patching.patched(
-        call.resource,
-        served(call.resource, old.obj),
-        media_type,
-        call.body,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-    )
-    call.resource.strategy.default(new)
+    current = served(call.resource, old.obj)
+    new = parts.patched(call.resource, current, media_type, _value(call))
+    if new is None:
+        new = patching.patched(
+            call.resource,
+            current,
+            media_type,
+            call.body or types.encode(call.value),
+            field_validation=wanted.field_validation,
+            warnings=call.warnings,
+        )
+        call.resource.strategy.default(new)
     _check_place(call, new)
     return store_update(api, call, old, new, wanted)
+
+
+def _value(call: Call) -> Any:
+    """The patch, where reading it needs no care; None where it does."""
+    if call.value is not None or not call.resource.strategy.keeps_parts:
+        return call.value
+    try:
+        document = codec.plain_json(call.body)
+    except codec.DecodeError:
+        return None
+    return None if document.problems else document.value
 
 
 def _check_place(call: Call, obj: Obj) -> None:

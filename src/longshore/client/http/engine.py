@@ -113,12 +113,13 @@ class HttpClient(VerbClient):
                 yield events
 
     async def _json(self, ask: Ask) -> Obj:
-        headers = _JSON | {"Content-Type": ask.content_type} if ask.body else _JSON
+        body = ask.body()
+        headers = _JSON | {"Content-Type": ask.content_type} if body else _JSON
         response = await self._transport.send(
             METHODS[ask.verb],
             path_of(ask),
             query=ask.query,
-            body=ask.body,
+            body=body,
             headers=headers,
             seconds=self._seconds,
         )

@@ -25,8 +25,10 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def validate_pod_update(new: Obj, old: Obj) -> list[FieldError]:
-    found = validate_changed_pod(new, old)
     new_spec, old_spec = new.get("spec") or {}, old.get("spec") or {}
+    if new_spec is old_spec and new["metadata"].get("annotations") == old["metadata"].get("annotations"):
+        return validate_changed_metadata(new["metadata"], old["metadata"])
+    found = validate_changed_pod(new, old)
     for part in ("containers", "initContainers"):
         if _same_containers(new_spec.get(part) or [], old_spec.get(part) or [], f"spec.{part}", found):
             return found
@@ -41,12 +43,15 @@ def validate_pod_update(new: Obj, old: Obj) -> list[FieldError]:
 
 def validate_changed_pod(new: Obj, old: Obj) -> list[FieldError]:
     """The rules of any Pod, and that its metadata changed within bounds."""
-    new_meta, old_meta = new["metadata"], old["metadata"]
-    found = metadata.validate_update_again(new_meta, old_meta)
-    found += metadata.validate_create(new_meta, namespaced=True, name_rule="subdomain")
+    found = validate_changed_metadata(new["metadata"], old["metadata"])
     found += validate_pod(new)
     validate_annotation_update(new, old, found)
     return found
+
+
+def validate_changed_metadata(new: Obj, old: Obj) -> list[FieldError]:
+    found = metadata.validate_update_again(new, old)
+    return found + metadata.validate_create(new, namespaced=True, name_rule="subdomain", old=old)
 
 
 def validate_annotation_update(new: Obj, old: Obj, found: list[FieldError]) -> None:
