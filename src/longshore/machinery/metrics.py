@@ -40,6 +40,10 @@ class Counter:
         """What these label values stood for is gone."""
         self._values.pop(values, None)
 
+    def remove(self, *values: str) -> None:
+        """Shows these label values no more, say because what they name is gone."""
+        self._values.pop(values, None)
+
     def family(self) -> Any:
         from prometheus_client.core import CounterMetricFamily
 

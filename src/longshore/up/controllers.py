@@ -116,6 +116,26 @@ def _ttl(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano
+    from longshore.machinery.explanations import Explanations
+
+    explanations = Explanations()
+    wiring.explain["vcjobs"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in explanations.of(namespace, name)
+    ]
+    return volcano.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        workers=wiring.workers or volcano.WORKERS,
+        registry=wiring.registry,
+        explanations=explanations,
+    )
+
+
 def _volcano_podgroup(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volcano_podgroup
 
@@ -144,6 +164,7 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
+    "volcano-job": _volcano_job,
     "volcano-podgroup": _volcano_podgroup,
     "volcano-queue": _volcano_queue,
 }

@@ -1,0 +1,94 @@
+"""Names that a Volcano Job, its pods and its PodGroup share: kinds, keys, phases, actions, events."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.types import Obj
+
+JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
+COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")
+POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
+
+TASK_SPEC: Final = "volcano.sh/task-spec"
+TASK_INDEX: Final = "volcano.sh/task-index"
+JOB_NAME: Final = "volcano.sh/job-name"
+JOB_NAMESPACE: Final = "volcano.sh/job-namespace"
+JOB_VERSION: Final = "volcano.sh/job-version"
+JOB_RETRIES: Final = "volcano.sh/job-retry-count"
+QUEUE_NAME: Final = "volcano.sh/queue-name"
+TEMPLATE: Final = "volcano.sh/template-uid"
+PARTITION: Final = "volcano.sh/partition-id"
+FORWARDING: Final = "volcano.sh/job-forwarding"
+PREEMPTABLE: Final = "volcano.sh/preemptable"
+COOLDOWN: Final = "volcano.sh/cooldown-time"
+REVOCABLE_ZONE: Final = "volcano.sh/revocable-zone"
+BUDGET_MIN: Final = "volcano.sh/jdb-min-available"
+BUDGET_MAX: Final = "volcano.sh/jdb-max-unavailable"
+NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
+GROUP: Final = "scheduling.k8s.io/group-name"
+OUT_OF_SYNC_MARK: Final = "volcano.sh/controller-out-of-sync"
+"""On a pod that the controller itself removes: what happens to it then is no news."""
+
+PENDING: Final = "Pending"
+RUNNING: Final = "Running"
+RESTARTING: Final = "Restarting"
+COMPLETING: Final = "Completing"
+COMPLETED: Final = "Completed"
+TERMINATING: Final = "Terminating"
+TERMINATED: Final = "Terminated"
+ABORTING: Final = "Aborting"
+ABORTED: Final = "Aborted"
+FAILED: Final = "Failed"
+FINISHED: Final = frozenset((COMPLETED, FAILED, TERMINATED))
+
+SYNC_JOB: Final = "SyncJob"
+RESTART_JOB: Final = "RestartJob"
+RESTART_TASK: Final = "RestartTask"
+RESTART_POD: Final = "RestartPod"
+RESTART_PARTITION: Final = "RestartPartition"
+ABORT_JOB: Final = "AbortJob"
+COMPLETE_JOB: Final = "CompleteJob"
+TERMINATE_JOB: Final = "TerminateJob"
+RESUME_JOB: Final = "ResumeJob"
+
+ANY_EVENT: Final = "*"
+POD_PENDING: Final = "PodPending"
+POD_RUNNING: Final = "PodRunning"
+POD_FAILED: Final = "PodFailed"
+POD_EVICTED: Final = "PodEvicted"
+UNKNOWN: Final = "Unknown"
+TASK_COMPLETED: Final = "TaskCompleted"
+TASK_FAILED: Final = "TaskFailed"
+OUT_OF_SYNC: Final = "OutOfSync"
+COMMAND_ISSUED: Final = "CommandIssued"
+
+
+def phase_of(job: Obj) -> str:
+    """The Job's phase; empty before the controller has seen it."""
+    phase: str = ((job.get("status") or {}).get("state") or {}).get("phase") or ""
+    return phase
+
+
+def owner_reference(job: Obj) -> Obj:
+    """What objects of a Job carry, so that they go with it."""
+    meta = job["metadata"]
+    return {
+        "apiVersion": JOBS[0],
+        "kind": JOBS[1],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_name(job: str, task: str, index: int) -> str:
+    return f"{job}-{task}-{index}"
+
+
+def group_name(job: Obj) -> str:
+    """The PodGroup's name. A PodGroup that older releases made has the Job's."""
+    meta = job["metadata"]
+    return f"{meta['name']}-{meta['uid']}"

@@ -1,0 +1,74 @@
+"""Small things several plugins do: addresses of pods, environment, ports, the object of a Job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano import tasks
+from longshore.controllers.volcano.building import own_list
+from longshore.controllers.volcano.names import TASK_INDEX, TASK_SPEC, pod_name
+
+
+def host(job: Obj, task: Obj, index: int) -> tuple[str, str]:
+    """Host name and subdomain of the task's pod at `index`."""
+    spec, name = task["template"]["spec"], job["metadata"]["name"]
+    return spec.get("hostname") or pod_name(name, task["name"], index), spec.get("subdomain") or name
+
+
+def address(job: Obj, task: Obj, index: int) -> str:
+    return ".".join(host(job, task, index))
+
+
+def addresses(job: Obj, task: Obj) -> list[str]:
+    """Of all pods of the task; a host name in the template is the same for all, so it is listed once."""
+    count = tasks.replicas(task)
+    if task["template"]["spec"].get("hostname"):
+        count = min(count, 1)
+    return [address(job, task, index) for index in range(count)]
+
+
+def task_of(pod: Obj) -> str:
+    name: str = pod["metadata"]["annotations"][TASK_SPEC]
+    return name
+
+
+def index_of(pod: Obj) -> int:
+    return int(pod["metadata"]["annotations"][TASK_INDEX])
+
+
+def containers(pod: Obj, *, init: bool = False) -> Iterator[Obj]:
+    """The pod's containers; with `init`, its init containers before them."""
+    if init:
+        yield from pod["spec"].get("initContainers") or ()
+    yield from pod["spec"].get("containers") or ()
+
+
+def add_env(container: Obj, variables: Iterable[Obj]) -> None:
+    own_list(container, "env").extend(dict(variable) for variable in variables)
+
+
+def env(name: str, value: Any) -> Obj:
+    return {"name": name, "value": str(value)}
+
+
+def open_port(container: Obj, name: str, number: int) -> None:
+    """Adds the port unless the container has one of this number."""
+    ports = own_list(container, "ports")
+    if all(port.get("containerPort") != number for port in ports):
+        ports.append({"name": name, "containerPort": number})
+    if not ports:
+        del container["ports"]
+
+
+def mount(pod: Obj, volume: Obj, path: str, **more: str) -> None:
+    """Adds a volume and mounts it in every container of the pod."""
+    own_list(pod["spec"], "volumes").append(volume)
+    for container in containers(pod, init=True):
+        own_list(container, "volumeMounts").append({"name": volume["name"], "mountPath": path, **more})
+
+
+def once(obj: Obj) -> Any:
+    """For `Wanted.make`: written when it is not there, else left alone."""
+    return lambda existing: obj if existing is None else None

@@ -1,0 +1,56 @@
+"""What a job plugin is. Subclass `Plugin`, override what you need, and offer it as an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from longshore.api import goflags
+from longshore.api.types import Obj
+
+
+class PluginError(Exception):
+    """A plugin cannot do its work for this Job; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An object that a Job's plugin needs, in the Job's namespace and owned by the Job."""
+
+    what: tuple[str, str]
+    """apiVersion and kind."""
+    name: str
+    make: Callable[[Obj | None], Obj | None]
+    """From the object as it is (None when there is none) to what to write; None when it may stay as it is.
+    Name, namespace and owner are filled in for you."""
+    follows: bool = False
+    """Whether it is brought up to date whenever the Job is looked at, and not only when the Job starts."""
+
+
+class Plugin:
+    """`arguments` are those of spec.plugins; `flags` reads them as Go's flag package does."""
+
+    name: ClassVar[str]
+    """As in spec.plugins."""
+    marked: ClassVar[bool] = True
+    """Whether status.controlledResources shows that the plugin has done its work. Objects need this: without
+    the mark they are not removed when the Job is killed."""
+    defaults: ClassVar[Mapping[str, goflags.Value]] = {}
+    """The flags the plugin knows, and their values when not given."""
+
+    def __init__(self, arguments: Sequence[str] = ()) -> None:
+        self.flags = goflags.parse(arguments, self.defaults)
+
+    def on_pod_create(self, pod: Obj, job: Obj) -> None:
+        """Changes a pod that is about to be created, in place. The Job is frozen. Raises `PluginError`."""
+
+    def objects(self, job: Obj) -> Iterable[Wanted]:
+        """What must exist while the Job runs. Made before its pods, removed when it is killed."""
+        return ()
+
+    def text(self, flag: str) -> str:
+        return str(self.flags[flag])
+
+    def number(self, flag: str) -> int:
+        return int(self.flags[flag])

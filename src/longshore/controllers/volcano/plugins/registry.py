@@ -1,0 +1,55 @@
+"""Finds plugins by name. longshore's own are imported when a Job first asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.plugins.protocol import Plugin, PluginError
+
+GROUP: Final = "longshore.volcano_plugins"
+"""The entry point group of third parties' plugins; an entry point's name is the plugin's."""
+
+_OWN: Final[Mapping[str, str]] = {
+    "env": "Env",
+    "svc": "Svc",
+    "ssh": "Ssh",
+    "tensorflow": "TensorFlow",
+    "mpi": "Mpi",
+    "pytorch": "PyTorch",
+    "ray": "Ray",
+    "hcclrank": "HcclRank",
+}
+"""Classes by name; each lives in the module of the plugin's name."""
+_LAST: Final = "hcclrank"
+"""It reads what others put into a pod."""
+
+
+@cache
+def find(name: str) -> type[Plugin]:
+    """The class of the plugin called `name`. Raises `PluginError` when nobody offers one."""
+    if name in _OWN:
+        module = import_module(f"longshore.controllers.volcano.plugins.{name}")
+        own: type[Plugin] = getattr(module, _OWN[name])
+        return own
+    for entry in entry_points(group=GROUP, name=name):
+        found = entry.load()
+        if not (isinstance(found, type) and issubclass(found, Plugin)):
+            raise PluginError(f"entry point {entry.value!r} for plugin {name} is no Plugin class")
+        return found
+    raise PluginError(f"failed to get plugin {name}")
+
+
+def enabled(job: Obj) -> list[Plugin]:
+    """The Job's plugins, in the order in which they change its pods."""
+    given: Mapping[str, Sequence[str] | None] = job["spec"].get("plugins") or {}
+    return [find(name)(given[name] or ()) for name in sorted(given, key=_rank)]
+
+
+def _rank(name: str) -> tuple[bool, int, str]:
+    own = [*_OWN].index(name) if name in _OWN else len(_OWN)
+    return name == _LAST, own, name

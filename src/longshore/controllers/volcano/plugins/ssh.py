@@ -1,0 +1,89 @@
+"""ssh: one key for all pods of the Job, so that each can log in to the others without a password."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from longshore.api.goflags import Value
+from longshore.api.types import Obj
+from longshore.controllers.volcano import tasks
+from longshore.controllers.volcano.plugins import pieces
+from longshore.controllers.volcano.plugins.protocol import Plugin, Wanted
+
+_HOME = "/root/.ssh"
+_PRIVATE, _PUBLIC, _AUTHORIZED, _CONFIG = "id_rsa", "id_rsa.pub", "authorized_keys", "config"
+_BITS = 2048
+_DEFAULT_PORT = 22
+
+
+class Ssh(Plugin):
+    name: ClassVar[str] = "ssh"
+    defaults: ClassVar[dict[str, Value]] = {
+        "ssh-key-file-path": _HOME,
+        "ssh-private-key": "",
+        "ssh-public-key": "",
+        "ssh-port": _DEFAULT_PORT,
+    }
+
+    def __init__(self, arguments: Sequence[str] = ()) -> None:
+        super().__init__(arguments)
+        port = self.number("ssh-port")
+        self.port = port if 0 < port < 65536 else _DEFAULT_PORT
+
+    def on_pod_create(self, pod: Obj, job: Obj) -> None:
+        name, path = _secret(job), self.text("ssh-key-file-path")
+        items = [{"key": key, "path": f".ssh/{key}"} for key in (_PRIVATE, _PUBLIC, _AUTHORIZED, _CONFIG)]
+        mode = 0o600 if path == _HOME else 0o644
+        secret = {"secretName": name, "items": items, "defaultMode": mode}
+        pieces.mount(pod, {"name": name, "secret": secret}, path, subPath=".ssh")
+
+    def objects(self, job: Obj) -> Iterable[Wanted]:
+        yield Wanted(("v1", "Secret"), _secret(job), lambda found: self._secret_for(job, found))
+
+    def _secret_for(self, job: Obj, found: Obj | None) -> Obj | None:
+        config = config_of(job, self.port)
+        if found is not None and (found.get("data") or {}).get(_CONFIG) == _encoded(config):
+            return None
+        private, public = self.text("ssh-private-key"), self.text("ssh-public-key")
+        if not private or not public:
+            private, public = new_key()
+        data = {_PRIVATE: private, _PUBLIC: public, _AUTHORIZED: public, _CONFIG: config}
+        return {"data": {key: _encoded(text) for key, text in data.items()}}
+
+
+def config_of(job: Obj, port: int) -> str:
+    """The client's configuration: short names for all pods, and no questions about unknown hosts."""
+    lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
+    for task in job["spec"].get("tasks") or ():
+        count = tasks.replicas(task)
+        if task["template"]["spec"].get("hostname"):
+            count = min(count, 1)
+        for index in range(count):
+            name, subdomain = pieces.host(job, task, index)
+            lines += [f"Host {name}", f"  HostName {name}.{subdomain}", f"  Port {port}"]
+    return "\n".join(lines) + "\n"
+
+
+def new_key() -> tuple[str, str]:
+    """A private key (PKCS #1, PEM) and its public one (as in authorized_keys)."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=_BITS)
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return private.decode(), public.decode() + "\n"
+
+
+def _secret(job: Obj) -> str:
+    return f"{job['metadata']['name']}-ssh"
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,116 @@
+"""The state machine as data: what each action does in each phase.
+
+A kill removes pods; the whole Job's, or those the request is about (`TARGETED`). A sync brings pods up to
+what the spec asks for. Each then asks a rule (rules.py) whether the phase changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from longshore.controllers.volcano.names import (
+    ABORT_JOB,
+    ABORTED,
+    ABORTING,
+    COMPLETE_JOB,
+    COMPLETED,
+    COMPLETING,
+    FAILED,
+    PENDING,
+    RESTART_JOB,
+    RESTART_PARTITION,
+    RESTART_POD,
+    RESTART_TASK,
+    RESTARTING,
+    RESUME_JOB,
+    RUNNING,
+    SYNC_JOB,
+    TERMINATE_JOB,
+    TERMINATED,
+    TERMINATING,
+)
+
+
+class Kind(Enum):
+    SYNC = "sync"
+    KILL = "kill"
+    TARGETED = "targeted kill"
+
+
+class Then(Enum):
+    """The rule that is asked afterwards."""
+
+    NOTHING = "nothing"
+    IF_STARTED = "Running once enough pods have started"
+    IF_ENDED = "the end, once pods decide it"
+    IF_RESTARTED = "Pending, once enough pods are gone; Failed after the last retry"
+    RESTART = "Restarting, one retry spent"
+    COMPLETE = COMPLETING
+    TERMINATE = TERMINATING
+    ABORT = ABORTING
+    COMPLETED = COMPLETED
+    TERMINATED = TERMINATED
+    ABORTED = ABORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one action does in one phase."""
+
+    kind: Kind
+    then: Then
+    soft: bool = False
+    """Whether a kill keeps pods that have ended."""
+
+    @property
+    def decisive(self) -> bool:
+        """Whether it changes the Job's course, so that half of it must never be forgotten."""
+        return self.kind is Kind.TARGETED or self.then in _DECISIVE
+
+
+_DECISIVE: Final = (Then.RESTART, Then.COMPLETE, Then.TERMINATE, Then.ABORT)
+_OTHER: Final = "*"
+_TARGETED: Final = (RESTART_TASK, RESTART_POD, RESTART_PARTITION)
+
+
+def _soft(then: Then) -> Step:
+    return Step(Kind.KILL, then, soft=True)
+
+
+def _alive(sync: Then) -> Mapping[str, Step]:
+    """Pending and Running differ in nothing but the rule of a sync."""
+    return {
+        RESTART_JOB: Step(Kind.KILL, Then.RESTART),
+        **dict.fromkeys(_TARGETED, Step(Kind.TARGETED, Then.RESTART)),
+        ABORT_JOB: _soft(Then.ABORT),
+        COMPLETE_JOB: _soft(Then.COMPLETE),
+        TERMINATE_JOB: _soft(Then.TERMINATE),
+        _OTHER: Step(Kind.SYNC, sync),
+    }
+
+
+TABLE: Final[Mapping[str, Mapping[str, Step]]] = {
+    PENDING: _alive(Then.IF_STARTED),
+    RUNNING: _alive(Then.IF_ENDED),
+    RESTARTING: {
+        **dict.fromkeys(_TARGETED, Step(Kind.TARGETED, Then.IF_RESTARTED)),
+        SYNC_JOB: Step(Kind.SYNC, Then.IF_RESTARTED),
+        _OTHER: Step(Kind.KILL, Then.IF_RESTARTED),
+    },
+    COMPLETING: {_OTHER: _soft(Then.COMPLETED)},
+    TERMINATING: {_OTHER: _soft(Then.TERMINATED)},
+    ABORTING: {RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.ABORTED)},
+    ABORTED: {RESUME_JOB: _soft(Then.RESTART), _OTHER: _soft(Then.NOTHING)},
+    COMPLETED: {_OTHER: _soft(Then.NOTHING)},
+    FAILED: {_OTHER: _soft(Then.NOTHING)},
+    TERMINATED: {_OTHER: _soft(Then.NOTHING)},
+}
+
+
+def step(phase: str, action: str) -> Step:
+    """An empty or unheard-of phase counts as Pending, an unheard-of action as a look at the Job."""
+    row = TABLE.get(phase) or TABLE[PENDING]
+    return row.get(action) or row[_OTHER]

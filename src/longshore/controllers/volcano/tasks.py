@@ -1,0 +1,80 @@
+"""Questions about a Job's tasks and the pods of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
+
+_DEFAULT_RETRIES: Final = 3
+_UNLIMITED: Final = -1
+
+
+def replicas(task: Obj) -> int:
+    return task.get("replicas") or 0
+
+
+def total_replicas(job: Obj) -> int:
+    return sum(replicas(task) for task in job["spec"].get("tasks") or ())
+
+
+def minimum(task: Obj) -> int:
+    """How many pods of the task its Job needs: minAvailable, else all."""
+    wanted: int | None = task.get("minAvailable")
+    return replicas(task) if wanted is None else wanted
+
+
+def total_minimum(job: Obj) -> int:
+    return sum(minimum(task) for task in job["spec"].get("tasks") or ())
+
+
+def find(job: Obj, name: str) -> Obj | None:
+    for task in job["spec"].get("tasks") or ():
+        if task.get("name") == name:
+            found: Obj = task
+            return found
+    return None
+
+
+def partition_of(index: int, size: int) -> int:
+    return index // size if size > 0 else 0
+
+
+def phase(pod: Obj) -> str:
+    found: str = (pod.get("status") or {}).get("phase") or ""
+    return found
+
+
+def marked(pod: Obj) -> bool:
+    """Whether the controller itself removes the pod."""
+    return (pod["metadata"].get("annotations") or {}).get(OUT_OF_SYNC_MARK) == "true"
+
+
+def partition(pod: Obj) -> str:
+    found: str = (pod["metadata"].get("labels") or {}).get(PARTITION) or ""
+    return found
+
+
+def completed(task: Obj, pods: Iterable[Obj]) -> bool:
+    """Whether as many pods of the task have succeeded as it has replicas."""
+    wanted = replicas(task)
+    return wanted > 0 and sum(phase(pod) == "Succeeded" for pod in pods) >= wanted
+
+
+def failed(task: Obj, pods: Iterable[Obj]) -> bool:
+    """Whether the containers of the task's live pods were restarted as often, in all, as it allows."""
+    limit = task.get("maxRetry") or _DEFAULT_RETRIES
+    if not replicas(task) or limit == _UNLIMITED:
+        return False
+    return sum(_restarts(pod) for pod in pods if phase(pod) in ("Running", "Pending")) >= limit
+
+
+def _restarts(pod: Obj) -> int:
+    status = pod.get("status") or {}
+    return sum(
+        container.get("restartCount") or 0
+        for part in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(part) or ()
+    )

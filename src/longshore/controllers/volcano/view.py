@@ -1,0 +1,46 @@
+"""All that a decision may know of a Volcano Job: one immutable picture of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano import tasks
+
+Pods = Mapping[str, Mapping[str, Obj]]
+"""By task, then by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A Job and what belongs to it, as the caches show them. Objects are frozen."""
+
+    job: Obj
+    now: float
+    """Seconds since 1970."""
+    pods: Pods = field(default_factory=dict)
+    group: Obj | None = None
+    """The Job's PodGroup, unless this controller has deleted it."""
+    queue: Obj | None = None
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    """Values of PriorityClasses by name."""
+    going: frozenset[str] = frozenset()
+    """UIDs of pods this controller has deleted, whatever the cache still shows."""
+
+    def is_going(self, pod: Obj) -> bool:
+        meta = pod["metadata"]
+        return "deletionTimestamp" in meta or meta["uid"] in self.going
+
+    @property
+    def group_phase(self) -> str:
+        phase: str = ((self.group or {}).get("status") or {}).get("phase") or ""
+        return phase
+
+    @property
+    def gate_open(self) -> bool:
+        """Whether the scheduler lets the Job have pods."""
+        return self.group_phase not in ("", "Pending")
+
+    def task(self, name: str) -> tuple[Obj | None, list[Obj]]:
+        return tasks.find(self.job, name), [*self.pods.get(name, {}).values()]
