@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from longshore.cli.wire import Server
     from longshore.client.http import HttpClient
 
 
@@ -29,6 +30,19 @@ def connect(arguments: Namespace) -> HttpClient:
 
     try:
         return HttpClient.from_kubeconfig(_file(arguments.kubeconfig), arguments.context)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+
+
+def server(arguments: Namespace) -> Server:
+    """The same for commands that ask one thing after the other. Its namespace is the one asked for."""
+    from longshore.cli.main import Failure
+    from longshore.cli.wire import Server
+    from longshore.client.config.connection import from_kubeconfig
+    from longshore.client.errors import ConfigError
+
+    try:
+        return Server(from_kubeconfig(_file(arguments.kubeconfig), arguments.context), arguments.namespace)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
 
 GROUPS = (
     (
         "Run it",
         (
             ("up", "start longshore here; prints where its kubeconfig is"),
+            ("status", "tell what runs here: server, node, Jobs, pods"),
+            ("down", "stop the longshore that runs here"),
             ("controllers", "run the controllers against any Kubernetes"),
             ("manifests", "print what a cluster needs to run them there"),
         ),
@@ -22,6 +27,16 @@ GROUPS = (
     (
         "Use it",
         (
+            ("apply", "make objects be as files say"),
+            ("get", "show objects: jobs, pods, cronjobs, queues, ..."),
+            ("describe", "show objects in words, with what happened to them"),
+            ("logs", "print what pods have written"),
+            ("exec", "run a command beside a container"),
+            ("wait", "wait for a Job to be done, or any condition"),
+            ("events", "show what happened"),
+            ("suspend", "stop the pods of a Job, or a CronJob's schedule"),
+            ("resume", "let them go on"),
+            ("delete", "delete objects and wait until they are gone"),
             ("cronjob", "show when a CronJob runs next, or run it now"),
             ("cron", "tell when a schedule fires; needs no server"),
         ),
@@ -55,9 +70,17 @@ longshore COMMAND --help tells more of a command.
 class Failure(Exception):
     """Ends the command with this message on standard error, without a traceback."""
 
+    speaker = "longshore: "
+
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Said(Failure):
+    """A Failure whose message stands for itself, as where the words are kubectl's."""
+
+    speaker = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(name, rest)
     except Failure as failure:
-        return _complain(str(failure), "", failure.code)
+        sys.stderr.write(f"{failure.speaker}{failure}\n")
+        return failure.code
     except KeyboardInterrupt:
         return 130
 
@@ -104,12 +128,33 @@ def _run(name: str, rest: Sequence[str]) -> int:
         allow_abbrev=False,
     )
     command.add_arguments(parser)
+    words, after = list(rest), list[str]()
+    if getattr(command, "TAKES_A_COMMAND", False) and "--" in words:
+        at = words.index("--")
+        words, after = words[:at], words[at + 1 :]
     try:
-        parsed = parser.parse_args(rest)
+        # Words and flags may come in any order, as kubectl has it, unless there are verbs below the command.
+        parse = parser.parse_intermixed_args if getattr(command, "INTERMIXED", False) else parser.parse_args
+        parsed = parse(_spelled(words, parser))
     except SystemExit as leave:  # --help
         return int(leave.code or 0)
+    parsed.after_dashes = after
     code: int = command.run(parsed)
     return code
+
+
+def _spelled(words: Sequence[str], parser: ArgumentParser) -> list[str]:
+    """`--wait=false` is Go's way to say `--no-wait`; a flag that may have a value has it after `=` only."""
+    out = []
+    for word in words:
+        action = parser._option_string_actions.get(word)
+        if action is not None and action.nargs == "?" and word.startswith("--"):
+            word = f"{word}={action.const}"
+        flag, _, value = word.partition("=")
+        if value in ("true", "false") and f"--no-{flag[2:]}" in parser._option_string_actions:
+            word = flag if value == "true" else f"--no-{flag[2:]}"
+        out.append(word)
+    return out
 
 
 def _complain(message: str, see: str, code: int) -> int:

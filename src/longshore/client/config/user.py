@@ -5,14 +5,17 @@ Refuses an entry with two ways to log in, and the old `auth-provider` plugins, w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from longshore.api.types import Obj
 from longshore.client.config.kubeconfig import Entry
 from longshore.client.credentials import Credentials, NoCredentials
-from longshore.client.credentials.exec_plugin import ExecPlugin, ExecSpec
 from longshore.client.credentials.static import Basic, ClientCertificate, Token
 from longshore.client.credentials.token_file import TokenFile
+
+if TYPE_CHECKING:
+    from longshore.client.credentials.exec_plugin import ExecSpec
 
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _MODES = ("Never", "IfAvailable", "Always")
@@ -30,6 +33,8 @@ def credentials(account: Entry, cluster: Entry) -> Credentials:
     if name or account.text("password"):
         ways["username"] = Basic(name, account.text("password"))
     if account.content.get("exec") is not None:
+        from longshore.client.credentials.exec_plugin import ExecPlugin
+
         ways["exec"] = ExecPlugin(_exec_spec(account, cluster))
     if account.content.get("auth-provider") is not None:
         raise account.error("auth-provider: no longer supported; use an exec plugin of your provider instead")
@@ -89,6 +94,8 @@ def _certificate(account: Entry) -> ClientCertificate | None:
 
 
 def _exec_spec(account: Entry, cluster: Entry) -> ExecSpec:
+    from longshore.client.credentials.exec_plugin import ExecSpec
+
     content = account.content["exec"]
     if not isinstance(content, dict):
         raise account.error("exec: must be a mapping")

@@ -1,5 +1,19 @@
 """The engine for any Kubernetes: HTTPS, retries, streams."""
 
-from longshore.client.http.engine import HttpClient
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.client.http.engine import HttpClient
 
 __all__ = ["HttpClient"]
+
+
+def __getattr__(name: str) -> object:
+    """The engine brings aiohttp along, which costs a command line more than everything else it imports."""
+    if name == "HttpClient":
+        from longshore.client.http.engine import HttpClient
+
+        return HttpClient
+    raise AttributeError(name)

@@ -12,8 +12,9 @@ from longshore.client.errors import ConfigError
 
 def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> ssl.SSLContext:
     """A context for this server with this client certificate (PEM certificate and key)."""
-    made = ssl.create_default_context()  # the machine's authorities, unless the cluster names its own
-    if connection.ca is not None:
+    if connection.ca is None:
+        made = ssl.create_default_context()  # the machine's authorities; reading them takes its time
+    else:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
             made.load_verify_locations(cadata=connection.ca.decode("ascii"))

@@ -1,0 +1,159 @@
+"""Deletes objects and waits until they are gone, as kubectl delete does.
+
+What they own goes too, in the background; --cascade=foreground waits for that, --cascade=orphan leaves it.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longshore.cli.targets import Target
+    from longshore.cli.wire import Server
+
+INTERMIXED = True
+_PROPAGATION = {
+    "background": "Background",
+    "foreground": "Foreground",
+    "orphan": "Orphan",
+    "true": "Background",
+    "false": "Orphan",
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import spans, targets
+
+    targets.add_arguments(parser)
+    add = parser.add_argument
+    add("--all", action=BooleanOptionalAction, default=False, help="all of a type, in one namespace")
+    add("--cascade", default="background", choices=tuple(_PROPAGATION), help="what becomes of what it owns")
+    add("--grace-period", type=int, default=-1, metavar="SECONDS", help="for its processes to end")
+    add("--now", action=BooleanOptionalAction, default=False, help="the same as --grace-period 1")
+    add("--force", action=BooleanOptionalAction, default=False, help="do not wait for its processes at all")
+    add("--wait", action=BooleanOptionalAction, default=True, help="until it is gone (default)")
+    add("--timeout", type=spans.seconds, default=0.0, metavar="T", help="wait no longer (default: for ever)")
+    add(
+        "--ignore-not-found",
+        action=BooleanOptionalAction,
+        default=None,
+        help="it is well if it was not there",
+    )
+    add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
+    add("--output", "-o", default="", choices=("", "name"), help="name: only the names")
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import connecting, kinds, refusals, targets
+    from longshore.cli.main import Said
+
+    _check(arguments)
+    with refusals.told():
+        server = connecting.server(arguments)
+        chosen = targets.chosen(server, kinds.discover(server), arguments)
+        several = [target for target in chosen if not target.name]
+        if several and not (arguments.all or arguments.selector or arguments.field_selector):
+            raise Said("error: resource(s) were provided, but no name was specified", 2)
+        if arguments.all and not several:
+            raise Said("error: name cannot be provided when a selector is specified", 2)
+        found = [one for target in chosen for one in _each(server, target, arguments)]
+        if several and not found:
+            print("No resources found", file=sys.stderr)
+        return _delete(server, found, arguments)
+
+
+def _check(arguments: Namespace) -> None:
+    from longshore.cli.main import Said
+
+    if arguments.now:
+        if arguments.grace_period != -1:
+            raise Said("error: --now and --grace-period cannot be specified together", 2)
+        arguments.grace_period = 1
+    if arguments.force and arguments.grace_period < 0:
+        arguments.grace_period = 0
+    elif arguments.grace_period == 0 and not arguments.force:
+        arguments.grace_period = 1  # zero means not to wait for the node, and that has to be said
+    if arguments.force and arguments.grace_period > 0:
+        raise Said("error: --force and --grace-period greater than 0 cannot be specified together", 2)
+
+
+def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
+    """All that a target without a name stands for."""
+    if target.name:
+        return [target]
+    query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
+    found = server.json("GET", target.path, query={key: value for key, value in query.items() if value})
+    return [
+        target._replace(name=item["metadata"]["name"], namespace=item["metadata"].get("namespace", ""))
+        for item in found["items"]
+    ]
+
+
+def _delete(server: Server, found: list[Target], arguments: Namespace) -> int:
+    from longshore.api.errors import StatusError
+    from longshore.cli import refusals
+
+    if arguments.force and found:
+        print(
+            "Warning: Immediate deletion does not wait for confirmation that the running resource has been "
+            "terminated. The resource may continue to run on the cluster indefinitely.",
+            file=sys.stderr,
+        )
+    code = 0
+    gone = []
+    by_selector = arguments.all or arguments.selector or arguments.field_selector
+    ignore = bool(by_selector) if arguments.ignore_not_found is None else arguments.ignore_not_found
+    for target in found:
+        try:
+            uid = _one(server, target, arguments)
+        except StatusError as err:
+            if err.code == 404 and ignore:
+                continue
+            print(refusals.text(err), file=sys.stderr)
+            code = 1
+            continue
+        gone.append((target, uid))
+        _say(target, arguments)
+    if arguments.wait and arguments.dry_run == "none":
+        code = _wait(server, gone, arguments.timeout) or code
+    return code
+
+
+def _one(server: Server, target: Target, arguments: Namespace) -> str:
+    """Asks for it. Returns the uid of what goes; empty when the server did not say."""
+    body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    body["propagationPolicy"] = _PROPAGATION[arguments.cascade]
+    if arguments.grace_period >= 0:
+        body["gracePeriodSeconds"] = arguments.grace_period
+    if arguments.dry_run == "server":
+        body["dryRun"] = ["All"]
+    if arguments.dry_run == "client":
+        return str(server.json("GET", target.path)["metadata"]["uid"])
+    answer = server.json("DELETE", target.path, body=body)
+    if answer.get("kind") == "Status":
+        return str((answer.get("details") or {}).get("uid", ""))
+    return str(answer["metadata"].get("uid", ""))
+
+
+def _say(target: Target, arguments: Namespace) -> None:
+    if arguments.output == "name":
+        print(target.text)
+        return
+    word = "force deleted" if arguments.force and arguments.grace_period == 0 else "deleted"
+    where = f" from {target.namespace} namespace" if target.namespace else ""
+    dry = {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
+    print(f'{target.kind.one} "{target.name}" {word}{where}{dry}', flush=True)
+
+
+def _wait(server: Server, gone: list[tuple[Target, str]], timeout: float) -> int:
+    from longshore.cli import until
+
+    patience = until.deadline(timeout) if timeout > 0 else None
+    for target, uid in gone:
+        if not until.deleted(server, target, patience, uid):
+            text = f"{target.kind.plural}/{target.name}"
+            print(f"error: timed out waiting for the condition on {text}", file=sys.stderr)
+            return 1
+    return 0

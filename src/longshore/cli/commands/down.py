@@ -1,0 +1,54 @@
+"""Stops the longshore that runs on the data directory, as Ctrl-C would, and waits until it has.
+
+Its data stays. What becomes of running pods is decided by how it was started: see longshore up --help.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import here, spans
+
+    here.add_arguments(parser)
+    parser.add_argument(
+        "--timeout", type=spans.seconds, default=60.0, metavar="T", help="wait no longer (default: 60s)"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    import os
+    import select
+    import signal
+
+    from longshore.cli import here
+    from longshore.cli.main import Failure
+
+    directory = here.directory(arguments)
+    pid = here.holder(directory)
+    if pid is None:
+        print(f"no longshore runs on {directory}")
+        return 0
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        print(f"no longshore runs on {directory}")
+        return 0
+    try:
+        signal.pidfd_send_signal(watched, signal.SIGTERM)
+        ended, _, _ = select.select([watched], [], [], max(0.0, arguments.timeout))
+    except ProcessLookupError:
+        ended = [watched]
+    except PermissionError:
+        raise Failure(f"longshore runs as process {pid}, which belongs to another user") from None
+    finally:
+        os.close(watched)
+    if not ended:
+        raise Failure(
+            f"longshore (process {pid}) was told to stop and has not within {arguments.timeout:g} s; "
+            f"end it with: kill -9 {pid}",
+            124,
+        )
+    print(f"longshore (process {pid}) has stopped")
+    return 0

@@ -1,0 +1,45 @@
+"""Runs a command beside a container of a pod, where that container runs, as kubectl exec does.
+
+  longshore exec -it pod/x -- sh
+  longshore exec job/pi -c main -- cat /tmp/state
+
+The exit code is that of the command.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+
+INTERMIXED = True
+TAKES_A_COMMAND = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import connecting
+
+    add = parser.add_argument
+    add("words", nargs="*", metavar="POD | TYPE/NAME", help="where")
+    add("--container", "-c", default="", metavar="C", help="default: the first one")
+    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="give it what is typed here")
+    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="give it a terminal")
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    import asyncio
+
+    from longshore.cli import connecting, podchoice, refusals, tunnel
+    from longshore.cli.main import Failure
+
+    if len(arguments.words) != 1 or not arguments.after_dashes:
+        raise Failure("say where, and after two dashes what: longshore exec POD -- COMMAND", 2)
+    with refusals.told():
+        server = connecting.server(arguments)
+        pod = podchoice.one(server, arguments.words[0])
+        container = podchoice.container(pod, arguments.container)
+        query = [("container", container), *(("command", word) for word in arguments.after_dashes)]
+        flags = {"stdin": arguments.stdin, "stdout": True, "stderr": not arguments.tty, "tty": arguments.tty}
+        query += [(name, "true") for name, on in flags.items() if on]
+        meta = pod["metadata"]
+        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/exec"
+        return asyncio.run(tunnel.talk(server, path, query, stdin=arguments.stdin, tty=arguments.tty))

@@ -1,0 +1,201 @@
+"""Shows objects, as kubectl get does.
+
+longshore get jobs
+longshore get job/pi cronjob/nightly -o yaml
+longshore get pods -l job-name=pi -o wide -w
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.printing.tables import Printer
+    from longshore.cli.targets import Target
+    from longshore.cli.wire import Server
+
+INTERMIXED = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import targets
+
+    targets.add_arguments(parser)
+    add = parser.add_argument
+    add("--output", "-o", default="", metavar="FORMAT", help="wide, json, yaml, name, jsonpath=…, …")
+    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="go on with what changes")
+    add("--watch-only", action=BooleanOptionalAction, default=False, help="only what changes")
+    add("--output-watch-events", action=BooleanOptionalAction, default=False, help="with the kind of change")
+    add("--no-headers", action="store_true", help="no first line with the names of columns")
+    add("--show-labels", action=BooleanOptionalAction, default=False, help="all labels as the last column")
+    add("--show-kind", action=BooleanOptionalAction, default=False, help="the kind before each name")
+    add("--label-columns", "-L", action="append", default=[], metavar="L", help="this label as a column")
+    add("--sort-by", default="", metavar="PATH", help="in order of this field, as .metadata.name")
+    add("--chunk-size", type=int, default=500, metavar="N", help="objects a request (default: 500)")
+    add(
+        "--ignore-not-found",
+        action=BooleanOptionalAction,
+        default=False,
+        help="it is well if it is not there",
+    )
+    add("--show-managed-fields", action=BooleanOptionalAction, default=False, help="with who set what")
+    add("--subresource", default="", metavar="S", help="that part of an object: status, scale")
+    add("--raw", default="", metavar="PATH", help="what the server answers to GET PATH")
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import connecting, kinds, refusals, targets
+
+    with refusals.told():
+        server = connecting.server(arguments)
+        if arguments.raw:
+            return _raw(server, arguments.raw)
+        chosen = targets.chosen(server, kinds.discover(server), arguments)
+        if arguments.watch or arguments.watch_only:
+            return _watch(server, chosen, arguments)
+        if arguments.output in ("", "wide"):
+            return _tables(server, chosen, arguments)
+        return _objects(server, chosen, arguments)
+
+
+def _raw(server: Server, path: str) -> int:
+    from longshore.cli import wire
+
+    answer = server.request("GET", path, accept="application/json, */*")
+    if answer.code >= 400:
+        raise wire.refusal(answer)
+    sys.stdout.buffer.write(answer.body + (b"" if answer.body.endswith(b"\n") else b"\n"))
+    return 0
+
+
+def _tables(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
+    from longshore.cli.printing import tables
+
+    mixed = arguments.show_kind or len({target.kind for target in chosen}) > 1
+    code, shown = 0, 0
+    printers: dict[Any, Printer] = {}
+    last: Printer | None = None
+    for target in chosen:
+        table, refused = _asked(server, target, arguments, tables.ACCEPT)
+        code = code or refused
+        if table is None or not table.get("rows"):
+            continue
+        printer = printers.setdefault(target.kind, _printer(target, arguments, mixed))
+        if last is not None and last is not printer:
+            print()
+        last = printer
+        shown += len(table["rows"])
+        sys.stdout.write(printer.text(_sorted(table, arguments.sort_by)))
+    if not shown and not code and not any(target.name for target in chosen):
+        _nothing(server, chosen, arguments)
+    return code
+
+
+def _printer(target: Target, arguments: Namespace, mixed: bool) -> Printer:
+    from longshore.cli.printing.tables import Printer
+
+    return Printer(
+        wide=arguments.output == "wide",
+        headers=not arguments.no_headers,
+        prefix=f"{target.kind.one}/" if mixed else "",
+        with_namespace=arguments.all_namespaces and (mixed or target.kind.namespaced),
+        labels=[label for given in arguments.label_columns for label in given.split(",")],
+        all_labels=arguments.show_labels,
+    )
+
+
+def _asked(server: Server, target: Target, arguments: Namespace, accept: str) -> tuple[Obj | None, int]:
+    """All pages of an answer as one, or None and the exit code where it was refused."""
+    from longshore.api.errors import StatusError
+    from longshore.cli import refusals
+
+    path = target.kind.path(target.namespace, target.name, arguments.subresource)
+    query: dict[str, str] = {}
+    if not target.name:
+        query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
+        query["limit"] = str(arguments.chunk_size) if arguments.chunk_size and not arguments.sort_by else ""
+    if arguments.sort_by and "Table" in accept:
+        query["includeObject"] = "Object"
+    query = {key: value for key, value in query.items() if value}
+    try:
+        found = whole = server.json("GET", path, query=query, accept=accept)
+        while more := (found.get("metadata") or {}).get("continue"):
+            found = server.json("GET", path, query={**query, "continue": more}, accept=accept)
+            for key in ("rows", "items"):
+                if key in whole:
+                    whole[key] += found[key]
+        return whole, 0
+    except StatusError as err:
+        if err.code == 404 and target.name and arguments.ignore_not_found:
+            return None, 0
+        print(refusals.text(err), file=sys.stderr)
+        return None, 1
+
+
+def _sorted(table: Obj, path: str) -> Obj:
+    if not path:
+        return table
+    from longshore.cli.printing import templates
+
+    find = templates.finder(path)
+    return {**table, "rows": sorted(table["rows"], key=lambda row: _order(find(row["object"])))}
+
+
+def _order(found: Sequence[Any]) -> tuple[int, float, str]:
+    """Numbers by size, then text, then what is not there."""
+    if not found or found[0] is None:
+        return 2, 0.0, ""
+    value = found[0]
+    return (0, float(value), "") if isinstance(value, int | float) else (1, 0.0, str(value))
+
+
+def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> None:
+    if arguments.ignore_not_found:
+        return
+    where = f" in {server.namespace} namespace." if any(target.namespace for target in chosen) else ""
+    print(f"No resources found{where}", file=sys.stderr)
+
+
+def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
+    from longshore.cli.printing import objects, templates
+
+    code = 0
+    found: list[Obj] = []
+    single = len(chosen) == 1 and bool(chosen[0].name)
+    names: list[str] = []
+    write = None if arguments.output == "name" else objects.writer(arguments.output)
+    for target in chosen:
+        answer, refused = _asked(server, target, arguments, "application/json")
+        code = code or refused
+        if answer is None:
+            continue
+        items = [answer] if target.name else answer["items"]
+        names += [f"{target.kind.one}/{item['metadata']['name']}" for item in items]
+        typed = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
+        found += [{**typed, **item} for item in items]
+    if arguments.sort_by:
+        find = templates.finder(arguments.sort_by)
+        order = sorted(range(len(found)), key=lambda i: _order(find(found[i])))
+        found, names = [found[i] for i in order], [names[i] for i in order]
+    if not arguments.show_managed_fields:
+        found = [objects.without_managed_fields(obj) for obj in found]
+    if write is None:
+        sys.stdout.write("".join(name + "\n" for name in names))
+    elif single and found:
+        sys.stdout.write(write(found[0]))
+    elif not single and (found or not code):
+        sys.stdout.write(write(objects.as_list(found)))
+    return code
+
+
+def _watch(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
+    from longshore.cli import watching
+    from longshore.cli.main import Said
+
+    if len(chosen) != 1:
+        raise Said("error: watch is only supported on individual resources and resource collections")
+    return watching.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))

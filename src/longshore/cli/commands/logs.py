@@ -1,0 +1,105 @@
+"""Prints what containers have written, as kubectl logs does.
+
+longshore logs pi-0 -f                     one pod
+longshore logs job/pi                      one pod of a Job; all of them with --all-pods
+longshore logs -l app=pi --prefix          all pods with a label
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.wire import Server
+
+INTERMIXED = True
+_TAIL_OF_MANY = 10
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import connecting, spans
+
+    add = parser.add_argument
+    add("words", nargs="*", metavar="POD | TYPE/NAME", help="whose output")
+    add("--selector", "-l", default="", metavar="S", help="of all pods with these labels")
+    add("--container", "-c", default="", metavar="C", help="default: the first one")
+    add("--all-containers", action=BooleanOptionalAction, default=False, help="of all containers")
+    add("--all-pods", action=BooleanOptionalAction, default=False, help="of all pods of a Job")
+    add("--follow", "-f", action=BooleanOptionalAction, default=False, help="go on with what is written")
+    add("--previous", "-p", action=BooleanOptionalAction, default=False, help="before the last restart")
+    add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
+    add("--since", type=spans.seconds, metavar="T", help="not older than 5s, 2m, 3h")
+    add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
+    add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
+    add("--timestamps", action=BooleanOptionalAction, default=False, help="with the time of each line")
+    add("--prefix", action=BooleanOptionalAction, default=False, help="with pod and container on each line")
+    add("--ignore-errors", action=BooleanOptionalAction, default=False, help="go on where there is no output")
+    add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
+    add(
+        "--pod-running-timeout",
+        type=spans.seconds,
+        default=20.0,
+        metavar="T",
+        help="wait so long for a pod (default: 20s)",
+    )
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import connecting, refusals, tailing
+    from longshore.cli.main import Failure, Said
+
+    if bool(arguments.words) == bool(arguments.selector):
+        raise Failure("name a pod, as NAME or TYPE/NAME, or give a selector with -l", 2)
+    if arguments.all_containers and arguments.container:
+        raise Said("error: --all-containers=true should not be specified with container name", 2)
+    if len(arguments.words) == 2 and not arguments.container and "/" not in arguments.words[1]:
+        arguments.container = arguments.words.pop()
+    if len(arguments.words) > 1:
+        raise Failure("logs are those of one thing: POD or TYPE/NAME", 2)
+    with refusals.told():
+        server = connecting.server(arguments)
+        pods = _pods(server, arguments)
+        sources = [source for pod in pods for source in tailing.sources(pod, arguments)]
+        if arguments.follow and len(sources) > arguments.max_log_requests:
+            raise Said(
+                f"error: you are attempting to follow {len(sources)} log streams, but maximum allowed "
+                f"concurrency is {arguments.max_log_requests}, use --max-log-requests to increase the limit"
+            )
+        return tailing.show(server, sources, _query(arguments), arguments)
+
+
+def _query(arguments: Namespace) -> dict[str, str]:
+    query: dict[str, str] = {}
+    for flag in ("follow", "previous", "timestamps"):
+        if getattr(arguments, flag):
+            query[flag] = "true"
+    tail = arguments.tail
+    if tail is None and arguments.selector and not arguments.follow:
+        tail = _TAIL_OF_MANY
+    if tail is not None and tail >= 0:
+        query["tailLines"] = str(tail)
+    if arguments.since is not None:
+        query["sinceSeconds"] = str(max(1, round(arguments.since)))
+    if arguments.since_time:
+        query["sinceTime"] = arguments.since_time
+    if arguments.limit_bytes:
+        query["limitBytes"] = str(arguments.limit_bytes)
+    return query
+
+
+def _pods(server: Server, arguments: Namespace) -> list[Obj]:
+    from longshore.cli import podchoice
+
+    if arguments.selector:
+        found = podchoice.matching(server, arguments.selector)
+        if not found:
+            print(f"No resources found in {server.namespace} namespace.", file=sys.stderr)
+        return found
+    (word,) = arguments.words
+    if arguments.all_pods:
+        return podchoice.named(server, word, arguments.pod_running_timeout)
+    return [podchoice.one(server, word, arguments.pod_running_timeout)]

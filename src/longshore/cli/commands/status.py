@@ -1,0 +1,127 @@
+"""Tells what runs here: the server, its node, and how many Jobs, CronJobs and pods are in which state."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.wire import Server
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import connecting, here
+
+    here.add_arguments(parser)
+    connecting.add_arguments(parser)
+    parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: for programs")
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import connecting, here, refusals
+    from longshore.cli.main import Failure
+    from longshore.cli.printing import objects
+
+    directory = here.directory(arguments)
+    pid = None
+    if arguments.kubeconfig is None and (arguments.data_dir or not os.environ.get("KUBECONFIG")):
+        pid = here.holder(directory)
+        if pid is None:
+            raise Failure(f"no longshore runs on {directory}; start one with: longshore up")
+        arguments.kubeconfig = directory / "kubeconfig"
+    with refusals.told():
+        found = _found(connecting.server(arguments))
+    if pid is not None:
+        found["process"] = {"pid": pid, "seconds": _seconds(pid), "dataDirectory": str(directory)}
+    print(objects.as_json(found) if arguments.output else _text(found), end="")
+    return 0
+
+
+def _found(server: Server) -> Obj:
+    from longshore import __version__
+
+    jobs = server.json("GET", "/apis/batch/v1/jobs")["items"]
+    cronjobs = server.json("GET", "/apis/batch/v1/cronjobs")["items"]
+    pods = server.json("GET", "/api/v1/pods")["items"]
+    return {
+        "server": server.connection.server,
+        "version": server.json("GET", "/version")["gitVersion"],
+        "client": __version__,
+        "nodes": [_node(node, pods) for node in server.json("GET", "/api/v1/nodes")["items"]],
+        "jobs": _counted(_job(job) for job in jobs),
+        "cronjobs": _counted("suspended" if one["spec"].get("suspend") else "scheduled" for one in cronjobs),
+        "pods": _counted((pod.get("status") or {}).get("phase", "Unknown").lower() for pod in pods),
+    }
+
+
+def _node(node: Obj, pods: list[Obj]) -> Obj:
+    from longshore.api import pod_resources, quantity
+
+    name, status = node["metadata"]["name"], node.get("status") or {}
+    has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
+    mine = [pod for pod in pods if pod["spec"].get("nodeName") == name]
+    there = [pod for pod in mine if pod["status"].get("phase") not in ("Succeeded", "Failed")]
+    for pod in there:
+        for resource, amount in pod_resources.pod_requests(pod["spec"]).items():
+            if resource in used:
+                used[resource] = quantity.add(used[resource], amount)
+    ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), {"status": "Unknown"})
+    return {
+        "name": name,
+        "ready": ready["status"],
+        "runtime": (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
+        "pods": len(there),
+        "requested": used,
+        "allocatable": {resource: has.get(resource, "0") for resource in used},
+    }
+
+
+def _job(job: Obj) -> str:
+    from longshore.cli import endings
+
+    end = endings.of("batch", job)
+    if end is not None:
+        return "complete" if end.well else "failed"
+    return "suspended" if job["spec"].get("suspend") else "running"
+
+
+def _counted(states: object) -> dict[str, int]:
+    from collections import Counter
+    from collections.abc import Iterable
+    from typing import cast
+
+    return dict(Counter(cast(Iterable[str], states)))
+
+
+def _text(found: Obj) -> str:
+    from longshore.api import durations
+    from longshore.cli.printing.columns import aligned
+
+    lines = [f"server\t{found['server']}, Kubernetes {found['version']}"]
+    if process := found.get("process"):
+        since = durations.human(process["seconds"])
+        lines.append(f"process\t{process['pid']}, for {since}, on {process['dataDirectory']}")
+    for node in found["nodes"]:
+        ready = "ready" if node["ready"] == "True" else "not ready"
+        engine = f", {node['runtime']}" if node["runtime"] else ""
+        used = ", ".join(
+            f"{resource} {node['requested'][resource]} of {node['allocatable'][resource]}"
+            for resource in ("cpu", "memory")
+        )
+        lines.append(f"node\t{node['name']}: {ready}{engine}; {node['pods']} pods ask for {used}")
+    if not found["nodes"]:
+        lines.append("node\tnone: pods wait")
+    for what in ("jobs", "cronjobs", "pods"):
+        states = ", ".join(f"{count} {state}" for state, count in sorted(found[what].items()))
+        lines.append(f"{what}\t{states or 'none'}")
+    return aligned("\n".join(lines) + "\n")
+
+
+def _seconds(pid: int) -> int:
+    """How long a process has been running."""
+    started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19])
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    return round(uptime - started / os.sysconf("SC_CLK_TCK"))

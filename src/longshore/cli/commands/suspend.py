@@ -1,0 +1,22 @@
+"""Suspends Jobs and CronJobs: a Job stops its pods, a CronJob starts nothing, until they are resumed.
+
+longshore suspend job/pi cronjob/nightly
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+INTERMIXED = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import targets
+
+    targets.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import suspending
+
+    return suspending.run(arguments, suspend=True)

@@ -1,0 +1,186 @@
+"""Waits until objects are as asked, as kubectl wait does, and for Jobs to end, whichever way they do.
+
+longshore wait --for=done job/pi --timeout=10m      exit code 0 complete, 1 failed, 124 timed out
+longshore wait --for=condition=complete job/pi
+longshore wait --for=jsonpath='{.status.succeeded}'=2 job/pi
+longshore wait --for=delete pod/x
+longshore wait --for=create job/y
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.targets import Target
+    from longshore.cli.wire import Server
+
+INTERMIXED = True
+TIMED_OUT = 124
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli import spans, targets
+
+    targets.add_arguments(parser)
+    add = parser.add_argument
+    add(
+        "--for", dest="what", required=True, metavar="W", help="done, condition=…, jsonpath=…, delete, create"
+    )
+    add("--timeout", type=spans.seconds, metavar="T", help="default: 30s; for done, as long as it takes")
+    add("--all", action=BooleanOptionalAction, default=False, help="for all of a type")
+    add("--output", "-o", default="", choices=("", "name"), help="name: only the names")
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli import connecting, kinds, refusals, spans, targets
+    from longshore.cli.main import Said
+
+    word, _, rest = arguments.what.partition("=")
+    if word not in ("done", "condition", "jsonpath", "delete", "create") or (not rest) == (
+        word in ("condition", "jsonpath")
+    ):
+        raise Said(f'error: unrecognized condition: "{arguments.what}"', 2)
+    patience = arguments.timeout if arguments.timeout is not None else (-1.0 if word == "done" else 30.0)
+    until = time.monotonic() + spans.patience(patience)
+    with refusals.told():
+        server = connecting.server(arguments)
+        chosen = targets.chosen(server, kinds.discover(server), arguments)
+        if word != "create":
+            chosen = [one for target in chosen for one in _each(server, target, arguments)]
+        if not chosen:
+            raise Said("error: no matching resources found")
+        match word:
+            case "done":
+                return _done(server, chosen, until, arguments)
+            case "delete":
+                return _deleted(server, chosen, until, arguments)
+            case "create":
+                return _met(server, chosen, lambda obj: True, until, arguments)
+            case "condition":
+                return _met(server, chosen, _condition(rest), until, arguments)
+        return _met(server, chosen, _jsonpath(rest), until, arguments)
+
+
+def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
+    """The objects behind a target, which must be there unless they are waited for to go."""
+    from longshore.api.errors import StatusError
+
+    query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
+    try:
+        found = server.json("GET", target.path, query={key: value for key, value in query.items() if value})
+    except StatusError as err:
+        if err.code == 404 and arguments.what == "delete":
+            return []
+        raise
+    if target.name:
+        return [target]
+    return [
+        target._replace(name=item["metadata"]["name"], namespace=item["metadata"].get("namespace", ""))
+        for item in found["items"]
+    ]
+
+
+def _done(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:
+    from longshore.cli import endings
+    from longshore.cli import until as waiting
+    from longshore.cli.main import Failure
+
+    code = 0
+    for target in chosen:
+        if (target.kind.group, target.kind.kind) not in endings.KINDS:
+            raise Failure(f"{target.text}: a {target.kind.kind} has no end to wait for", 2)
+        try:
+            end = waiting.seen(server, target, lambda obj, t=target: endings.of(t.kind.group, obj), until)  # type: ignore[misc]
+        except waiting.Deleted:
+            print(f"{target.text} was deleted before it was done", file=sys.stderr)
+            code = 1
+            continue
+        if end is None:
+            print(f"error: timed out waiting for {target.text} to be done", file=sys.stderr)
+            return TIMED_OUT
+        print(target.text if arguments.output == "name" else f"{target.text} {end.text}", flush=True)
+        code = code if end.well else 1
+    return code
+
+
+def _deleted(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:
+    from longshore.cli import until as waiting
+
+    for target in chosen:
+        if not waiting.deleted(server, target, until):
+            return _late(target)
+        _say(target, arguments)
+    return 0
+
+
+def _met(
+    server: Server,
+    chosen: list[Target],
+    holds: Callable[[Obj], bool],
+    until: float,
+    arguments: Namespace,
+) -> int:
+    from longshore.cli import until as waiting
+
+    code = 0
+    for target in chosen:
+        if until <= time.monotonic():  # --timeout=0: a look, no wait
+            if not holds(server.json("GET", target.path)):
+                print(f"error: condition not met for {target.kind.plural}/{target.name}", file=sys.stderr)
+                code = 1
+                continue
+        else:
+            try:
+                met = waiting.seen(server, target, lambda obj: holds(obj) or None, until)
+            except waiting.Deleted:
+                met = waiting.seen(server, target, lambda obj: holds(obj) or None, until)
+            if met is None:
+                return _late(target)
+        _say(target, arguments)
+    return code
+
+
+def _condition(wanted: str) -> Callable[[Obj], bool]:
+    name, _, value = wanted.partition("=")
+    name, value = name.lower(), (value or "true").lower()
+
+    def holds(obj: Obj) -> bool:
+        for condition in (obj.get("status") or {}).get("conditions") or ():
+            if condition["type"].lower() == name:
+                return bool(condition["status"].lower() == value)
+        return False
+
+    return holds
+
+
+def _jsonpath(wanted: str) -> Callable[[Obj], bool]:
+    from longshore.cli.printing import templates
+
+    path, equals, value = wanted.rpartition("=")
+    if not equals or wanted.endswith("}"):
+        path, value = wanted, ""
+    find = templates.finder(path)
+    value = value.strip("'\"")
+
+    def holds(obj: Obj) -> bool:
+        found = find(obj)
+        return bool(found) if not value else any(templates.shown(each) == value for each in found)
+
+    return holds
+
+
+def _say(target: Target, arguments: Namespace) -> None:
+    print(target.text if arguments.output == "name" else f"{target.text} condition met", flush=True)
+
+
+def _late(target: Target) -> int:
+    print(
+        f"error: timed out waiting for the condition on {target.kind.plural}/{target.name}", file=sys.stderr
+    )
+    return 1

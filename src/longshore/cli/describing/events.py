@@ -1,0 +1,23 @@
+"""The table of events at the end of a description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from longshore.api.types import Obj
+from longshore.cli import happenings
+from longshore.cli.describing.text import NONE, Lines
+
+
+def describe(lines: Lines, events: Sequence[Obj], now: datetime) -> None:
+    if not events:
+        lines.pair(0, "Events", NONE)
+        return
+    lines.add(0, "Events:")
+    lines.add(1, "Type\tReason\tAge\tFrom\tMessage")
+    lines.add(1, "----\t------\t----\t----\t-------")
+    for event in happenings.in_order(list(events)):
+        cells = event.get("type", ""), event.get("reason", ""), happenings.seen(event, now)
+        message = event.get("message", "").strip().replace("\n", "\n\t\t\t\t")
+        lines.add(1, "\t".join((*cells, happenings.source(event), message)))

@@ -1,0 +1,54 @@
+"""How things that end have ended: Jobs, pods, Volcano Jobs."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from longshore.api.types import Obj
+
+KINDS: Final = {("batch", "Job"), ("", "Pod"), ("batch.volcano.sh", "Job")}
+"""Groups and kinds that have an end at all."""
+
+_VOLCANO: Final = {"Completed": True, "Failed": False, "Aborted": False, "Terminated": False}
+
+
+class End(NamedTuple):
+    well: bool
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def text(self) -> str:
+        """`complete`, or `failed: BackoffLimitExceeded: …`."""
+        word = "complete" if self.well else "failed"
+        return ": ".join(part for part in (word, *(() if self.well else (self.reason, self.message))) if part)
+
+
+def of(group: str, obj: Obj) -> End | None:
+    """How this object has ended; None while it has not. `group` tells Volcano's Jobs from the others."""
+    status = obj.get("status") or {}
+    if group == "batch.volcano.sh":
+        state = status.get("state") or {}
+        phase = state.get("phase", "")
+        if phase not in _VOLCANO:
+            return None
+        return End(_VOLCANO[phase], state.get("reason") or phase, state.get("message", ""))
+    if group == "batch":
+        for condition in status.get("conditions") or ():
+            if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
+                well = condition["type"] == "Complete"
+                return End(well, condition.get("reason", ""), condition.get("message", ""))
+        return None
+    phase = status.get("phase")
+    if phase not in ("Succeeded", "Failed"):
+        return None
+    return End(phase == "Succeeded", status.get("reason", "") or _exit(status), status.get("message", ""))
+
+
+def _exit(status: Obj) -> str:
+    """The reason of a pod's failure where the pod itself names none."""
+    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        ended = (container.get("state") or {}).get("terminated")
+        if ended and ended.get("exitCode"):
+            return f"container {container['name']} ended with exit code {ended['exitCode']}"
+    return ""

@@ -1,0 +1,75 @@
+"""Manifests from files, directories and standard input, one object after the other."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from longshore.api.types import Obj
+from longshore.cli.main import Failure, Said
+
+_BETWEEN: Final = re.compile(rb"(?m)^---(?:[ \t].*)?\r?$")
+_SUFFIXES: Final = (".json", ".yaml", ".yml")
+
+
+class Manifest(NamedTuple):
+    """An object as written, and where: a file's name or `STDIN`."""
+
+    obj: Obj
+    source: str
+
+
+def read(names: Iterable[str], *, recursive: bool = False) -> list[Manifest]:
+    """All objects of these files, `-` for standard input. Raises Failure for what is none."""
+    return [each for name in names for each in _named(name, recursive)]
+
+
+def _named(name: str, recursive: bool) -> Iterator[Manifest]:
+    if name == "-":
+        yield from parse(sys.stdin.buffer.read(), "STDIN")
+        return
+    path = Path(name)
+    try:
+        if path.is_dir():
+            inside = sorted(path.rglob("*") if recursive else path.iterdir())
+            for file in (file for file in inside if file.suffix in _SUFFIXES and file.is_file()):
+                yield from parse(file.read_bytes(), str(file))
+        else:
+            yield from parse(path.read_bytes(), name)
+    except FileNotFoundError:
+        raise Said(f'error: the path "{name}" does not exist', 2) from None
+    except OSError as err:
+        raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
+
+
+def parse(raw: bytes, source: str) -> Iterator[Manifest]:
+    """The objects of a stream of YAML documents (or one of JSON); lists are taken apart."""
+    from longshore.api import codec
+    from longshore.api.codec.decoded import DecodeError
+
+    for text in _BETWEEN.split(raw):
+        try:
+            plain = codec.plain_yaml(text)
+        except DecodeError as err:
+            raise Said(f"error: error parsing {source}: error converting YAML to JSON: {err}", 2) from None
+        if plain.value is None:
+            continue  # nothing but comments
+        if plain.problems:
+            raise Said(f"error: error parsing {source}: {plain.problems[0]}", 2)
+        yield from _objects(plain.value, source)
+
+
+def _objects(value: object, source: str) -> Iterator[Manifest]:
+    if not isinstance(value, dict) or not all(isinstance(value.get(k), str) for k in ("apiVersion", "kind")):
+        missing = "kind" if isinstance(value, dict) and "apiVersion" in value else "apiVersion"
+        raise Said(f'error: error validating "{source}": {missing} not set', 2)
+    if value["kind"].endswith("List") and isinstance(value.get("items"), list):
+        for item in value["items"]:
+            yield from _objects(item, source)
+        return
+    if not isinstance(value.get("metadata"), dict):
+        raise Said(f'error: error validating "{source}": metadata not set', 2)
+    yield Manifest(value, source)

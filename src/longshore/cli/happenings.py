@@ -1,0 +1,46 @@
+"""Events as people read them: newest last, with how often and since when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from longshore.api import durations
+from longshore.api.types import Obj
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def last_time(event: Obj) -> str:
+    """When it happened last; empty if it does not say."""
+    series = event.get("series") or {}
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((time for time in times if time), "")
+
+
+def first_time(event: Obj) -> str:
+    return event.get("firstTimestamp") or event.get("eventTime") or last_time(event)
+
+
+def in_order(events: list[Obj]) -> list[Obj]:
+    """Oldest first."""
+    return sorted(events, key=lambda event: durations.moment(last_time(event)) or _NEVER)
+
+
+def seen(event: Obj, now: datetime) -> str:
+    """`5s`, or `5s (x3 over 2m)` for what happened again and again."""
+    count = (event.get("series") or {}).get("count") or event.get("count") or 0
+    last = durations.age(last_time(event) or None, now)
+    if count > 1:
+        return f"{last} (x{count} over {durations.age(first_time(event) or None, now)})"
+    return durations.age(first_time(event) or None, now)
+
+
+def source(event: Obj) -> str:
+    """Who says so, and where."""
+    given = event.get("source") or {}
+    who = given.get("component") or event.get("reportingComponent") or ""
+    return f"{who}, {given['host']}" if given.get("host") else who
+
+
+def now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,40 @@
+"""The longshore of a data directory: whether it runs, and as which process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="D",
+        help="of which longshore (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
+    )
+
+
+def directory(arguments: Namespace) -> Path:
+    from longshore.up.files import default_data_dir
+
+    given: Path = arguments.data_dir or default_data_dir()
+    return given.expanduser().absolute()
+
+
+def holder(directory: Path) -> int | None:
+    """The process that runs on this directory; None when none does."""
+    try:
+        fd = os.open(directory / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        text = os.pread(fd, 32, 0).strip()
+        return int(text) if text.isdigit() else None
+    finally:
+        os.close(fd)  # and with it the lock, had it been free
+    return None

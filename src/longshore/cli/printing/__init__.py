@@ -1,0 +1,1 @@
+"""Output in kubectl's forms: tables, JSON, YAML, names, templates."""

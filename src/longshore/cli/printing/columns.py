@@ -1,0 +1,58 @@
+"""Text in aligned columns, by the rules of the writer that kubectl uses.
+
+A cell ends with a tab. Cells of one column in lines that follow each other without a gap have one width; what
+stands after the last tab of a line belongs to no column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def aligned(text: str, *, padding: int = 2, least: int = 0) -> str:
+    """`text` with every tab replaced by as many spaces as its column needs."""
+    rows = [line.split("\t") for line in text.split("\n")]
+    out = [""] * len(rows)
+    _place(rows, out, 0, len(rows), 0, padding, least)
+    return "\n".join(out)
+
+
+def _place(
+    rows: Sequence[list[str]], out: list[str], start: int, end: int, column: int, padding: int, least: int
+) -> None:
+    at = start
+    while at < end:
+        if column >= len(rows[at]) - 1:  # the last cell, which ends no column
+            out[at] += rows[at][column]
+            at += 1
+            continue
+        last = at
+        while last < end and column < len(rows[last]) - 1:
+            last += 1
+        width = max(least, max(len(rows[i][column]) for i in range(at, last)) + padding)
+        for i in range(at, last):
+            out[i] += rows[i][column].ljust(width)
+        _place(rows, out, at, last, column + 1, padding, least)
+        at = last
+
+
+class Columns:
+    """A table that grows: widths are those of the first lines, and wider cells push what is right of them."""
+
+    def __init__(self, padding: int = 3, least: int = 6) -> None:
+        self._padding, self._least = padding, least
+        self._widths: list[int] = []
+
+    def lines(self, rows: Sequence[Sequence[str]]) -> str:
+        """These rows, each ended by a line feed."""
+        for row in rows:
+            for column, cell in enumerate(row[:-1]):
+                width = max(self._least, len(cell) + self._padding)
+                if column == len(self._widths):
+                    self._widths.append(width)
+                elif width > self._widths[column]:
+                    self._widths[column] = width
+        return "".join(
+            "".join(cell.ljust(self._widths[i]) for i, cell in enumerate(row[:-1])) + row[-1] + "\n"
+            for row in rows
+        )

@@ -1,0 +1,56 @@
+"""Whole objects: JSON, YAML, names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from longshore.api.types import Obj
+from longshore.cli.main import Said
+
+FORMATS: Final = "json, yaml, name, wide, jsonpath=…, custom-columns=…"
+_ESCAPES: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+def as_json(value: Any) -> str:
+    """As Go writes it: keys sorted, four spaces, characters that mean something in HTML escaped."""
+    return json.dumps(value, indent=4, sort_keys=True, ensure_ascii=False).translate(_ESCAPES) + "\n"
+
+
+def as_yaml(value: Any) -> str:
+    from longshore.api.codec import yamlwrite
+
+    return yamlwrite.encode_yaml(value).decode()
+
+
+def without_managed_fields(obj: Obj) -> Obj:
+    meta = obj.get("metadata") or {}
+    if "managedFields" not in meta:
+        return obj
+    return {**obj, "metadata": {key: value for key, value in meta.items() if key != "managedFields"}}
+
+
+def as_list(objects: Sequence[Obj]) -> Obj:
+    """What is printed when there may be several."""
+    return {"apiVersion": "v1", "items": [*objects], "kind": "List", "metadata": {"resourceVersion": ""}}
+
+
+def writer(output: str) -> Callable[[Any], str]:
+    """From an object (or a list made by `as_list`) to text. Raises Failure for a format there is not."""
+    kind, _, more = output.partition("=")
+    match kind:
+        case "json":
+            return as_json
+        case "yaml":
+            return lambda value: as_yaml(value)
+        case "jsonpath" | "jsonpath-as-json":
+            from longshore.cli.printing import templates
+
+            return templates.jsonpath(more)
+        case "custom-columns":
+            from longshore.cli.printing import templates
+
+            table = templates.custom_columns(more)
+            return lambda value: table(value["items"] if value.get("kind") == "List" else [value])
+    raise Said(f'error: unable to match a printer suitable for the output format "{output}": {FORMATS}', 2)

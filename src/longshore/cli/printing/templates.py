@@ -1,0 +1,116 @@
+"""`-o jsonpath=…` and `-o custom-columns=…`: text with paths in braces, ranges and quoted text.
+
+Paths are read by the same evaluator as the printer columns of custom resources; it has no recursive descent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+from longshore.api.types import Obj
+from longshore.cli.main import Said
+from longshore.cli.printing.columns import Columns
+
+_PART: Final = re.compile(r"\{((?:[^{}\"']|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*')*)\}|([^{]+)", re.S)
+Write: TypeAlias = Callable[[Any, Any], str]
+"""From the root and the current value to text."""
+
+
+def jsonpath(template: str) -> Callable[[Any], str]:
+    """The function that fills in a template."""
+    writes = _block(iter(_PART.findall(_checked(template))), closed=False)
+    return lambda obj: "".join(write(obj, obj) for write in writes)
+
+
+def _checked(template: str) -> str:
+    if _PART.sub("", template):
+        raise Said(f"error: error parsing jsonpath {template}, unclosed action", 2)
+    return template
+
+
+def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Write]:
+    """What stands up to `{end}`, or up to the end of the template."""
+    out: list[Write] = []
+    for action, text in parts:
+        word = action.strip()
+        if text:
+            out.append(_text(text))
+        elif word == "end":
+            if not closed:
+                raise Said("error: jsonpath: {end} without {range}", 2)
+            return out
+        elif word.startswith("range ") or word == "range":
+            out.append(_range(word[5:].strip(), _block(parts, closed=True)))
+        elif word[:1] in ('"', "'"):
+            out.append(_text(json.loads('"' + word[1:-1].replace('"', '\\"') + '"')))
+        elif word:
+            out.append(_path(word))
+    if closed:
+        raise Said("error: jsonpath: {range} without {end}", 2)
+    return out
+
+
+def _text(text: str) -> Write:
+    return lambda root, here: text
+
+
+def _path(path: str) -> Write:
+    find = finder(path)
+
+    def write(root: Any, here: Any) -> str:
+        return " ".join(shown(value) for value in find(root if path.startswith("$") else here))
+
+    return write
+
+
+def _range(path: str, inside: list[Write]) -> Write:
+    find = finder(path)
+    return lambda root, here: "".join(write(root, item) for item in find(here) for write in inside)
+
+
+def finder(path: str) -> Callable[[Any], Sequence[Any]]:
+    """What a path leads to in an object."""
+    from longshore.apiserver.tables import jsonpath as evaluator
+
+    path = path.strip().removeprefix("{").removesuffix("}")
+    if path == "@":
+        return lambda here: [here]
+    path = path.removeprefix("@")
+    if path and path[0] not in ".[$":
+        path = "." + path
+    try:
+        return evaluator.parse(path).find
+    except evaluator.JSONPathError as err:
+        raise Said(f"error: error parsing jsonpath {path}, {err}", 2) from None
+
+
+def shown(value: Any) -> str:
+    """A value as text: JSON where it is more than a word."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def custom_columns(spec: str) -> Callable[[list[Obj]], str]:
+    """`NAME:.metadata.name,…` as a table."""
+    pairs = [part.partition(":") for part in spec.split(",")]
+    if not spec or any(not path for _, _, path in pairs):
+        raise Said(
+            "error: custom-columns format specified but no custom columns given"
+            if not spec
+            else f"error: unexpected custom-columns spec: {spec}, expected <header>:<json-path-expr>",
+            2,
+        )
+    finds = [finder(path) for _, _, path in pairs]
+
+    def table(objects: list[Obj]) -> str:
+        rows = [[header for header, _, _ in pairs]]
+        for obj in objects:
+            cells = [[shown(value) for value in find(obj)] for find in finds]
+            rows.append([",".join(cell) if cell else "<none>" for cell in cells])
+        return Columns().lines(rows)
+
+    return table

@@ -1,0 +1,26 @@
+"""Durations that people type: `30s`, `5m`, `1h30m`; a bare number counts seconds."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+
+_WEEK = 7 * 24 * 3600.0
+
+
+def seconds(text: str) -> float:
+    """For argparse. May be negative."""
+    from longshore.api import times
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return times.parse_duration(text) / 1e9
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a duration: write 30s, 5m or 1h30m") from None
+
+
+def patience(asked: float) -> float:
+    """kubectl's reading of --timeout: a negative one stands for a week."""
+    return _WEEK if asked < 0 else asked
