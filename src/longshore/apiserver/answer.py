@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
 if TYPE_CHECKING:
+    from longshore.apiserver.subresources.link import Link
     from longshore.store import Entry, Staged
 
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 class Answer:
     """One object of `resource`, or with `document` some other complete JSON document.
 
-    `staged` holds the writes that must be durable before the client may see the answer.
+    `staged` holds the writes that must be durable before the client may see the answer. `stream` is text as
+    it comes, `link` a wish for a connection in both directions.
     """
 
     resource: Resource
@@ -26,6 +29,8 @@ class Answer:
     code: int = 200
     document: Obj | None = None
     staged: list[Staged] = field(default_factory=list)
+    stream: AsyncGenerator[bytes, None] | None = None
+    link: Link | None = None
 
     def view(self) -> Obj:
         """The object as this resource serves it (without apiVersion and kind)."""

@@ -29,6 +29,7 @@ from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
     from longshore.apiserver.metrics import Collector
+    from longshore.apiserver.subresources.door import NodeDoor
     from longshore.apiserver.tokens import Tokens
     from longshore.store import Store
 
@@ -57,6 +58,8 @@ class Api:
         self.catalog = Catalog(store)
         self.authorizer = authz.Authorizer(store)
         self.tokens: Tokens | None = None
+        self.door: NodeDoor | None = None
+        """To the node of this longshore, for logs, exec, attach and port-forward; None without one."""
         self.pages: dict[str, Page] = {}
         """Documents of others that are served beside the API, by the beginning of their paths."""
         self.collectors: list[Collector] = []

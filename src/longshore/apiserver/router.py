@@ -15,7 +15,7 @@ Find = Callable[[str, str, str], Resource | None]
 _VERB_OF_ITEM: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERB_OF_COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _SHORT: Final = 128
-_CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
+CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def verb_of(route: Route, resource: Resource, method: str) -> str:
 
 def _subresource_verb(route: Route, resource: Resource, method: str) -> str:
     row = resource.subresources[route.subresource]
-    if route.subresource in _CONNECTS:
+    if route.subresource in CONNECTS:
         verb = {"GET": "get", "POST": "create"}.get(method, "")
     else:
         verb = {**_VERB_OF_ITEM, "POST": "create"}.get(method, "")

@@ -1,11 +1,13 @@
 """One client connection: drops those that never finish a request head, answers garbage with a Status.
 
-aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants.
+aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants, and how a
+connection becomes one of another protocol than WebSocket.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import http_exceptions, web
@@ -18,11 +20,16 @@ from longshore.apiserver.http import respond
 class Connection(RequestHandler):
     """aiohttp's connection with a time limit for request heads."""
 
-    __slots__ = ("_head_seconds", "_limit")
+    __slots__ = ("_head_seconds", "_limit", "_taken")
 
     def __init__(self, manager: web.Server, *, head_seconds: float, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
         self._head_seconds = head_seconds
+        self._taken: Callable[[bytes], None] | None = None
+
+    def take_over(self, receive: Callable[[bytes], None]) -> None:
+        """From now on, what comes is no HTTP but goes to `receive`. For the running request's handler."""
+        self._taken = receive
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -30,6 +37,9 @@ class Connection(RequestHandler):
         self._start_limit()
 
     def data_received(self, data: bytes) -> None:
+        if self._taken is not None:
+            self._taken(data)
+            return
         super().data_received(data)
         if self._messages or self._current_request is not None:
             self._stop_limit()

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
@@ -22,13 +22,15 @@ from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, respond, stream
 from longshore.apiserver.http.patience import Patience
 from longshore.apiserver.metrics import Metrics
-from longshore.apiserver.options import watch_wanted
+from longshore.apiserver.options import truth, watch_wanted
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 log = logging.getLogger("longshore.http")
+_MOST_STREAMS: Final = 1000
+"""Each holds a connection and a few tasks, and most hold a process of the node."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Handler:
         self._endpoints = endpoints.Endpoints(api, self._metrics)
         self._closing = asyncio.Event()
         self._watchers = 0
+        self._streams = 0
 
     def close(self) -> None:
         """Tells every stream to end."""
@@ -128,7 +131,40 @@ class Handler:
                 answer = await api.delete(call)
             case _:
                 answer = await api.delete_collection(call)
+        if isinstance(answer, Answer) and (answer.stream is not None or answer.link is not None):
+            return await self._stream(request, call, answer)
         return respond.answer(request, api, call, output, answer)
+
+    async def _stream(self, request: web.BaseRequest, call: Call, answer: Answer) -> web.StreamResponse:
+        """A log, or a connection to a pod."""
+        from longshore.apiserver.http import text
+        from longshore.apiserver.http.links import serve
+
+        if self._streams >= _MOST_STREAMS:
+            if answer.stream is not None:
+                await answer.stream.aclose()
+            raise errors.StatusError(
+                429,
+                "TooManyRequests",
+                f"{_MOST_STREAMS} logs and connections to pods are open, which is as many as there may be; "
+                "please try again later",
+                details={"retryAfterSeconds": 1},
+            )
+        self._streams += 1
+        try:
+            if answer.link is not None:
+                return await serve.serve(request, answer.link, self._closing)
+            assert answer.stream is not None
+            return await text.answer(
+                request,
+                answer.stream,
+                call.warnings,
+                self._closing,
+                self._patience.stuck,
+                follow=truth(call.one("follow")),
+            )
+        finally:
+            self._streams -= 1
 
     async def _body(self, request: web.BaseRequest) -> bytes:
         if request.content.is_eof():  # it came together with the head, as small ones do

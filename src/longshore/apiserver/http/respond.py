@@ -9,26 +9,30 @@ from aiohttp import web
 
 from longshore.api import codec, errors
 from longshore.api.types import Obj, decode, encode
-from longshore.apiserver import negotiate, partial, tables
+from longshore.apiserver import negotiate, partial, router, tables
 from longshore.apiserver.answer import Answer, ListAnswer, served
 from longshore.apiserver.call import Call
 from longshore.apiserver.document import Document
 from longshore.apiserver.http import render
 from longshore.apiserver.http.plain import Plain
+from longshore.apiserver.negotiate import Output
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.negotiate import Output
 
 _WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
+_ANY: Final = Output("application/json")
 _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
 
 
 def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:
     """The output form for this request; raises 406 when none of the wanted ones can be had.
 
-    A table that cannot be made is refused here too: a request that fails must not have written.
+    A table that cannot be made is refused here too: a request that fails must not have written. What becomes
+    a connection has no form; clients of it ask for anything.
     """
+    if call.subresource in router.CONNECTS:
+        return _ANY
     output = negotiate.choose(
         request.headers.get("Accept"),
         streaming=streaming,

@@ -1,7 +1,8 @@
-"""exec, attach, portforward and proxy: everything about them that needs no node."""
+"""exec, attach, portforward and proxy: everything about them that needs no connection yet."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from longshore.api import errors
@@ -9,20 +10,37 @@ from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest.update import key_of
+from longshore.apiserver.subresources import link
 from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
+    from longshore.apiserver.subresources.door import NodeDoor
 
 
 def connect(api: Api, call: Call) -> Answer:
-    """Checks the request as upstream does before it upgrades, then says that no node is there."""
+    """Checks the request as upstream does before it upgrades, then hands over what to connect."""
+    if call.verb == "get":
+        # A WebSocket begins with a GET, but whoever may only read must not run commands.
+        api.authorizer.check(dataclasses.replace(call, verb="create"))
     pod = pod_of(api, call)
+    container = ""
     if call.subresource in ("exec", "attach"):
-        choose_container(pod, call.one("container"))
+        container = choose_container(pod, call.one("container"))
     if not (pod.get("spec") or {}).get("nodeName"):
         raise errors.bad_request(f"pod {call.name} does not have a host assigned")
-    raise unreachable(api, pod)
+    door = door_to(api, pod)
+    if call.subresource == "portforward":
+        return Answer(call.resource, link=link.to_ports(door, pod, call))
+    return Answer(call.resource, link=link.to_container(door, pod, container, call))
+
+
+def door_to(api: Api, pod: Obj) -> NodeDoor:
+    """The door to the node of a pod; says why when there is none."""
+    door = api.door
+    if door is None or door.node != pod["spec"]["nodeName"]:
+        raise unreachable(api, pod)
+    return door
 
 
 def pod_of(api: Api, call: Call) -> Obj:

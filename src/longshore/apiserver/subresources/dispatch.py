@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 async def read(api: Api, call: Call) -> Answer:
     """GET of a subresource other than status."""
     if call.subresource == "log":
-        return log.log(api, call)
+        return await log.log(api, call)
     if call.subresource in ("exec", "attach", "portforward", "proxy"):
         return connect.connect(api, call)
     if call.subresource == "scale":

@@ -5,25 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from longshore.api import errors, field, times
+from longshore.api.log_options import LogOptions
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
-from longshore.apiserver.options import integer
-from longshore.apiserver.subresources.connect import choose_container, pod_of, unreachable
+from longshore.apiserver.options import integer, truth
+from longshore.apiserver.subresources.connect import choose_container, door_to, pod_of
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 
-def log(api: Api, call: Call) -> Answer:
+async def log(api: Api, call: Call) -> Answer:
     """Checks the request; a pod without a node has no log yet and answers 204."""
     problems = _problems(call)
     pod = pod_of(api, call)
     if problems:
         raise errors.invalid("", "PodLogOptions", call.name, problems)
-    choose_container(pod, call.one("container"))
+    container = choose_container(pod, call.one("container"))
     if not (pod.get("spec") or {}).get("nodeName"):
         return Answer(call.resource, code=204, document={})
-    raise unreachable(api, pod)
+    return Answer(call.resource, stream=await door_to(api, pod).logs(pod, container, _options(call)))
+
+
+def _options(call: Call) -> LogOptions:
+    since = call.one("sinceTime")
+    return LogOptions(
+        follow=truth(call.one("follow")),
+        previous=truth(call.one("previous")),
+        since_seconds=integer(call.one("sinceSeconds")),
+        since_time=times.parse(since) if since else None,
+        timestamps=truth(call.one("timestamps")),
+        tail_lines=integer(call.one("tailLines")),
+        limit_bytes=integer(call.one("limitBytes")),
+    )
 
 
 def _problems(call: Call) -> list[field.FieldError]:

@@ -1,0 +1,24 @@
+"""Which lines of a container's log a reader wants: the options of pods/log, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longshore.api.times import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """None and False mean: no such wish."""
+
+    follow: bool = False
+    """Go on with what the container writes, until it ends."""
+    previous: bool = False
+    """The run before the present one."""
+    since_seconds: int | None = None
+    since_time: Instant | None = None
+    """Not both of these two."""
+    timestamps: bool = False
+    """Each line begins with its time and a space."""
+    tail_lines: int | None = None
+    limit_bytes: int | None = None

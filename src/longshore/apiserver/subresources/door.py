@@ -1,0 +1,57 @@
+"""What the API server asks of the node that runs a pod, when a request is for the pod's processes themselves.
+
+The server checks who may ask and what they ask for, and speaks the clients' protocols; behind the door are
+plain bytes. A server without a node has no door (`Api.door is None`) and says so to whoever knocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Literal, Protocol
+
+from longshore.api.log_options import LogOptions
+from longshore.api.types import Obj
+
+
+class Session(Protocol):
+    """A command run beside a container (exec), or the container's own streams (attach)."""
+
+    async def write(self, data: bytes) -> None:
+        """To its standard input. Silently nothing when it has gone."""
+
+    async def close_input(self) -> None: ...
+
+    async def resize(self, width: int, height: int) -> None: ...
+
+    def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
+        """Ends when all streams have ended."""
+
+    async def wait(self) -> int:
+        """Its exit code."""
+
+    async def close(self) -> None:
+        """Lets go. A command run by exec is killed, a container is left alone."""
+
+
+class NodeDoor(Protocol):
+    """One node. Every method raises `StatusError` with the answer the client is to get."""
+
+    @property
+    def node(self) -> str:
+        """Its name: pods of other nodes are not behind this door."""
+
+    async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
+        """The lines asked for. What cannot be had is refused at once, not by the generator."""
+
+    def check_running(self, pod: Obj, container: str) -> None:
+        """Refuses a container in which nothing can be run now. Asked before a connection is upgraded."""
+
+    async def exec(
+        self, pod: Obj, container: str, command: tuple[str, ...], *, stdin: bool, tty: bool
+    ) -> Session: ...
+
+    async def attach(self, pod: Obj, container: str) -> Session: ...
+
+    async def port_forward(self, pod: Obj, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to a port of the pod. Raises OSError when nobody listens there."""
