@@ -20,10 +20,11 @@ from typing import Final
 
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.machinery import removal
 from longshore.machinery.clock import Clock
 from longshore.machinery.informer import Informer
 from longshore.machinery.informers import Informers
-from longshore.node.preparing import emptydir, environment, limits, mounts, removal, security, services
+from longshore.node.preparing import emptydir, environment, limits, mounts, security, services
 from longshore.node.preparing import hosts as hosts_files
 from longshore.node.preparing import sources as referenced
 from longshore.node.preparing import volumes as made

@@ -1,0 +1,186 @@
+"""Writes what was decided about claims and volumes.
+
+Every update names the version it is based on, so a volume is never given to two claims. Each write is
+seen in the cache before the next decision is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj, copy_of
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.volume import decide, names
+from longshore.controllers.volume.directories import Directories
+from longshore.machinery.cache import Cache
+from longshore.machinery.recorder import Recorder, reference
+
+CLAIMS: Final = ("v1", "PersistentVolumeClaim")
+VOLUMES: Final = ("v1", "PersistentVolume")
+
+
+class Acts:
+    """`caches` are those of claims and volumes."""
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        directories: Directories,
+        caches: Mapping[tuple[str, str], Cache],
+    ) -> None:
+        self._client, self._recorder, self._directories, self._caches = client, recorder, directories, caches
+
+    async def claim(self, obj: Obj, plan: decide.OfClaim) -> None:
+        match plan:
+            case decide.Nothing():
+                if plan.reason:
+                    self._event(CLAIMS, obj, plan.type, plan.reason, plan.message)
+                await self._protect(CLAIMS, obj, names.CLAIM_PROTECTION)
+            case decide.SetClass():
+                await self._write(CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": plan.name}})
+            case decide.Bind():
+                await self._bind(obj, plan.volume)
+            case decide.Provision():
+                await self._provision(obj, plan.storage_class)
+            case decide.Lose():
+                await self._status(CLAIMS, obj, {"phase": "Lost"})
+                self._event(CLAIMS, obj, "Warning", plan.reason, plan.message)
+            case decide.Unprotect():
+                await self._unprotect(CLAIMS, obj, names.CLAIM_PROTECTION)
+
+    async def volume(self, obj: Obj, plan: decide.OfVolume) -> None:
+        match plan:
+            case decide.Nothing():
+                await self._protect(VOLUMES, obj, names.VOLUME_PROTECTION)
+            case decide.SetPhase():
+                status = {**(obj.get("status") or {}), "phase": plan.phase}
+                if plan.message:
+                    status["message"] = plan.message
+                    self._event(VOLUMES, obj, "Warning", plan.reason, plan.message)
+                await self._status(VOLUMES, obj, status)
+            case decide.Reclaim():
+                await self._reclaim(obj)
+            case decide.Unprotect():
+                await self._unprotect(VOLUMES, obj, names.VOLUME_PROTECTION)
+
+    async def _bind(self, claim: Obj, volume: Obj) -> None:
+        """The volume first: once it points to the claim, nobody else can take it."""
+        meta = claim["metadata"]
+        ref = volume["spec"].get("claimRef") or {}
+        if ref.get("uid") != meta["uid"]:
+            changed = copy_of(volume)
+            changed["spec"]["claimRef"] = reference(claim, CLAIMS)
+            if not ref:
+                _annotate(changed, names.BOUND_BY_CONTROLLER)
+            volume = await self._write(VOLUMES, changed)
+        if (volume.get("status") or {}).get("phase") != "Bound":
+            volume = await self._status(VOLUMES, volume, {**(volume.get("status") or {}), "phase": "Bound"})
+        if names.BIND_COMPLETED not in names.marks_of(claim):
+            changed = copy_of(claim)
+            if not claim["spec"].get("volumeName"):
+                changed["spec"]["volumeName"] = volume["metadata"]["name"]
+                _annotate(changed, names.BOUND_BY_CONTROLLER)
+            _annotate(changed, names.BIND_COMPLETED)
+            _add_finalizer(changed, names.CLAIM_PROTECTION)
+            claim = await self._write(CLAIMS, changed)
+        spec = volume["spec"]
+        status = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": spec["capacity"]}
+        await self._status(CLAIMS, claim, status)
+
+    async def _provision(self, claim: Obj, storage_class: Obj) -> None:
+        name, wanted = names.volume_name(claim), claim["spec"]
+        path = self._directories.make(name)
+        spec: Obj = {
+            "accessModes": wanted["accessModes"],
+            "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
+            "claimRef": reference(claim, CLAIMS),
+            "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
+            "persistentVolumeReclaimPolicy": storage_class["reclaimPolicy"],
+            "storageClassName": storage_class["metadata"]["name"],
+            "volumeMode": "Filesystem",
+        }
+        meta = {
+            "name": name,
+            "annotations": {names.PROVISIONED_BY: names.PROVISIONER},
+            "finalizers": [names.VOLUME_PROTECTION],
+        }
+        try:
+            made = await self._client.create(VOLUMES, {"metadata": meta, "spec": spec})
+        except StatusError as err:
+            if err.reason != "AlreadyExists":
+                raise
+            made = await self._client.get(VOLUMES, name)
+        else:
+            text = f"Successfully provisioned volume {name}"
+            self._event(CLAIMS, claim, "Normal", "ProvisioningSucceeded", text)
+        await self._seen(VOLUMES, made)
+        await self._bind(claim, made)
+
+    async def _reclaim(self, volume: Obj) -> None:
+        """The data first: without its volume nobody would find it. And never by the cache alone."""
+        meta, ref = volume["metadata"], volume["spec"]["claimRef"]
+        if await self._lives(ref):
+            raise RuntimeError(f"volume {meta['name']} is not deleted: its claim is still there")
+        if (volume.get("status") or {}).get("phase") != "Released":
+            volume = await self._status(VOLUMES, volume, {"phase": "Released"})
+        try:
+            await asyncio.to_thread(self._directories.remove, meta["name"])
+        except Exception as err:
+            self._event(VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
+            raise
+        await self._client.delete(VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
+
+    async def _lives(self, ref: Obj) -> bool:
+        try:
+            claim = await self._client.get(CLAIMS, ref["name"], ref["namespace"])
+        except StatusError as err:
+            if err.code == 404:
+                return False
+            raise
+        return bool(claim["metadata"]["uid"] == ref["uid"])
+
+    async def _protect(self, what: tuple[str, str], obj: Obj, finalizer: str) -> None:
+        if names.is_going(obj) or finalizer in (obj["metadata"].get("finalizers") or ()):
+            return
+        changed = copy_of(obj)
+        _add_finalizer(changed, finalizer)
+        await self._write(what, changed)
+
+    async def _unprotect(self, what: tuple[str, str], obj: Obj, finalizer: str) -> None:
+        kept = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
+        changed = {**obj, "metadata": {**obj["metadata"], "finalizers": kept}}
+        await self._client.update(what, changed, obj["metadata"].get("namespace", ""))
+
+    async def _write(self, what: tuple[str, str], obj: Obj) -> Obj:
+        written = await self._client.update(what, obj, obj["metadata"].get("namespace", ""))
+        await self._seen(what, written)
+        return written
+
+    async def _status(self, what: tuple[str, str], obj: Obj, status: Obj) -> Obj:
+        if obj.get("status") == status:
+            return obj
+        changed = {**obj, "status": status}
+        written = await self._client.update_status(what, changed, obj["metadata"].get("namespace", ""))
+        await self._seen(what, written)
+        return written
+
+    async def _seen(self, what: tuple[str, str], written: Obj) -> None:
+        await self._caches[what].reached(int(written["metadata"]["resourceVersion"]))
+
+    def _event(self, what: tuple[str, str], obj: Obj, type_: str, reason: str, message: str) -> None:
+        self._recorder.event(reference(obj, what), type_, reason, message)
+
+
+def _annotate(obj: Obj, name: str) -> None:
+    marks = obj["metadata"].setdefault("annotations", {})
+    marks[name] = "yes"
+
+
+def _add_finalizer(obj: Obj, name: str) -> None:
+    finalizers = obj["metadata"].setdefault("finalizers", [])
+    if name not in finalizers:
+        finalizers.append(name)

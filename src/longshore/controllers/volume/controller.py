@@ -1,0 +1,124 @@
+"""The loop of the volume controller: one object at a time, so that no volume is thought of twice at once.
+
+Pods are not followed: thousands come and go for each claim. They are read when a claim is being deleted,
+once a second until none uses it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.volume import decide, names
+from longshore.controllers.volume.act import CLAIMS, VOLUMES, Acts
+from longshore.controllers.volume.directories import Directories
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import OnChange
+from longshore.machinery.informers import Informers
+from longshore.machinery.recorder import Recorder
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+
+CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
+_LOOK_AGAIN: Final = 1.0
+_LONGEST_PAUSE: Final = 30.0
+
+
+class Key(NamedTuple):
+    kind: Literal["claim", "volume"]
+    namespace: str
+    name: str
+
+
+async def run(client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
+    """Binds, provisions and reclaims until cancelled. New volumes are directories under `directory`."""
+    controller = Controller(client, directory, clock=clock, rng=rng)
+    await controller.run()
+
+
+class Controller:
+    def __init__(self, client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
+        self._client = client
+        self._queue: WorkQueue[Key] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+        self._informers = Informers(client, clock=clock, rng=rng)
+        self._claims = self._informers.get(CLAIMS)
+        self._volumes = self._informers.get(VOLUMES)
+        self._classes = self._informers.get(CLASSES)
+        self._recorder = Recorder(client, "persistentvolume-controller", clock=clock, rng=rng)
+        self._directories = Directories(directory)
+        caches = {CLAIMS: self._claims.cache, VOLUMES: self._volumes.cache}
+        self._acts = Acts(client, self._recorder, self._directories, caches)
+        self._claims.add_handler(OnChange(self._claim_changed))
+        self._volumes.add_handler(OnChange(self._volume_changed))
+        self._classes.add_handler(OnChange(lambda _: self._look_at_unbound()))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._informers.run())
+            tasks.create_task(self._recorder.run())
+            await self._informers.synced()
+            await self._make_class()
+            tasks.create_task(run_workers(self._queue, self._sync))
+
+    async def _make_class(self) -> None:
+        """The class is made once; who changed it meant it."""
+        if self._classes.cache.get("", names.CLASS) is None:
+            try:
+                await self._client.create(CLASSES, names.LOCAL_CLASS)
+            except StatusError as err:
+                if err.reason != "AlreadyExists":
+                    raise
+
+    def _claim_changed(self, obj: Obj) -> None:
+        meta = obj["metadata"]
+        self._queue.add(Key("claim", meta["namespace"], meta["name"]))
+        if name := obj["spec"].get("volumeName"):
+            self._queue.add(Key("volume", "", name))
+
+    def _volume_changed(self, obj: Obj) -> None:
+        self._queue.add(Key("volume", "", obj["metadata"]["name"]))
+        if ref := obj["spec"].get("claimRef"):
+            self._queue.add(Key("claim", ref.get("namespace") or "", ref.get("name") or ""))
+        else:
+            self._look_at_unbound()
+
+    def _look_at_unbound(self) -> None:
+        for obj in self._claims.cache:
+            if (obj.get("status") or {}).get("phase") == "Pending":
+                self._queue.add(Key("claim", obj["metadata"]["namespace"], obj["metadata"]["name"]))
+
+    async def _sync(self, key: Key) -> float | None:
+        if key.kind == "volume":
+            volume = self._volumes.cache.get("", key.name)
+            if volume is not None:
+                ours = self._directories.has_made(volume)
+                await self._acts.volume(volume, decide.volume(volume, self._claims.cache.get, ours))
+            return None
+        claim = self._claims.cache.get(key.namespace, key.name)
+        if claim is None:
+            return None
+        in_use = names.is_going(claim) and await self._is_used(key.namespace, key.name)
+        plan = decide.claim(claim, self._volumes.cache, self._classes.cache, in_use)
+        await self._acts.claim(claim, plan)
+        return _LOOK_AGAIN if in_use else None
+
+    async def _is_used(self, namespace: str, name: str) -> bool:
+        """Whether a pod that has a node, and is not over, uses the claim."""
+        pods = await self._client.list(("v1", "Pod"), namespace)
+        return any(_uses(pod, name) for pod in pods.items)
+
+
+def _uses(pod: Obj, name: str) -> bool:
+    spec = pod["spec"]
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return False
+    return any(
+        (volume.get("persistentVolumeClaim") or {}).get("claimName") == name
+        or ("ephemeral" in volume and f"{pod['metadata']['name']}-{volume['name']}" == name)
+        for volume in spec.get("volumes") or ()
+    )
