@@ -9,7 +9,7 @@ go this way. Whatever is unusual about a request is answered with None: the long
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from longshore.api import schema
 from longshore.api.codec import compiled
@@ -19,15 +19,23 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.patching import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
-_PARTS: Final = ("metadata", "status")
+Part: TypeAlias = Literal["metadata", "status"]
 
 
-def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Obj | None:
+class Changed(NamedTuple):
+    """An object of which one part is new. Its metadata is its own, which every write changes."""
+
+    obj: Obj
+    part: Part
+
+
+def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Changed | None:
     """The object after a merge patch or strategic merge patch of one part; `patch` is not changed."""
     if not resource.strategy.keeps_parts or type(patch) is not dict or len(patch) != 1:
         return None
-    ((part, change),) = patch.items()
-    if part not in _PARTS or type(change) is not dict or "managedFields" in change:
+    part: Part = "metadata" if "metadata" in patch else "status"
+    change = patch.get(part)
+    if type(change) is not dict or "managedFields" in change:
         return None
     before, message = current.get(part) or {}, _message(resource.message, part)
     if media_type == MERGE_PATCH:
@@ -42,21 +50,31 @@ def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Ob
     return _with(current, part, compiled.from_value(merged, message))
 
 
-def with_status(resource: Resource, current: Obj, status: Any) -> Obj | None:
+def with_status(resource: Resource, current: Obj, status: Any) -> Changed | None:
     """The object with another status."""
     if not resource.strategy.keeps_parts:
         return None
     return _with(current, "status", compiled.from_value(status, _message(resource.message, "status")))
 
 
-def _with(current: Obj, part: str, value: Obj | None) -> Obj | None:
-    """A new object with metadata of its own, which every write changes."""
+def only_fewer_finalizers(new: Obj, old: Obj) -> bool:
+    """Whether the metadata is the same but for finalizers that are gone: nothing to check about that."""
+    before = old.get("finalizers") or ()
+    return all(finalizer in before for finalizer in new.get("finalizers") or ()) and (
+        {**new, **_IRRELEVANT} == {**old, **_IRRELEVANT}
+    )
+
+
+_IRRELEVANT: Final[Obj] = dict.fromkeys(("finalizers", "managedFields", "resourceVersion"))
+
+
+def _with(current: Obj, part: Part, value: Obj | None) -> Changed | None:
     if value is None:
         return None
     new = {**current, part: value}
     if part != "metadata":
         new["metadata"] = dict(current["metadata"])
-    return new
+    return Changed(new, part)
 
 
 @cache

@@ -35,8 +35,10 @@ def patch(api: Api, call: Call) -> Answer:
     if old is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
     current = served(call.resource, old.obj)
-    new = parts.patched(call.resource, current, media_type, _value(call))
-    if new is None:
+    changed = parts.patched(call.resource, current, media_type, _value(call))
+    if changed is not None:
+        new = changed.obj
+    else:
         new = patching.patched(
             call.resource,
             current,
@@ -47,7 +49,7 @@ def patch(api: Api, call: Call) -> Answer:
         )
         call.resource.strategy.default(new)
     _check_place(call, new)
-    return store_update(api, call, old, new, wanted)
+    return store_update(api, call, old, new, wanted, part=changed and changed.part)
 
 
 def _value(call: Call) -> Any:

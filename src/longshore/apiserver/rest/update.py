@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, field, strategy
 from longshore.api.apply import managed
@@ -25,8 +25,10 @@ def update(api: Api, call: Call) -> Answer:
     wanted = options.write_options(call, "UpdateOptions")
     resource = call.resource
     old = api.store.latest(key_of(call))
-    obj = _own_status(call, old) if call.value is not None and call.subresource == "status" else None
-    if obj is None:
+    changed = _own_status(call, old) if call.value is not None and call.subresource == "status" else None
+    if changed is not None:
+        obj = changed.obj
+    else:
         obj = body.object_of(call, wanted.field_validation)
         resource.strategy.default(obj)
     meta = obj.setdefault("metadata", {})
@@ -41,25 +43,25 @@ def update(api: Api, call: Call) -> Answer:
         text = "must be specified for an update"
         problem = field.invalid("metadata.resourceVersion", 0, text)
         raise errors.invalid(resource.group, resource.plural, call.name, [problem])
-    return store_update(api, call, old, obj, wanted)
+    return store_update(api, call, old, obj, wanted, part=changed and changed.part)
 
 
-def _own_status(call: Call, old: Entry | None) -> Obj | None:
+def _own_status(call: Call, old: Entry | None) -> parts.Changed | None:
     """The object with the status that a caller in this process wants; None to go the long way.
 
     Such callers write the status alone, whatever else of the object they hand over: `Client.update_status`.
     """
     if old is None:
         return None
-    new = parts.with_status(call.resource, served(call.resource, old.obj), call.value.get("status") or {})
-    if new is not None:
-        asked = call.value["metadata"]
-        for key in ("name", "namespace", "uid", "resourceVersion"):
-            if key in asked:
-                new["metadata"][key] = asked[key]
-            elif key == "resourceVersion":
-                del new["metadata"][key]
-    return new
+    changed = parts.with_status(call.resource, served(call.resource, old.obj), call.value.get("status") or {})
+    if changed is not None:
+        meta, asked = changed.obj["metadata"], call.value["metadata"]
+        del meta["resourceVersion"]
+        meta.update((key, asked[key]) for key in _PRECONDITIONS if key in asked)
+    return changed
+
+
+_PRECONDITIONS: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def key_of(call: Call) -> Key:
@@ -101,11 +103,19 @@ def precondition_failed(call: Call, what: str, asked: str, found: str) -> errors
 
 
 def store_update(
-    api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, *, applied: bool = False
+    api: Api,
+    call: Call,
+    old: Entry,
+    new: Obj,
+    wanted: options.WriteOptions,
+    *,
+    applied: bool = False,
+    part: parts.Part | None = None,
 ) -> Answer:
     """Brings a changed object into the store: lock, managedFields, hooks, checks, stage.
 
-    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already.
+    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already. With
+    `part` all the rest of it is as it is stored.
     """
     resource, kind = call.resource, call.resource.strategy
     meta, old_meta = new["metadata"], old.obj["metadata"]
@@ -130,7 +140,7 @@ def store_update(
     admission.mutate_update(api, call, new, old.obj)
     _keep_system_fields(meta, old_meta)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
-    problems = _prepare(call, new, old.obj, context)
+    problems = _prepare(call, new, old.obj, context, part)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
     if not call.subresource:
@@ -178,7 +188,9 @@ def is_finished(call: Call, obj: Obj) -> bool:
     )
 
 
-def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[field.FieldError]:
+def _prepare(
+    call: Call, new: Obj, old: Obj, context: strategy.Context, part: parts.Part | None
+) -> list[field.FieldError]:
     """Runs the kind's hooks for this path and returns what is wrong with the result."""
     kind, meta = call.resource.strategy, new["metadata"]
     if call.subresource == "status":
@@ -189,7 +201,9 @@ def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[
         kind.prepare_update(new, old, context)
     if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
-    problems = metadata.validate_update(meta, old["metadata"])
+    if part == "metadata" and parts.only_fewer_finalizers(meta, old["metadata"]):
+        return []
+    problems = [] if part == "status" else metadata.validate_update(meta, old["metadata"])
     if call.subresource == "status":
         return problems + kind.validate_status(new, old, context)
     if call.subresource:
