@@ -132,7 +132,13 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
     except StatusError as err:
         if err.code == 404 and target.name and arguments.ignore_not_found:
             return None, 0
-        print(refusals.text(err), file=sys.stderr)
+        about = ""
+        if err.reason == "BadRequest" and not target.name:
+            about = (
+                f'Unable to find "{target.kind.api_version}, Resource={target.kind.plural}" that match label '
+                f'selector "{arguments.selector}", field selector "{arguments.field_selector}": '
+            )
+        print(refusals.text(err, about), file=sys.stderr)
         return None, 1
 
 

@@ -53,7 +53,7 @@ def run(arguments: Namespace) -> int:
         chosen = targets.chosen(server, kinds.discover(server), arguments)
         if word != "create":
             chosen = [one for target in chosen for one in _each(server, target, arguments)]
-        if not chosen:
+        if not chosen and word != "delete":
             raise Said("error: no matching resources found")
         match word:
             case "done":

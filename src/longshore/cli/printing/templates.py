@@ -91,7 +91,7 @@ def shown(value: Any) -> str:
     """A value as text: JSON where it is more than a word."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
 
 def custom_columns(spec: str) -> Callable[[list[Obj]], str]:
