@@ -14,8 +14,9 @@ import socket
 import sys
 import time
 
-from longshore.node.keeper import linux, wire
+from longshore.node.keeper import linux, namespaces, wire
 from longshore.node.keeper.keeper import Keeper
+from longshore.node.keeper.namespaces import Namespaces
 
 _WAIT_FOR_LOCK = 5.0
 
@@ -40,7 +41,8 @@ def main() -> int:
             return 1
         linux.become_subreaper()
         linux.set_name("longshore-keep")
-        keeper = Keeper(directory, _listen(directory))
+        problem = namespaces.become_own_root()
+        keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem))
         keeper.recover()
     except OSError as error:
         os.write(tell, f"{error}\n".encode())

@@ -17,6 +17,8 @@ from longshore.node.keeper.book import Book
 from longshore.node.keeper.connection import Connection
 from longshore.node.keeper.entry import Entry
 from longshore.node.keeper.loop import Loop
+from longshore.node.keeper.namespaces import Namespaces
+from longshore.node.keeper.refusing import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _IDLE = 10.0  # seconds with nothing running and nobody connected, after which it leaves
 _SWEEP = 0.25  # seconds after an end until those who left its session are looked for
+_FORGET = 15.0  # seconds between looks at namespaces that nobody uses
 _KILL_AGAIN = 0.05  # seconds; until they are all gone
 _ASK_AGAIN = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
 _ASK_TIMES = 25
@@ -33,7 +36,9 @@ _NO_CODE = "its exit code is not known: the keeper that started it was killed"
 
 
 class Keeper:
-    def __init__(self, directory: str, server: socket.socket, *, idle: float = _IDLE) -> None:
+    def __init__(
+        self, directory: str, server: socket.socket, namespaces: Namespaces, *, idle: float = _IDLE
+    ) -> None:
         self._idle = idle
         self._loop = Loop()
         self._book = Book(os.path.join(directory, "journal"))
@@ -44,6 +49,7 @@ class Keeper:
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._server = server
+        self._namespaces = namespaces
         self._loop.on_signal(signal.SIGCHLD, self._reap)
         self._loop.on_signal(signal.SIGTERM, self._terminated)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -101,23 +107,23 @@ class Keeper:
 
     def _handle(self, connection: Connection, messages: list[Message]) -> None:
         answers: list[bytes] = []
-        starts: list[tuple[int, Spec]] = []
+        starts: dict[str, tuple[int, Spec]] = {}
         for op, number, payload in messages:
+            if starts and (op != "start" or payload["key"] in starts):
+                self._start(list(starts.values()), answers)
+                starts = {}
             if op == "start":
-                starts.append((number, payload))
+                starts[payload["key"]] = (number, payload)
                 continue
-            if starts:
-                self._start(starts, answers)
-                starts = []
             try:
                 answer = self._answer(connection, op, number, payload)
-            except launching.Refused as refused:
+            except Refused as refused:
                 answers.append(wire.pack(("refused", number, (refused.reason, refused.message))))
                 continue
             if answer is not _LATER:
                 answers.append(wire.pack(("ok", number, answer)))
         if starts:
-            self._start(starts, answers)
+            self._start(list(starts.values()), answers)
         connection.send(b"".join(answers))
 
     def _answer(self, connection: Connection, op: str, number: int, payload: Any) -> Any:
@@ -136,7 +142,7 @@ class Keeper:
                 self._kill(list(self._running.values()))
                 self._all_stopped()
                 return _LATER
-        raise launching.Refused("RunContainerError", f"the keeper does not know {op!r}")
+        raise Refused("RunContainerError", f"the keeper does not know {op!r}")
 
     # Starting
 
@@ -161,7 +167,7 @@ class Keeper:
         for number, entry in new:
             try:
                 self._launch(entry)
-            except launching.Refused as refused:
+            except Refused as refused:
                 answers.append(wire.pack(("refused", number, (refused.reason, refused.message))))
                 self._book.remove((entry.key,))
                 continue
@@ -171,10 +177,15 @@ class Keeper:
             answers.append(wire.pack(("ok", number, entry.state())))
 
     def _launch(self, entry: Entry) -> None:
-        launching.container(entry)
+        launching.container(entry, self._namespaces)
+        self._loop.at("namespaces", _FORGET, self._forget_namespaces)
         entry.phase = "running"
         self._running[entry.pid] = entry
         self._listen(entry)
+
+    def _forget_namespaces(self) -> None:
+        if self._namespaces.forget_unused():
+            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
 
     def _listen(self, entry: Entry) -> None:
         def ready(mask: int) -> None:

@@ -8,13 +8,16 @@ What the keeper itself changes around a spawn (working directory, namespaces) it
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import signal
 import time
 from collections.abc import Callable
 
-from longshore.node.keeper import output, processes
+from longshore.node.keeper import output, processes, users
 from longshore.node.keeper.entry import Entry
+from longshore.node.keeper.namespaces import Namespaces
+from longshore.node.keeper.refusing import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,22 +27,23 @@ RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SI
 """Signals the keeper treats in its own way; a container begins with the default."""
 
 
-class Refused(Exception):
-    """The container was not started. Reason and message are for the status of the container."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.message = message
-
-
-def container(entry: Entry) -> None:
+def container(entry: Entry, namespaces: Namespaces) -> None:
     """Starts the container and fills in its pid and start. Raises Refused, and leaves nothing behind."""
     spec = entry.spec
     assert spec is not None
+    identity = users.identity(spec)
     write = output.open_pipe(entry)
     try:
-        entry.pid = spawn(spec["argv"], spec["env"], spec["cwd"] or "/", -1, write, write, "")
+        entered = namespaces.enter(spec)
+        try:
+            command = (spec["argv"], spec["env"], spec["cwd"] or "/", -1, write, write, "")
+            if identity is None:
+                entry.pid = spawn(*command)
+            else:
+                entry.pid = fork(functools.partial(users.become, identity), *command)
+        finally:
+            if entered:
+                namespaces.leave()
     except BaseException:
         os.close(entry.pipe)
         entry.pipe = -1
@@ -103,6 +107,8 @@ def spawn(
             )
         except OSError as problem:
             raise _exec_failed(path, argv[0], problem) from None
+        except ValueError as problem:
+            raise cannot_run(f'exec: "{argv[0]}": {problem}') from None
     finally:
         os.chdir("/")
 

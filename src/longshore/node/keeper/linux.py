@@ -17,6 +17,8 @@ MS_PRIVATE, MS_SLAVE = 1 << 18, 1 << 19
 MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
+_SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # the same everywhere, since Linux 5.2
+_AT_FDCWD, _AT_RECURSIVE, _OPEN_TREE_CLONE, _F_EMPTY_PATH = -100, 0x8000, 1, 4
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
@@ -52,6 +54,26 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
             kind.encode() or None,
             ctypes.c_ulong(flags),
             os.fsencode(options) or None,
+        ),
+        target,
+    )
+
+
+def open_tree(path: str) -> int:
+    """A copy of what is mounted at a path, not yet mounted anywhere: it may be moved to another namespace."""
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+    fd = int(_libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), ctypes.c_uint(flags)))
+    if fd < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), path)
+    return fd
+
+
+def move_mount(tree: int, target: str) -> None:
+    """Mounts what `open_tree` gave."""
+    _check(
+        _libc.syscall(
+            _SYS_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), ctypes.c_uint(_F_EMPTY_PATH)
         ),
         target,
     )

@@ -55,6 +55,11 @@ class ProcessRuntime:
         self._changed = changed
         return self._remembered
 
+    @property
+    def keeper_pid(self) -> int:
+        """For `longshore status`."""
+        return self._link.keeper_pid
+
     async def start(self, container: Container) -> State:
         if not container.command and not container.args:
             raise CannotStart(
@@ -72,7 +77,7 @@ class ProcessRuntime:
         return state
 
     async def signal(self, key: Key, number: int) -> None:
-        await self._link.request("signal", (str(key), number))
+        await self._link.request("signal", (str(key), int(number)))
 
     async def remove(self, keys: Iterable[Key]) -> None:
         await self._link.request("remove", [str(key) for key in keys])
@@ -122,7 +127,7 @@ class ProcessRuntime:
             "termination": (str(message), container.termination_path) if message is not None else None,
             "hostname": container.hostname,
             "uid": container.user,
-            "gid": container.group,
+            "gid": self._group(container),
             "groups": list(container.groups),
             "read_only_root": container.read_only_root,
             "memory": limits.memory,
@@ -144,6 +149,15 @@ class ProcessRuntime:
         env.update(container.env)
         env[_TAG] = text
         return env
+
+    def _group(self, container: Container) -> int | None:
+        """A user's own group unless another is asked for. One that the host does not know has its number."""
+        if container.group is not None or container.user is None or container.user == os.geteuid():
+            return container.group
+        try:
+            return pwd.getpwuid(container.user).pw_gid
+        except KeyError:
+            return container.user
 
     def _home(self, uid: int) -> dict[str, str]:
         """Another user's, so that a program does not look into ours."""

@@ -1,0 +1,173 @@
+"""Mount namespaces: what a container sees at the paths its manifest names, and nobody else does.
+
+The keeper has one thread, so it may enter a namespace, start the container there and come back; nothing is
+forked for it. A namespace is built once for a set of mounts (building.py) and kept for a while. The file for
+the termination message is another one for each container: it gets a copy of the namespace, at a tenth of
+a millisecond.
+
+Root may do this anywhere. Another user may in a user namespace, where the system lets users have one: the
+keeper then lives in one from its start (`become_own_root`), and all containers with it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from longshore.node.keeper import building, linux
+from longshore.node.keeper.refusing import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from longshore.node.keeper.wire import Spec
+
+_KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
+_MOST_KEPT = 64
+
+
+def become_own_root() -> str:
+    """Gets the right to mount. Returns why not, or ""."""
+    if os.geteuid() == 0:
+        return _tried(_unshare_mounts)
+    problem = _tried(_become_own_root)
+    if not problem:
+        _become_own_root()
+    return problem
+
+
+def _become_own_root() -> None:
+    uid, gid = os.geteuid(), os.getegid()
+    linux.unshare(linux.NEWUSER | linux.NEWNS)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
+
+
+def _unshare_mounts() -> None:
+    linux.unshare(linux.NEWNS)
+    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
+
+
+def _tried(what: object) -> str:
+    """Does it in a child, because it cannot be undone."""
+    told, tell = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            assert callable(what)
+            what()
+        except BaseException as error:
+            os.write(tell, str(error).encode()[:500] or b"failed")
+        finally:
+            os._exit(0)
+    os.close(tell)
+    os.waitpid(pid, 0)
+    with os.fdopen(told, "rb") as pipe:
+        return pipe.read().decode(errors="replace")
+
+
+class Namespaces:
+    def __init__(self, directory: str, problem: str) -> None:
+        self.problem = problem
+        """Why there can be none, or ""."""
+        self._stage = os.path.join(directory, "stage")
+        os.makedirs(self._stage, mode=0o700, exist_ok=True)
+        self._own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        self._own_uts = os.open("/proc/self/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
+        self._kept: dict[object, tuple[int, float]] = {}
+        self._renamed = False
+
+    def enter(self, spec: Spec) -> bool:
+        """Moves the keeper to where this container is to live. False if that is where it is."""
+        mounts, termination = spec["mounts"], spec["termination"]
+        hostname = spec["hostname"]
+        if self.problem:
+            if mounts or spec["read_only_root"]:
+                raise _cannot(f"volumes cannot be mounted on this system: {self.problem}")
+            return False  # the termination message and the host name are not worth a refusal
+        if not (mounts or termination or hostname or spec["read_only_root"]):
+            return False
+        message = -1
+        try:
+            if termination:
+                _make_file(termination[0])
+                message = linux.open_tree(termination[0])
+            if mounts or termination or spec["read_only_root"]:
+                self._enter_mounts(mounts, termination[1] if termination else "", spec["read_only_root"])
+            if termination:
+                linux.unshare(linux.NEWNS)
+                building.bind(message, termination[1], read_only=False)
+            if hostname:
+                linux.unshare(linux.NEWUTS)
+                self._renamed = True
+                linux.sethostname(hostname)
+        except OSError as error:
+            self.leave()
+            raise Refused("RunContainerError", f"preparing the container's mounts: {error}") from None
+        except BaseException:
+            self.leave()
+            raise
+        finally:
+            if message >= 0:
+                os.close(message)
+        return True
+
+    def leave(self) -> None:
+        """Back home."""
+        linux.setns(self._own, linux.NEWNS)
+        if self._renamed:
+            linux.setns(self._own_uts, linux.NEWUTS)
+            self._renamed = False
+
+    def _enter_mounts(self, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> None:
+        key = _key(mounts, termination, read_only)
+        found = self._kept.get(key)
+        now = time.monotonic()
+        if found is not None:
+            linux.setns(found[0], linux.NEWNS)
+            self._kept[key] = (found[0], now)
+            return
+        linux.unshare(linux.NEWNS)
+        linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
+        building.build(self._stage, mounts, termination, read_only)
+        fd = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        self._kept[key] = (fd, now)
+        if len(self._kept) > _MOST_KEPT:
+            self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
+
+    def forget_unused(self) -> bool:
+        """Lets go of those that nobody asked for lately. Whether any is left."""
+        old = time.monotonic() - _KEPT_SECONDS
+        for key in [key for key, (_, used) in self._kept.items() if used < old]:
+            self._drop(key)
+        return bool(self._kept)
+
+    def _drop(self, key: object) -> None:
+        os.close(self._kept.pop(key)[0])
+
+
+def _key(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
+    """The same for the same files: a source that was made anew is another one."""
+    try:
+        sources = [os.stat(source) for source, _, _ in mounts]
+    except OSError as error:
+        raise Refused("RunContainerError", f"the source of a mount is not there: {error}") from None
+    return (tuple(mounts), tuple((s.st_dev, s.st_ino) for s in sources), termination, read_only)
+
+
+def _make_file(path: str) -> None:
+    """The file for the termination message; any user of the container may write to it, as kubelets allow."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    os.fchmod(fd, 0o666)
+    os.close(fd)
+
+
+def _cannot(message: str) -> Refused:
+    return Refused("CreateContainerConfigError", message)

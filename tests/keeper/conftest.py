@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from keeper_engine import Engine
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def engine(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Engine]:
+    one = Engine(tmp_path)
+    await one.open()
+    yield one
+    await one.runtime.close(kill=True)
+
+
+@pytest.fixture
+async def engines(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Callable[[], Engine]]:
+    """Several, one after the other, on the same directory; the last one cleans up."""
+    made: list[Engine] = []
+
+    def make() -> Engine:
+        made.append(Engine(tmp_path))
+        return made[-1]
+
+    yield make
+    for one in made[:-1]:
+        await one.runtime.close(kill=False)
+    with contextlib.suppress(Exception):
+        await made[-1].runtime.close(kill=True)

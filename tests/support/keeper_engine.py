@@ -1,0 +1,86 @@
+"""The process engine on a directory of a test, with what the test wants to know of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from longshore.node.keeper import processes
+from longshore.node.runtime import Container, Key, State
+from longshore.node.runtimes.process import ProcessRuntime
+
+
+class Engine:
+    """The process engine on a directory, with what a test wants to know of it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.runtime = ProcessRuntime(directory / "keeper")
+        self.told: list[State] = []
+        self.remembered: list[State] = []
+        self._numbers = itertools.count()
+        self._news = asyncio.Event()
+
+    async def open(self) -> None:
+        self.remembered = await self.runtime.open(self._changed)
+
+    def _changed(self, state: State) -> None:
+        self.told.append(state)
+        self._news.set()
+
+    @property
+    def keeper(self) -> int:
+        return self.runtime.keeper_pid
+
+    def container(self, *command: str, **fields: Any) -> Container:
+        key = fields.pop("key", None) or Key(f"{self.directory.name}-{next(self._numbers)}", "main", 0)
+        fields.setdefault("log", self.directory / "logs" / f"{key.pod_uid}.log")
+        return Container(key, "default", "pod", "image", command, **fields)
+
+    async def start(self, *command: str, **fields: Any) -> State:
+        return await self.runtime.start(self.container(*command, **fields))
+
+    async def end(self, key: Key) -> State:
+        """Waits until it is told."""
+        async with asyncio.timeout(10):
+            while True:
+                for state in self.told:
+                    if state.key == key:
+                        return state
+                self._news.clear()
+                await self._news.wait()
+
+    async def run(self, *command: str, **fields: Any) -> State:
+        return await self.end((await self.start(*command, **fields)).key)
+
+    async def output(self, *command: str, **fields: Any) -> str:
+        """What a container writes, without the stamps."""
+        return self.log((await self.run(*command, **fields)).key)
+
+    def log(self, key: Key) -> str:
+        path = self.directory / "logs" / f"{key.pod_uid}.log"
+        if not path.exists():
+            return ""
+        return "".join(
+            text + ("\n" if tag == "F" else "")
+            for _, _, tag, text in (line.split(" ", 3) for line in path.read_text().splitlines())
+        )
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def alive(pid: int) -> bool:
+    return processes.start_ticks(pid) != 0
