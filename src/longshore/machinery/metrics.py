@@ -36,18 +36,16 @@ class Counter:
     def value(self, *values: str) -> float:
         return self._values.get(values, 0)
 
-    def forget(self, *values: str) -> None:
-        """What these label values stood for is gone."""
-        self._values.pop(values, None)
-
     def remove(self, *values: str) -> None:
         """Shows these label values no more, say because what they name is gone."""
         self._values.pop(values, None)
 
     def family(self) -> Any:
-        from prometheus_client.core import CounterMetricFamily
+        from prometheus_client.core import CounterMetricFamily, UnknownMetricFamily
 
-        family = CounterMetricFamily(self.name, self.help, labels=self.labels)
+        # Of a counter the library would change the name to one that ends so.
+        kind = CounterMetricFamily if self.name.endswith("_total") else UnknownMetricFamily
+        family = kind(self.name, self.help, labels=self.labels)
         for values, number in self._values.items():
             family.add_metric(values, number)
         return family
@@ -73,7 +71,7 @@ class Gauge:
     def value(self, *values: str) -> float:
         return self._asked[values]() if values in self._asked else self._values.get(values, 0)
 
-    def forget(self, *values: str) -> None:
+    def remove(self, *values: str) -> None:
         """What these label values stood for is gone."""
         self._values.pop(values, None)
         self._asked.pop(values, None)

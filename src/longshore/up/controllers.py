@@ -136,6 +136,30 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_flow(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano_flow
+
+    return volcano_flow.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
+def _volcano_gc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano_gc
+
+    return volcano_gc.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
 def _volcano_podgroup(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volcano_podgroup
 
@@ -165,6 +189,8 @@ CONTROLLERS: dict[str, Factory] = {
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
     "volcano-job": _volcano_job,
+    "volcano-gc": _volcano_gc,
+    "volcano-jobflow": _volcano_flow,
     "volcano-podgroup": _volcano_podgroup,
     "volcano-queue": _volcano_queue,
 }

@@ -133,7 +133,7 @@ class QueueController(Handler):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         for gauge in self._gauges.values():
-            gauge.forget(obj["metadata"]["name"])
+            gauge.remove(obj["metadata"]["name"])
 
     def _issued(self, name: str, action: str) -> None:
         queue = self._queues.cache.get("", name)
