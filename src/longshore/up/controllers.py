@@ -13,6 +13,8 @@ from longshore.machinery.metrics import Registry
 from longshore.up import explained
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from longshore.client import Client
     from longshore.machinery.clock import Clock
 
@@ -28,6 +30,8 @@ class Wiring:
     rng: random.Random
     ca: str = ""
     """PEM of the authority that signed the server's certificate."""
+    volumes: Path | None = None
+    """Where directories for claims are made; None where none can be."""
     namespace: str = ""
     """Look after this namespace alone; empty for all."""
     managed_by: str = ""
@@ -96,6 +100,12 @@ def _podgc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import podgc
 
     return podgc.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+
+
+def _rights(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import rights
+
+    return rights.run(client, clock=wiring.clock, rng=wiring.rng)
 
 
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -178,6 +188,14 @@ def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     return volcano_queue.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
 
 
+def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volume
+
+    if wiring.volumes is None:
+        raise ValueError("the volume controller needs a directory for its volumes")
+    return volume.run(client, wiring.volumes, clock=wiring.clock, rng=wiring.rng)
+
+
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
 CONTROLLERS: dict[str, Factory] = {
@@ -186,6 +204,7 @@ CONTROLLERS: dict[str, Factory] = {
     "job": _job,
     "namespace": _namespace,
     "podgc": _podgc,
+    "rights": _rights,
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
     "volcano-job": _volcano_job,
@@ -193,6 +212,7 @@ CONTROLLERS: dict[str, Factory] = {
     "volcano-jobflow": _volcano_flow,
     "volcano-podgroup": _volcano_podgroup,
     "volcano-queue": _volcano_queue,
+    "volume": _volume,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
 

@@ -20,9 +20,10 @@ from longshore.apiserver.tokens import Tokens
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.clock import RealClock
+from longshore.node.preparing.types import Server
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import bootstrap, controllers, explained, files, kubeconfig, pki, scheduling, secrets
+from longshore.up import bootstrap, controllers, explained, files, kubeconfig, node, pki, scheduling, secrets
 from longshore.up.options import Options
 
 HOST = "127.0.0.1"
@@ -84,7 +85,9 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
         names = options.controllers if options.controllers is not None else tuple(controllers.CONTROLLERS)
-        wiring = controllers.Wiring(RealClock(), random.Random(), certificates.ca_cert.read_text())
+        wiring = controllers.Wiring(
+            RealClock(), random.Random(), certificates.ca_cert.read_text(), volumes=directory / "volumes"
+        )
         api.pages[explained.PREFIX] = explained.page(wiring.explain)
         api.collectors.append(wiring.registry)
         tasks = controllers.start(names, client, wiring)
@@ -93,6 +96,9 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)
+        if options.node:
+            place = node.Place(directory / "node", Server(HOST, port, certificates.ca_cert.read_text()))
+            stack.push_async_callback(_cancel, [await node.start(client, wiring, options, place)])
         yield Longshore(url, config, client, api)
 
 

@@ -14,6 +14,12 @@ from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, N
 from collections.abc import Sequence
 from pathlib import Path
 
+_OWN = {
+    "rights": "in another cluster, rights are not longshore's to give",
+    "serviceaccount": "it hands out its authority",
+    "volume": "it makes directories of its own machine",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.up.outside import settings
@@ -101,8 +107,9 @@ def outside(text: str) -> tuple[str, ...]:
     names = controllers(text)
     if not names:
         raise ArgumentTypeError("name at least one controller")
-    if "serviceaccount" in names:
-        raise ArgumentTypeError("serviceaccount runs in longshore up alone: it hands out its authority")
+    for name, why in _OWN.items():
+        if name in names:
+            raise ArgumentTypeError(f"{name} runs in longshore up alone: {why}")
     return names
 
 

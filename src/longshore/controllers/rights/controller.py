@@ -1,0 +1,69 @@
+"""The loop of the rights controller: looks at all namespaces whenever one of them, or a binding, changed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.rights.decide import NAME, ROLE, Plan, decide
+from longshore.machinery.clock import Clock
+from longshore.machinery.informer import OnChange
+from longshore.machinery.informers import Informers
+from longshore.machinery.workers import run_workers
+from longshore.machinery.workqueue import WorkQueue
+
+ROLES: Final = ("rbac.authorization.k8s.io/v1", "ClusterRole")
+BINDINGS: Final = ("rbac.authorization.k8s.io/v1", "RoleBinding")
+_EVERYTHING: Final = "workload rights"
+_LONGEST_PAUSE: Final = 30.0
+
+
+async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
+    """Keeps the bindings in place until cancelled."""
+    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    informers = Informers(client, clock=clock, rng=rng)
+    namespaces = informers.get(("v1", "namespaces"))
+    bindings = informers.get(BINDINGS, fields=f"metadata.name={NAME}")
+    for informer in (namespaces, bindings):
+        informer.add_handler(OnChange(lambda _: queue.add(_EVERYTHING)))
+    await _make_role(client)
+
+    async def sync(_: str) -> None:
+        await informers.synced()  # an empty copy would look like missing bindings
+        there = {binding["metadata"]["namespace"]: binding for binding in bindings.cache}
+        await _act(client, decide(namespaces.cache, there))
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(informers.run())
+        tasks.create_task(run_workers(queue, sync))
+
+
+async def _make_role(client: Client) -> None:
+    try:
+        await client.get(ROLES, NAME)
+    except StatusError as err:
+        if err.code != 404:
+            raise
+        await client.create(ROLES, ROLE)
+
+
+async def _act(client: Client, plan: Plan) -> None:
+    """Tries everything, then raises the first error that the next change does not put right by itself."""
+    writes: list[Awaitable[object]] = [client.create(BINDINGS, obj) for obj in plan.create]
+    for obj in plan.delete:
+        meta = obj["metadata"]
+        writes.append(client.delete(BINDINGS, NAME, meta["namespace"], DeleteOptions(uid=meta["uid"])))
+    for result in await asyncio.gather(*writes, return_exceptions=True):
+        if isinstance(result, BaseException) and not _expected(result):
+            raise result
+
+
+def _expected(err: BaseException) -> bool:
+    """Whether someone was quicker, or the namespace is gone or about to go."""
+    return isinstance(err, StatusError) and (
+        err.reason == "AlreadyExists" or err.code == 404 or err.has_cause("NamespaceTerminating")
+    )

@@ -1,0 +1,64 @@
+"""Which namespaces lack the binding that gives their accounts rights, or have it against their will. Pure.
+
+The rights are those of one ClusterRole, bound in each namespace to all its service accounts and to nobody
+else: read pods, their logs, events and ConfigMaps; run batch work. No Secrets, no other namespaces. Role
+and bindings are only ever created: whoever changes one is left alone. A namespace annotated
+`longshore.dev/workload-rights: none` has no binding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+
+NAME: Final = "longshore:workload"
+ANNOTATION: Final = "longshore.dev/workload-rights"
+NONE: Final = "none"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_LABELS: Final = {"app.kubernetes.io/managed-by": "longshore"}
+_READ: Final = ["get", "list", "watch"]
+_WORK: Final = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+
+ROLE: Final[Obj] = {
+    "metadata": {"name": NAME, "labels": _LABELS},
+    "rules": [
+        {"apiGroups": [""], "resources": ["configmaps", "events", "pods", "pods/log"], "verbs": _READ},
+        {"apiGroups": ["batch"], "resources": ["cronjobs", "jobs"], "verbs": _WORK},
+        {"apiGroups": ["batch"], "resources": ["cronjobs/status", "jobs/status"], "verbs": ["get"]},
+        {"apiGroups": ["batch.volcano.sh"], "resources": ["cronjobs", "jobs"], "verbs": _WORK},
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    create: tuple[Obj, ...] = ()
+    delete: tuple[Obj, ...] = ()
+
+
+def decide(namespaces: Iterable[Obj], bindings: Mapping[str, Obj]) -> Plan:
+    """`bindings` are those of this name, by namespace."""
+    create, delete = [], []
+    for namespace in namespaces:
+        meta = namespace["metadata"]
+        if "deletionTimestamp" in meta:
+            continue
+        found = bindings.get(meta["name"])
+        unwanted = (meta.get("annotations") or {}).get(ANNOTATION) == NONE
+        if unwanted and found is not None and found["metadata"].get("labels") == _LABELS:
+            delete.append(found)
+        elif not unwanted and found is None:
+            create.append(_binding(meta["name"]))
+    return Plan(tuple(create), tuple(delete))
+
+
+def _binding(namespace: str) -> Obj:
+    everybody = {"apiGroup": _RBAC, "kind": "Group", "name": f"system:serviceaccounts:{namespace}"}
+    return {
+        "metadata": {"name": NAME, "namespace": namespace, "labels": _LABELS},
+        "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": NAME},
+        "subjects": [everybody],
+    }
