@@ -139,21 +139,23 @@ class Link(asyncio.Protocol):
     async def _start_keeper(self) -> None:
         """In the background and in a session of its own; returns when it answers."""
         root = str(Path(longshore.__file__).parents[1])
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-S",  # it needs nothing but the standard library,
-            "-P",  # and nothing of the directory it is started in
-            "-m",
-            "longshore.node.keeper",
-            str(self._directory),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            env={"PYTHONPATH": root, "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
-        )
-        _, said = await process.communicate()
-        if process.returncode:
-            raise KeeperGone(said.decode(errors="replace").strip() or "the keeper could not be started")
+        # A file, not a pipe: some event loops wait for the end of a pipe that the keeper's children hold.
+        said = self._directory / "starting.log"
+        with said.open("wb") as errors:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-S",  # it needs nothing but the standard library,
+                "-P",  # and nothing of the directory it is started in
+                "-m",
+                "longshore.node.keeper",
+                str(self._directory),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=errors,
+                env={"PYTHONPATH": root, "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
+            )
+        if await process.wait():
+            raise KeeperGone(said.read_text(errors="replace").strip() or "the keeper could not be started")
 
     async def _reconnect(self) -> None:
         problem: Exception = KeeperGone()
