@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from longshore.store.journal import Durability
@@ -25,3 +26,11 @@ class Options:
     """Names from `up.controllers`; None means all of them."""
     scheduler: bool = True
     """Whether pods are given nodes here."""
+    node: bool = True
+    """Whether pods run here."""
+    runtime: str = "process"
+    """The engine of pods that name none: process or podman."""
+    node_capacity: Mapping[str, str] = field(default_factory=dict)
+    """What the node has to give, by resource, where it is not what the machine has."""
+    on_stop: Literal["keep", "kill"] = "keep"
+    """Whether pods go on when longshore stops, and are found again by the next one. In memory nothing is."""

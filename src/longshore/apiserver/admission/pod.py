@@ -10,6 +10,7 @@ from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
 _RUNTIME_CLASSES: Final = "node.k8s.io/runtimeclasses"
+_ENGINES: Final = ("process", "podman")
 _NO_CLASS: Final[Obj] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 _STAY_SECONDS: Final = 300
 _TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -66,10 +67,10 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
 
 
 def _check_runtime_class(pod: Obj, spec: Obj, get: Get) -> None:
-    """Overhead is a RuntimeClass's to set, and longshore has none until somebody makes one."""
+    """Overhead is a RuntimeClass's to set. The node's own engines go by their names and have none."""
     name = spec.get("runtimeClassName")
-    found = None if name is None else get(_RUNTIME_CLASSES, "", name)
-    if name is not None and found is None:
+    found = None if name is None or name in _ENGINES else get(_RUNTIME_CLASSES, "", name)
+    if name is not None and name not in _ENGINES and found is None:
         raise _forbidden(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
     if spec.get("overhead") and not (found or {}).get("overhead"):
         text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"

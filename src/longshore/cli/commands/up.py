@@ -1,7 +1,8 @@
 """Starts longshore in the foreground: the API server on the loopback interface, with TLS, and controllers.
 
 The ready line names the address and the kubeconfig. Ctrl-C stops it; data is kept in the data directory and
-is there at the next start. Pods are given to nodes; this version has no node of its own yet.
+is there at the next start. Pods run as processes of this machine, and go on when longshore stops: the next
+start finds them again, with the exit codes of those that ended meanwhile. --on-stop kill stops them.
 """
 
 from __future__ import annotations
@@ -42,13 +43,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST|none",
         help=f"controllers to run, separated by commas (default: {','.join(_known())})",
     )
-    parser.add_argument(
-        "--no-node", action="store_true", help="run no pods here (accepted; there is no node in this version)"
-    )
+    parser.add_argument("--no-node", action="store_true", help="run no pods here: other nodes do, or nobody")
     parser.add_argument(
         "--no-scheduler",
         action="store_true",
         help="give no pods to nodes here: another scheduler does, or nobody",
+    )
+    parser.add_argument(
+        "--runtime",
+        choices=("process", "podman"),
+        default="process",
+        help="what runs pods that name no runtimeClassName (default: process)",
+    )
+    parser.add_argument(
+        "--node-capacity",
+        type=_capacity,
+        metavar="cpu=N,memory=M,…",
+        default={},
+        help="what the node has to give, where it is not what the machine has",
+    )
+    parser.add_argument(
+        "--on-stop",
+        choices=("keep", "kill"),
+        help="whether pods go on when longshore stops (default: keep; kill with --in-memory)",
     )
 
 
@@ -68,6 +85,10 @@ def run(arguments: Namespace) -> int:
         durability=arguments.durability,
         controllers=arguments.controllers,
         scheduler=not arguments.no_scheduler,
+        node=not arguments.no_node,
+        runtime=arguments.runtime,
+        node_capacity=arguments.node_capacity,
+        on_stop=arguments.on_stop or ("kill" if arguments.in_memory else "keep"),
     )
     try:
         foreground.run(options)
@@ -80,6 +101,15 @@ def _port(text: str) -> int:
     if not text.isdigit() or not 0 <= int(text) <= 65535:
         raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
     return int(text)
+
+
+def _capacity(text: str) -> dict[str, str]:
+    from longshore.node import capacity
+
+    try:
+        return capacity.parse(text)
+    except capacity.BadCapacity as err:
+        raise ArgumentTypeError(str(err)) from None
 
 
 def _durability(text: str) -> str:

@@ -1,0 +1,104 @@
+"""Wires the node of one longshore: its engines, what pods are prepared with, and the agent that runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from longshore.up import explained
+
+if TYPE_CHECKING:
+    from longshore.client import Client
+    from longshore.node.preparing.types import Server
+    from longshore.node.runtime import Runtime
+    from longshore.up.controllers import Wiring
+    from longshore.up.options import Options
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_READY_SECONDS: Final = 10.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the node is: its directory, and the server its pods may ask."""
+
+    directory: Path
+    server: Server
+
+
+async def start(client: Client, wiring: Wiring, options: Options, place: Place) -> asyncio.Task[None]:
+    """Starts the node and returns when it takes pods, or after some seconds; cancel the task to stop it."""
+    ready = asyncio.Event()
+    task = asyncio.create_task(_supervised(client, wiring, options, place, ready), name="node")
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            await ready.wait()
+    except TimeoutError:
+        log.warning("the node is not ready yet; pods wait until it is")
+    return task
+
+
+async def _supervised(
+    client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event
+) -> None:
+    """A node that fails is a bug, logged as one; its containers go on, and it starts again and finds them."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            await _run(client, wiring, options, place, ready)
+        except Exception:
+            log.exception("the node failed; starting it again in %g s", pause)
+        await wiring.clock.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+async def _run(client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event) -> None:
+    from longshore.machinery.explanations import Explanations
+    from longshore.node import agent, capacity
+    from longshore.node.preparing.preparer import Preparer
+    from longshore.node.preparing.types import NodeFacts
+
+    root = place.directory
+    root.mkdir(mode=0o700, exist_ok=True)
+    amounts = capacity.of_machine(root, declared=options.node_capacity)
+    engines = _engines(options.runtime, root)
+    name = node_name()
+    facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
+    explanations = Explanations()
+    wiring.explain["pods on the node"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in explanations.of(namespace, name)
+    ]
+    await agent.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        name=name,
+        runtimes=engines,
+        preparer=Preparer(client, clock=wiring.clock, root=root / "pods", server=place.server, node=facts),
+        root=root,
+        capacity=amounts,
+        registry=wiring.registry,
+        explanations=explanations,
+        on_stop=options.on_stop,
+        ready=ready,
+    )
+
+
+def node_name() -> str:
+    """This machine's name, as an object of the API can be called."""
+    return re.sub("[^a-z0-9.-]+", "-", socket.gethostname().lower()).strip("-.") or "localhost"
+
+
+def _engines(default: str, root: Path) -> dict[str, Runtime]:
+    """The default one first."""
+    from longshore.node.runtimes.process import ProcessRuntime
+
+    made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper")}
+    return {default: made[default], **made}
