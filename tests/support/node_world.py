@@ -1,4 +1,4 @@
-"""A node on the virtual clock: API in memory, the agent, and a scripted engine on a machine that outlives it."""
+"""A node on the virtual clock: API in memory, the agent, a scripted engine on a machine that outlives it."""
 
 from __future__ import annotations
 
@@ -207,12 +207,19 @@ async def agent_of(world: World) -> AsyncIterator[None]:
             raise err
 
 
-def told(story: Callable[[World], Awaitable[None]], script: Script | None = None) -> None:
-    """Runs a story on a node, in virtual time."""
+def told(
+    story: Callable[[World], Awaitable[None]],
+    script: Script | None = None,
+    *,
+    before: Callable[[World], None] = lambda world: None,
+) -> None:
+    """Runs a story on a node, in virtual time; `before` sets the world up."""
 
     async def play(clock: VirtualClock) -> None:
-        async with a_world(clock, script) as world, agent_of(world):
-            await story(world)
+        async with a_world(clock, script) as world:
+            before(world)
+            async with agent_of(world):
+                await story(world)
 
     virtual.run(play)
 

@@ -1,8 +1,8 @@
 """An engine on the virtual clock that runs nothing: containers end when and how a script says.
 
-Keeps the contract of `node.runtime`: a key starts at most once (asking again says what became of it), what ran is
-remembered until it is removed, ends are told after they are recorded. `Machine` is what survives the death of
-longshore: give it to a new `ScriptedRuntime` and it goes on. Every call is noted in `Machine.calls`.
+Keeps the contract of `node.runtime`: a key starts at most once (asking again says what became of it), what
+ran is remembered until it is removed, ends are told after they are recorded. `Machine` is what survives the
+death of longshore: give it to a new `ScriptedRuntime` and it goes on. Every call is noted in `Machine.calls`.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class Machine:
     states: dict[Key, State] = field(default_factory=dict)
     started: Counter[Key] = field(default_factory=Counter)
     """How often each key was really started: never more than once."""
+    moments: dict[Key, float] = field(default_factory=dict)
+    """When each key was started, by the monotonic clock."""
     calls: list[tuple[str, str]] = field(default_factory=list)
     signals: list[tuple[float, Key, int]] = field(default_factory=list)
     containers: dict[Key, Container] = field(default_factory=dict)
@@ -77,6 +79,7 @@ class Machine:
         if run.fails is not None:
             raise run.fails
         self.started[key] += 1
+        self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
         state = State(
             key, "running", f"{key.container}-{key.attempt}", 100 + len(self.started), started_at=now

@@ -4,8 +4,9 @@ Every pod has a `Life`. Whatever happens (a change in the API, a container that 
 looked at; once per turn of the loop each marked one is looked at: `decide`, then `act`, then its status is
 offered to the writer. No pod has a task of its own.
 
-A pod's containers start at most once per attempt, whatever dies when: the engine remembers what it started, and
-on start the agent first hears that, then which pods there are. What runs and belongs to no pod is killed.
+A pod's containers start at most once per attempt, whatever dies when: the engine remembers what it
+started. On start the agent first hears that, then which pods there are. What runs and belongs to no pod is
+killed.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ async def run(
     """Runs the pods of node `name` until cancelled.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
-    with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or they
-    are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once the
-    node takes pods.
+    with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
+    are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
+    the node takes pods.
     """
     agent = Agent(
         client,

@@ -1,4 +1,4 @@
-"""What the node has to give: as the machine says, or as somebody declared (`cpu=4,memory=8Gi,example.com/gpu=2`).
+"""What the node has to give: as the machine says, or as declared (`cpu=4,memory=8Gi,example.com/gpu=2`).
 
 Amounts are quantities in Kubernetes' text. Declared ones replace the machine's one by one.
 """
@@ -73,7 +73,8 @@ def parse(text: str) -> dict[str, str]:
 
 def _wrong(name: str) -> str:
     if "/" not in name and not name.startswith("hugepages-"):
-        return f"no resource of a node; native ones are {', '.join(_NATIVE)}, others have a domain: example.com/gpu"
+        native = ", ".join(_NATIVE)
+        return f"no resource of a node; native ones are {native}, others have a domain: example.com/gpu"
     return "; ".join(names.qualified_name(name))
 
 

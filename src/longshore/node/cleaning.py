@@ -1,5 +1,5 @@
-"""Removes what pods leave behind: the engine's records once a final status is in the API, volumes and logs once
-the pod is not in it any more. In batches, since a Job ends thousands of pods a minute.
+"""Removes what pods leave behind: the engine's records once a final status is in the API, volumes and logs
+once the pod is not in it any more. In batches, since a Job ends thousands of pods a minute.
 """
 
 from __future__ import annotations

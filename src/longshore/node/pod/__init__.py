@@ -1,1 +1,1 @@
-"""The life of one pod on this node: what is remembered of it, what to do next (`decide`), and doing it (`act`)."""
+"""The life of one pod on this node: what is remembered, what to do next (`decide`), and doing it (`act`)."""

@@ -30,7 +30,7 @@ PREPARE_RETRY: Final = (0.5, 122.0)
 CONFIG_RETRY: Final = (1.0, 10.0)
 """The same after a container could not be prepared: what it lacks may be created any moment."""
 START_RETRY: Final = (backoff.FIRST, backoff.LONGEST)
-_KILL: Final = signal.SIGKILL.value
+_TERM, _KILL = signal.SIGTERM.value, signal.SIGKILL.value
 
 log = logging.getLogger(__name__)
 
@@ -229,14 +229,14 @@ class Actor:
         memory, now = life.memory, self._clock.monotonic()
         if memory.stopping_since is None and action.record.doom is None:
             memory.stopping_since = now
-        action.record.stopping = Stopping(now, action.grace)
+        action.record.stopping = Stopping(now, action.grace, action.grace)
         self._events.pod(memory.pod, "Normal", "Killing", action.message, action.record.facts.path)
         self._wake(life)
 
     def _shorten(self, life: Life, action: plan.Shorten) -> None:
         going = action.record.stopping
         assert going is not None
-        # From now on, not from the beginning: the new grace period was given now.
+        going.given = action.grace
         going.grace = min(going.grace, self._clock.monotonic() - going.since + action.grace)
         self._wake(life)
 
@@ -249,7 +249,7 @@ class Actor:
         if action.name == "kill":
             going.killed, number = now, _KILL
         else:
-            going.asked, number = now, _number(record.facts.stop_signal)
+            going.asked, number = now, _TERM
         self._spawn(life.runtime.signal(state.key, number))
 
     # ---- hooks and probes
@@ -309,8 +309,8 @@ class Actor:
         record.probing = self._prober.begin(life, record, self._target(life, record, record.state.key))
 
     def probed(self, life: Life, record: Record, verdict: str, event: str) -> None:
-        """A probe has something to say: `started`, `ready`, `unready`, `failed` (with which grace), or only an
-        event about one failure."""
+        """A probe has something to say: `started`, `ready`, `unready`, or its own name if the container must
+        go; an empty verdict comes with an event about one failure."""
         if event:
             self._events.pod(life.memory.pod, "Warning", "Unhealthy", event, record.facts.path)
         before = (record.started, record.ready, record.doom)
@@ -326,13 +326,6 @@ class Actor:
             record.doom = (text, grace)
         if before != (record.started, record.ready, record.doom):
             self._wake(life)
-
-
-def _number(name: str) -> int:
-    try:
-        return signal.Signals[name].value
-    except KeyError:
-        return signal.SIGTERM.value
 
 
 async def cancelled(tasks: set[asyncio.Task[None]]) -> None:

@@ -14,7 +14,7 @@ FORGIVEN_AFTER: Final = 600.0
 
 
 def due(record: Record) -> tuple[float, float]:
-    """When it may start again (seconds since 1970, 0 for at once), and what the crash after that will cost."""
+    """When it may start again (seconds since 1970, 0 for at once), and what the next crash will cost."""
     assert record.state is not None
     ended = record.state.finished_at
     if not record.backoff or ended - record.backoff_set > FORGIVEN_AFTER:

@@ -29,7 +29,6 @@ class ContainerFacts:
     has_readiness: bool = False
     post_start: Obj | None = None
     pre_stop: Obj | None = None
-    stop_signal: str = "SIGTERM"
 
     @property
     def is_main(self) -> bool:
@@ -101,7 +100,6 @@ def _container(spec: Obj, part: str) -> ContainerFacts:
         has_readiness=bool(spec.get("readinessProbe")),
         post_start=lifecycle.get("postStart"),
         pre_stop=lifecycle.get("preStop"),
-        stop_signal=lifecycle.get("stopSignal") or "SIGTERM",
     )
 
 

@@ -26,6 +26,9 @@ class Stopping:
 
     since: float
     grace: float
+    """Seconds from then to the kill."""
+    given: float
+    """The grace period as it was last given; a shorter one counts from the moment it is."""
     hook: Literal["", "running", "done"] = ""
     """How far its preStop hook is; empty when it was not begun."""
     asked: float | None = None

@@ -1,6 +1,6 @@
 """The way out. Main containers and init containers that still run stop at once and together; sidecars follow
-when these are over, the last one first. Each gets its preStop hook, the stop signal and, when the grace period
-is over, the kill signal; at least two seconds lie between the signals.
+when these are over, the last one first. Each gets its preStop hook, the stop signal and, when the grace
+period is over, the kill signal; at least two seconds lie between the signals.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def decide(memory: Memory, draft: Draft, now: float) -> Plan:
             left = grace if record in first else max(grace - spent, 0.0)
             draft.actions.append(BeginStop(record, left, f"Stopping container {record.facts.name}"))
         else:
-            if grace < record.stopping.grace and record in first:
+            if grace < record.stopping.given and record in first:
                 draft.actions.append(Shorten(record, grace))
             progress(record, draft, now)
     return draft.plan()
@@ -60,7 +60,7 @@ def progress(record: Record, draft: Draft, now: float) -> None:
             return
     if going.asked is None:
         draft.actions.append(Signal(record, "stop"))
-        draft.why.append(f"{name} gets {record.facts.stop_signal}")
+        draft.why.append(f"{name} gets SIGTERM")
         draft.look(max(deadline - now, LEAST_GRACE))
         return
     due = max(deadline, going.asked + LEAST_GRACE) if going.killed is None else going.killed + _AGAIN

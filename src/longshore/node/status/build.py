@@ -1,5 +1,5 @@
-"""The whole status of a pod, from what is remembered of it. Says nothing that is not so: a terminal phase only
-when nothing runs any more.
+"""The whole status of a pod, from what is remembered of it. Says nothing that is not so: a terminal phase
+only when nothing runs any more.
 """
 
 from __future__ import annotations

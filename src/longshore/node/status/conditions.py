@@ -1,4 +1,4 @@
-"""The pod's conditions, with upstream's reasons and messages. A transition time moves with the status only."""
+"""The pod's conditions, with upstream's reasons and messages. Transition times move with the status."""
 
 from __future__ import annotations
 

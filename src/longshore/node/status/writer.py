@@ -1,8 +1,8 @@
 """Writes statuses: one write at a time for a pod, the newest state always, as few as possible.
 
-What may change again at once is held back for a moment: a container that ends right after its start costs one
-write. An end is written at once. A write that meets a newer version of the pod reads it and tries again, since
-a PUT (the cheapest way) would take back what somebody else changed.
+What may change again at once is held back for a moment: a container that ends right after its start costs
+one write. An end is written at once. A write that meets a newer version of the pod reads it and tries again,
+since a PUT (the cheapest way) would take back what somebody else changed.
 """
 
 from __future__ import annotations
