@@ -16,6 +16,7 @@ from longshore.up.options import Options
 from longshore.up.running import Longshore, running
 
 PODS = ("v1", "Pod")
+_ALONE = Options(in_memory=True, port=0, controllers=("serviceaccount",), scheduler=False, node=False)
 
 
 @pytest.fixture
@@ -98,12 +99,13 @@ class Stage:
         ]
         made = await client.get(PODS, name, "default")
         status = {"phase": "Running", "podIP": "127.0.0.1", "containerStatuses": statuses}
+        status["conditions"] = [{"type": t, "status": "True"} for t in ("Ready", "ContainersReady")]
         await client.update_status(PODS, {**made, "status": status})
 
 
 @pytest.fixture
 async def stage(anyio_backend: str) -> AsyncIterator[Stage]:
-    async with running(Options(in_memory=True, port=0, controllers=("serviceaccount",))) as longshore:
+    async with running(_ALONE) as longshore:
         door = LocalDoor()
         longshore.api.door = door
         client = longshore.client

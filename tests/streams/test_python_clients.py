@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import kr8s
@@ -50,6 +51,16 @@ async def test_kubernetes_learns_output_and_exit_code(stage: Stage, core: Any) -
     assert await asyncio.to_thread(run) == ("text as text\n", "oh\n", 5)
 
 
+def _let_go(forward: Any) -> None:
+    """The library leaves its sockets to the collector, and that warns."""
+    for port in forward.local_ports.values():
+        port.socket.close()
+    while forward.connected:
+        time.sleep(0.01)
+    for port in forward.local_ports.values():
+        port.python.close()
+
+
 async def test_kubernetes_forwards_ports(stage: Stage, core: Any, echo_port: int) -> None:  # noqa: F811
     await stage.pod()
 
@@ -61,7 +72,7 @@ async def test_kubernetes_forwards_ports(stage: Stage, core: Any, echo_port: int
         joined.settimeout(5)
         joined.sendall(b"hello")
         answer = joined.recv(100)
-        joined.close()
+        _let_go(forward)
         return bytes(answer)
 
     assert await asyncio.to_thread(run) == b"HELLO"
@@ -77,6 +88,7 @@ async def test_kubernetes_is_told_of_a_closed_port(stage: Stage, core: Any, unus
         joined = forward.socket(unused_port)
         joined.settimeout(5)
         assert joined.recv(100) == b""
+        _let_go(forward)
         return str(forward.error(unused_port))
 
     assert f"error forwarding port {unused_port} to pod p" in await asyncio.to_thread(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -53,6 +54,8 @@ async def _carry(
         to_pod.cancel()
         await asyncio.gather(to_pod, return_exceptions=True)
         writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
     return b""
 
 

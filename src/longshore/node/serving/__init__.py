@@ -1,0 +1,1 @@
+"""What the node shows of its pods: logs, commands run in them, their ports, what they use."""

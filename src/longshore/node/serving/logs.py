@@ -1,0 +1,207 @@
+"""A container's log from its files: the lines asked for, and with `follow` those to come.
+
+Lines are as engines write them, `TIME stdout|stderr F|P TEXT`; `P` is a piece of a line that goes on. When a
+file is full it becomes `.1`, what was `.1` becomes `.2`, and so on. A reader holds the file it reads open, so
+that being renamed, or even removed, takes nothing from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from longshore.api.log_options import LogOptions
+
+_BLOCK: Final = 1 << 17
+_SHORTEST_PAUSE: Final = 0.02
+_LONGEST_PAUSE: Final = 0.25
+"""A follower looks often while lines come, and ever less often while none do."""
+
+
+async def read(
+    path: Path, options: LogOptions, since: bytes, ended: asyncio.Event
+) -> AsyncGenerator[bytes, None]:
+    """The text. `since` is the least time stamp shown; `ended` is set when nothing more will be written."""
+    printer = _Printer(options, since)
+    files = _open_all(path)
+    try:
+        start = _start_of_tail(files, options.tail_lines)
+        for at, file in enumerate(files):
+            if at < start[0]:
+                continue
+            file.seek(start[1] if at == start[0] else 0)
+            while block := _whole_lines(file):
+                if text := printer.text(block):
+                    yield text
+                if printer.full:
+                    return
+                await asyncio.sleep(0)
+        if not options.follow:
+            return
+        async for block in _follow(path, files, ended):
+            if text := printer.text(block):
+                yield text
+            if printer.full:
+                return
+    finally:
+        for file in files:
+            file.close()
+
+
+def _open_all(path: Path) -> list[BinaryIO]:
+    """Every file of the log, oldest first. A rotation meanwhile makes a file appear twice or not at all, so
+    then it is tried again."""
+    for _ in range(5):
+        files: list[BinaryIO] = []
+        number = 0
+        while True:
+            name = f"{path}.{number}" if number else str(path)
+            try:
+                files.append(open(name, "rb"))  # noqa: SIM115 - closed by whoever asked
+            except FileNotFoundError:
+                if number:
+                    break
+            number += 1
+        inodes = [os.fstat(file.fileno()).st_ino for file in files]
+        if len(set(inodes)) == len(inodes) and _same(path, inodes[0] if files else 0, bool(files)):
+            break
+        for file in files:
+            file.close()
+    files.reverse()
+    return files
+
+
+def _same(path: Path, inode: int, expected: bool) -> bool:
+    try:
+        return os.stat(path).st_ino == inode
+    except FileNotFoundError:
+        return not expected or os.path.exists(f"{path}.1")
+
+
+async def _follow(path: Path, files: list[BinaryIO], ended: asyncio.Event) -> AsyncGenerator[bytes, None]:
+    """What comes after the end of `files`. New files are added to it; the old ones are closed."""
+    pause = _SHORTEST_PAUSE
+    file = files[-1] if files else None
+    while True:
+        over = ended.is_set()  # before reading: what was written before the end is then read
+        found = False
+        if file is not None:
+            while block := _whole_lines(file):
+                found = True
+                yield block
+        fresh = _next(path, file)
+        if fresh is not None:
+            if file is not None:
+                while block := _whole_lines(file):  # written between our reading and its renaming
+                    yield block
+                file.close()
+            files[:] = [fresh]
+            file, pause = fresh, _SHORTEST_PAUSE
+            continue
+        if over:
+            return
+        pause = _SHORTEST_PAUSE if found else min(pause * 1.5, _LONGEST_PAUSE)
+        try:
+            async with asyncio.timeout(pause):
+                await ended.wait()
+        except TimeoutError:
+            pass
+
+
+def _next(path: Path, file: BinaryIO | None) -> BinaryIO | None:
+    """The file that comes after this one; None when this is the newest, or none is there."""
+    reading = os.fstat(file.fileno()).st_ino if file is not None else -1
+    newer: str | None = None
+    number = 0
+    while True:
+        name = f"{path}.{number}" if number else str(path)
+        try:
+            if os.stat(name).st_ino == reading:
+                break
+            newer = name
+        except FileNotFoundError:
+            if number:
+                break
+        number += 1
+    try:
+        return open(newer, "rb") if newer is not None else None
+    except FileNotFoundError:
+        return None
+
+
+def _whole_lines(file: BinaryIO) -> bytes:
+    """The next block of lines; what is not a whole line yet is left for the next time."""
+    at = file.tell()
+    block = file.read(_BLOCK)
+    cut = block.rfind(b"\n") + 1
+    if cut != len(block):
+        file.seek(at + cut)
+    return block[:cut]
+
+
+def _start_of_tail(files: list[BinaryIO], lines: int | None) -> tuple[int, int]:
+    """In which file and where in it the last `lines` lines begin."""
+    if lines is None:
+        return 0, 0
+    if lines == 0:
+        if not files:
+            return 0, 0
+        files[-1].seek(0, os.SEEK_END)
+        return len(files) - 1, files[-1].tell()
+    for at in range(len(files) - 1, -1, -1):
+        for start in _line_starts_from_end(files[at]):
+            lines -= 1
+            if lines == 0:
+                return at, start
+    return 0, 0
+
+
+def _line_starts_from_end(file: BinaryIO) -> Iterator[int]:
+    end = file.seek(0, os.SEEK_END)
+    position, is_last = end, True
+    while position > 0:
+        size = min(_BLOCK, position)
+        position -= size
+        file.seek(position)
+        block = file.read(size)
+        at = len(block)
+        while (at := block.rfind(b"\n", 0, at)) >= 0:
+            if not (is_last and position + at + 1 == end):
+                yield position + at + 1
+            is_last = False
+    if end:
+        yield 0
+
+
+class _Printer:
+    """Turns stored lines into what the reader asked for."""
+
+    def __init__(self, options: LogOptions, since: bytes) -> None:
+        self._since, self._timestamps = since, options.timestamps
+        self._left = options.limit_bytes
+        self._begins = True
+        """The next piece begins a line."""
+        self.full = False
+
+    def text(self, block: bytes) -> bytes:
+        out: list[bytes] = []
+        since, timestamps = self._since, self._timestamps
+        for line in block.split(b"\n"):
+            parts = line.split(b" ", 3)
+            if len(parts) != 4 or parts[0] < since:
+                continue
+            if timestamps and self._begins:
+                out.append(parts[0] + b" ")
+            out.append(parts[3])
+            self._begins = parts[2] != b"P"
+            if self._begins:
+                out.append(b"\n")
+        made = b"".join(out)
+        if self._left is not None:
+            made = made[: self._left]
+            self._left -= len(made)
+            self.full = self._left == 0
+        return made

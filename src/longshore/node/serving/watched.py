@@ -1,0 +1,75 @@
+"""An engine that is listened to: which containers run, and when one ends. Changes nothing of what it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from longshore.node.runtime import Container, Features, Key, Runtime, Session, State, Usage
+
+
+class Watched:
+    """`engine`, for whoever would otherwise have it."""
+
+    def __init__(self, engine: Runtime) -> None:
+        self.engine = engine
+        self.name = engine.name
+        self.running: dict[tuple[str, str], Key] = {}
+        """What runs now, by pod and container."""
+        self._waiting: dict[Key, asyncio.Event] = {}
+
+    def runs(self, key: Key) -> bool:
+        return self.running.get(key[:2]) == key
+
+    def end_of(self, key: Key) -> asyncio.Event:
+        """Set when the container has ended, which may be at once."""
+        if self.runs(key):
+            return self._waiting.setdefault(key, asyncio.Event())
+        over = asyncio.Event()
+        over.set()
+        return over
+
+    async def open(self, changed: Callable[[State], None]) -> list[State]:
+        def told(state: State) -> None:
+            self._ended(state.key)
+            changed(state)
+
+        states = await self.engine.open(told)
+        self.running = {state.key[:2]: state.key for state in states if state.phase == "running"}
+        for key in [key for key in self._waiting if not self.runs(key)]:
+            self._waiting.pop(key).set()
+        return states
+
+    async def start(self, container: Container) -> State:
+        state = await self.engine.start(container)
+        if state.phase == "running":
+            self.running[state.key[:2]] = state.key
+        return state
+
+    def _ended(self, key: Key) -> None:
+        if self.runs(key):
+            del self.running[key[:2]]
+        event = self._waiting.pop(key, None)
+        if event is not None:
+            event.set()
+
+    async def features(self) -> Features:
+        return await self.engine.features()
+
+    async def signal(self, key: Key, number: int) -> None:
+        await self.engine.signal(key, number)
+
+    async def remove(self, keys: Iterable[Key]) -> None:
+        await self.engine.remove(keys)
+
+    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
+        return await self.engine.exec(key, command, stdin=stdin, tty=tty)
+
+    async def attach(self, key: Key) -> Session:
+        return await self.engine.attach(key)
+
+    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
+        return await self.engine.usage(keys)
+
+    async def close(self, *, kill: bool) -> None:
+        await self.engine.close(kill=kill)
