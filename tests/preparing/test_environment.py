@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from preparing_world import World
 
-from longshore.node.preparing import CannotPrepare
+from longshore.node.preparing.types import CannotPrepare
 
 pytestmark = pytest.mark.anyio
 

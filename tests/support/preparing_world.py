@@ -16,7 +16,8 @@ from longshore.api.types import Obj
 from longshore.apiserver.tokens import Tokens
 from longshore.client.local import LocalClient
 from longshore.machinery.clock import RealClock
-from longshore.node.preparing import NodeFacts, PreparedPod, Preparer, Server
+from longshore.node.preparing.preparer import Preparer
+from longshore.node.preparing.types import NodeFacts, PreparedPod, Server
 from longshore.node.runtime import Container
 
 SERVER = Server("127.0.0.1", 6443, "a certificate\n")

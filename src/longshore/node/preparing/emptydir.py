@@ -30,7 +30,7 @@ def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
         raise Missing(f'longshore has no storage medium "{medium}" for an emptyDir; it has "" and "Memory"')
     path = disk
     if medium:
-        _own(memory.parents[1])
+        _own(memory.parents[2])
         path = memory
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:

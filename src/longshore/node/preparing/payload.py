@@ -47,7 +47,7 @@ async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, tok
                     files.update(_single(inner, content, mode, pod, sources, node))
                     break
             else:
-                what = ", ".join(part) or "an empty source"
+                what = ", ".join(part) or "a source of a kind that is not enabled"
                 text = "configMap, downwardAPI, secret and serviceAccountToken"
                 raise Missing(f"longshore cannot project {what}; it projects {text}")
         except Missing as err:
