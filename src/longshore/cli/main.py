@@ -27,6 +27,7 @@ GROUPS = (
     (
         "Use it",
         (
+            ("run", "run manifests, or a command many times, to their end"),
             ("apply", "make objects be as files say"),
             ("get", "show objects: jobs, pods, cronjobs, queues, ..."),
             ("describe", "show objects in words, with what happened to them"),

@@ -84,6 +84,19 @@ class HttpClient(VerbClient):
             method, path, query=query, body=body, headers=headers, seconds=self._seconds, retry=False
         )
 
+    @asynccontextmanager
+    async def stream(
+        self, path: str, query: Mapping[str, str] | None = None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The body of a GET as it comes, such as a log that is followed. Raises StatusError for a refusal."""
+        opened = self._transport.open(
+            path, query=query or {}, headers={"Accept": "*/*"}, seconds=self._seconds
+        )
+        async with opened as response:
+            if response.status >= 400:
+                raise answers.error(response.status, await response.read(), response.headers)
+            yield response.content.iter_any()
+
     async def close(self) -> None:
         await self._transport.close()
 

@@ -24,7 +24,7 @@ from longshore.machinery import removal
 from longshore.machinery.clock import Clock
 from longshore.machinery.informer import Informer
 from longshore.machinery.informers import Informers
-from longshore.node.preparing import emptydir, environment, limits, mounts, security, services
+from longshore.node.preparing import emptydir, environment, items, limits, mounts, security, services
 from longshore.node.preparing import hosts as hosts_files
 from longshore.node.preparing import sources as referenced
 from longshore.node.preparing import volumes as made
@@ -100,7 +100,7 @@ class Preparer:
         """
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
-        found = self._service_variables(pod_spec, namespace)
+        found = items.added(pod, self._service_variables(pod_spec, namespace))
         env: Mapping[str, str] = found
         if spec.get("env") or spec.get("envFrom"):
             env = environment.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)

@@ -1,0 +1,153 @@
+"""Follows runs by watching them: the objects themselves, their pods that fail, and warnings about them.
+
+Nothing is asked again and again, and of thousands of pods only those that fail are looked at: counting
+the others is left to the object's own status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.cli import endings
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Failed, Run
+from longshore.client import TimedOut, Unreachable
+
+if TYPE_CHECKING:
+    from longshore.client import WatchEvent
+
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_WHAT: Final = {
+    "job": ("batch/v1", "Job"),
+    "vcjob": ("batch.volcano.sh/v1alpha1", "Job"),
+    "pod": ("v1", "Pod"),
+}
+_PODS: Final = ("v1", "Pod")
+_LINES: Final = 5
+_MOST: Final = 100
+"""Failures remembered; a Job that fails ten thousand times needs no more to be understood."""
+_PAUSE: Final = 0.5
+
+Changed = Callable[[Run], None]
+
+
+async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
+    """Returns when the run has ended."""
+    what = _WHAT[run.kind]
+    async for event in _events(place, what, run.namespace, fields=f"metadata.name={run.name}"):
+        if event.object["metadata"].get("uid", run.uid) != run.uid:
+            continue
+        if event.type == "DELETED" and run.end is None:
+            run.end, run.finished = endings.End(False, "Deleted", "somebody deleted it"), time.monotonic()
+        elif event.type != "BOOKMARK":
+            run.see(event.object, time.monotonic())
+        changed(run)
+        if run.end is not None:
+            return
+
+
+async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None]) -> None:
+    """Notes each pod that fails, with its last lines, until cancelled."""
+    selector = labels(run)
+    if not selector:
+        return
+    seen: set[str] = set()
+    async for event in _events(place, _PODS, run.namespace, labels=selector, fields="status.phase=Failed"):
+        pod = event.object
+        if event.type in ("BOOKMARK", "DELETED") or pod["metadata"]["uid"] in seen:
+            continue
+        seen.add(pod["metadata"]["uid"])
+        if len(run.failures) >= _MOST:
+            continue
+        failed = _failed(pod)
+        run.failures.append(failed)
+        failed.lines = await _last_lines(place, pod)
+        found(run, failed)
+
+
+async def warnings(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
+    """Notes why runs wait, until cancelled."""
+    async for event in _events(place, ("v1", "Event"), namespace, fields="type=Warning"):
+        about = event.object.get("involvedObject") or {}
+        if event.type not in ("ADDED", "MODIFIED"):
+            continue
+        for run in runs:
+            name = about.get("name", "")
+            ours = name == run.name or name.startswith(f"{run.name}-")
+            if ours and run.namespace == namespace and run.end is None:
+                said = event.object.get("message", "").strip()
+                run.waits = f"{event.object.get('reason', '')}: {said}"
+                changed(run)
+
+
+def labels(run: Run) -> str:
+    """The selector of its pods; empty for a pod, which is its own."""
+    if run.kind == "job":
+        return f"batch.kubernetes.io/controller-uid={run.uid}"
+    return f"volcano.sh/job-name={run.name}" if run.kind == "vcjob" else ""
+
+
+async def _events(
+    place: Place, what: tuple[str, str], namespace: str, *, labels: str = "", fields: str = ""
+) -> AsyncIterator[WatchEvent]:
+    """What is there and every change of it. A watch that ends, or a server that is away, is waited for."""
+    while True:
+        try:
+            async with place.client.watch(
+                what, namespace, labels=labels, fields=fields, initial_events=True
+            ) as events:
+                async for event in events:
+                    yield event
+        except TimedOut:
+            continue
+        except Unreachable:
+            await asyncio.sleep(_PAUSE)
+        except StatusError as err:
+            if err.code not in (410, 429, 500, 503, 504):
+                raise
+            await asyncio.sleep(_PAUSE)
+
+
+def _failed(pod: Obj) -> Failed:
+    meta, status = pod["metadata"], pod.get("status") or {}
+    index = (meta.get("annotations") or {}).get(_INDEX)
+    ended = _culprit(status)
+    code = ended[1].get("exitCode") if ended else None
+    why = status.get("reason") or ""
+    if ended:
+        name, state = ended
+        reason = state.get("reason", "")
+        text = f"exit code {code}" if not state.get("signal") else f"signal {state['signal']}"
+        text += f" ({reason})" if reason not in ("", "Error") else ""
+        several = len(pod["spec"]["containers"]) > 1 or pod["spec"].get("initContainers")
+        why = (f"{why}: " if why else "") + text + (f" of container {name}" if several else "")
+    elif status.get("message"):
+        why = f"{why}: {status['message']}" if why else status["message"]
+    return Failed(meta["name"], int(index) if index is not None else None, why or "failed", code)
+
+
+def _culprit(status: Obj) -> tuple[str, Obj] | None:
+    """The first container that ended badly."""
+    for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        ended = (each.get("state") or {}).get("terminated")
+        if ended and ended.get("exitCode"):
+            return each["name"], ended
+    return None
+
+
+async def _last_lines(place: Place, pod: Obj) -> list[str]:
+    meta = pod["metadata"]
+    culprit = _culprit(pod.get("status") or {})
+    container = culprit[0] if culprit else pod["spec"]["containers"][0]["name"]
+    path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
+    query = {"container": container, "tailLines": str(_LINES)}
+    try:
+        answer = await place.http.request("GET", path, query=query)
+    except Unreachable:
+        return []
+    return answer.body.decode(errors="replace").splitlines() if answer.code == 200 else []

@@ -1,0 +1,43 @@
+"""The lines of `--each`, put where the node finds them: one file in the data directory of the longshore.
+
+The file stays as long as the Job may need it: with a throw-away longshore it goes at the end, on one that
+stays it stays too, in `items/`, and is removed when the Job has ended well.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from longshore.cli.main import Failure
+
+
+def read(name: str) -> bytes:
+    """All of the file, `-` for standard input. Raises Failure when there is nothing in it."""
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as err:
+        raise Failure(f"--each {name}: {err.strerror}", 2) from None
+    if not content:
+        raise Failure(f"--each {name}: it is empty, so there is nothing to run", 2)
+    if b"\0" in content:
+        raise Failure(f"--each {name}: it holds zero bytes, so it is not lines of text", 2)
+    return content
+
+
+def count(content: bytes) -> int:
+    return content.count(b"\n") + (not content.endswith(b"\n"))
+
+
+def keep(content: bytes, directory: Path | None) -> Path:
+    """Writes them, for the owner alone to read."""
+    if directory is None:
+        raise Failure("--each needs a longshore on this machine, which finds the lines in a file", 2)
+    folder = directory / "items"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / secrets.token_hex(8)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+    return path

@@ -1,0 +1,180 @@
+"""The display on a terminal: a bar for each run, drawn anew ten times a second at most.
+
+    pi   ━━━━━━━━━━━━━━━━━━━━━╸━━━━━━━━  312/1000   8 active   2 failed   678 waiting   41/s   0:17 left
+         ██████████████▓▓░░░░░░░░░░░░░░
+
+The second line has the indexes of an Indexed Job from left to right: done, failed (red), running,
+waiting. Under the bars stand the last failures with what they wrote last. Only what changed is drawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live as RichLive
+from rich.text import Text
+
+from longshore.api import indexes
+from longshore.cli.running import wording
+from longshore.cli.running.progress import Failed, Run
+
+_PERIOD: Final = 0.1
+_WIDEST: Final = 40
+_RUNS: Final = 12
+"""Bars shown at most: those that ended well give way first."""
+_FAILURES: Final = 3
+_LINES: Final = 3
+
+
+class Live:
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._live = RichLive(console=self._console, auto_refresh=False, transient=False)
+        self._runs: list[Run] = []
+        self._failures: list[tuple[Run, Failed]] = []
+        self._dirty = False
+        self._open = False
+        self._lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self._console.print(Text(text), soft_wrap=True)
+
+    def begin(self, runs: list[Run]) -> None:
+        self._runs = runs
+        self._live.start()
+        self._open = True
+        self._draw()
+
+    def changed(self, run: Run) -> None:
+        self._dirty = True
+
+    def failure(self, run: Run, failed: Failed) -> None:
+        self._failures = [*self._failures, (run, failed)][-_FAILURES:]
+        self._dirty = True
+
+    def line(self, prefix: str, line: bytes) -> None:
+        if not sys.stdout.isatty():
+            sys.stdout.buffer.write(prefix.encode() + line)
+            return
+        self._lines.append(
+            prefix + line.decode(errors="replace").rstrip("\n")
+        )  # above the bars, at the next drawing
+        self._dirty = True
+
+    async def follow(self) -> None:
+        while True:
+            await asyncio.sleep(_PERIOD)
+            moving = any(run.end is None and run.active for run in self._runs)
+            if self._dirty or moving:  # rate and time left change by themselves
+                self._draw()
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._draw()
+            self._live.stop()
+        sys.stdout.flush()
+
+    def _draw(self) -> None:
+        self._dirty = False
+        lines, self._lines = self._lines, []
+        if lines:
+            self._console.print(Text("\n".join(lines)), soft_wrap=True)
+        self._live.update(self._picture(time.monotonic()), refresh=True)
+
+    def _picture(self, now: float) -> RenderableType:
+        shown = sorted(self._runs, key=lambda run: run.end is not None and run.end.well)[:_RUNS]
+        width = max((len(run.name) for run in shown), default=0)
+        parts: list[RenderableType] = []
+        for run in [run for run in self._runs if run in shown]:
+            parts += bar(run, width, self._console.width, now)
+        if len(self._runs) > len(shown):
+            parts.append(Text(f"… and {len(self._runs) - len(shown)} more", style="dim"))
+        for run, failure in self._failures:
+            parts.append(Text(wording.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis"))
+            for line in failure.lines[-_LINES:]:
+                parts.append(Text(f"  │ {line}", style="dim", no_wrap=True, overflow="ellipsis"))
+        return Group(*parts)
+
+
+def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
+    """One run in one to three lines."""
+    numbers = _numbers(run, now)
+    room = max(10, min(_WIDEST, width - name_width - len(numbers.plain) - 5))
+    line = Text(f"{run.name:<{name_width}}  ", no_wrap=True, overflow="ellipsis")
+    line.append_text(_bar(run, room)).append("  ").append_text(numbers)
+    lines = [line]
+    if run.indexed and run.total and run.total > 1:
+        strip = Text(" " * (name_width + 2), no_wrap=True, overflow="ellipsis")
+        lines.append(strip.append_text(_strip(run, room)))
+    if run.waits and run.end is None:
+        text = " ".join(run.waits.split())
+        lines.append(Text(f"{' ' * name_width}  {text}", style="yellow", no_wrap=True, overflow="ellipsis"))
+    return lines
+
+
+def _bar(run: Run, room: int) -> Text:
+    if run.total is None:
+        share, color = (1.0 if run.end else 0.0), "green"
+    else:
+        share, color = min(1.0, run.succeeded / max(1, run.total)), "green"
+    if run.end is not None and not run.end.well:
+        color = "red"
+    lost = round(room * run.given_up / run.total) if run.total else 0
+    full = int(room * share)
+    text = Text("━" * full, style=color)
+    half = room * share - full >= 0.5
+    text.append("╸" * half, style=color)
+    lost = min(lost, room - full - half)
+    text.append("━" * lost, style="red")
+    return text.append("━" * (room - full - half - lost), style="bright_black")
+
+
+def _numbers(run: Run, now: float) -> Text:
+    whole = f"{run.succeeded}/{run.total}" if run.total is not None else f"{run.succeeded} done"
+    text = Text(whole, style="bold")
+    if run.active:
+        text.append(f"   {run.active} active", style="cyan")
+    if run.failed:
+        text.append(f"   {run.failed} failed", style="red")
+    if run.waiting:
+        text.append(f"   {run.waiting} waiting", style="bright_black")
+    if run.end is not None:
+        word = "complete" if run.end.well else f"failed: {run.end.reason}"
+        text.append(
+            f"   {word} in {wording.span(run.finished - run.started)}", "green" if run.end.well else "red"
+        )
+    elif run.suspended:
+        text.append("   suspended", style="yellow")
+    if (speed := run.rate(now)) >= 1 and run.succeeded > 1:
+        text.append(f"   {speed:.0f}/s")
+    if (left := run.seconds_left(now)) is not None and run.succeeded > 1:
+        text.append(f"   {wording.span(left)} left")
+    return text
+
+
+def _strip(run: Run, room: int) -> Text:
+    """Each cell stands for some indexes; the worst of them gives it its colour."""
+    assert run.total is not None
+    cells = min(room, run.total)
+    each = run.total / cells
+    running = run.under_way()
+    active = {min(cells - 1, int(index / each)) for index in running}
+    text = Text()
+    for cell in range(cells):
+        first, last = int(cell * each), max(int(cell * each), int((cell + 1) * each) - 1)
+        span: indexes.Runs = ((first, last),)
+        size = last - first + 1
+        if run.lost and indexes.common(run.lost, span):
+            text.append("█", "red")
+        elif (done := indexes.count(indexes.common(run.done, span))) == size:
+            text.append("█", "green")
+        elif cell in active:
+            text.append("▓", "cyan")
+        else:
+            text.append("▒" if done else "░", "green" if done else "bright_black")
+    return text

@@ -1,0 +1,91 @@
+"""Where the work is done: on a longshore that runs here, or on a throw-away one in this very process.
+
+A server that is named (--kubeconfig, --context) is used. Else the longshore that $KUBECONFIG belongs to,
+else that of the data directory, if it runs. A kubeconfig of anything else is left alone: nobody wants a
+command that is tried out to run on a cluster by surprise.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longshore.cli import here
+from longshore.cli.main import Failure
+
+if TYPE_CHECKING:
+    from longshore.client import Client
+    from longshore.client.http import HttpClient
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    client: Client
+    """For writing and watching."""
+    http: HttpClient
+    """For what comes as a stream: logs."""
+    server: str
+    namespace: str
+    directory: Path | None
+    """The data directory of the longshore; None where it is not on this machine, as far as can be told."""
+    throw_away: bool
+
+
+@asynccontextmanager
+async def opened(arguments: Namespace) -> AsyncIterator[Place]:
+    from longshore.client.errors import ConfigError
+
+    file = None if arguments.throw_away else running(arguments.kubeconfig, arguments.context)
+    if file is None and not arguments.context:
+        async with _throw_away(arguments) as place:
+            yield place
+        return
+    from longshore.client.config.connection import from_kubeconfig
+    from longshore.client.http import HttpClient
+
+    try:
+        connection = from_kubeconfig(file, arguments.context)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+    async with HttpClient(connection) as client:
+        directory = file.absolute().parent if file is not None else None
+        if directory is not None and here.holder(directory) is None:
+            directory = None
+        namespace = arguments.namespace or client.namespace
+        yield Place(client, client, connection.server, namespace, directory, throw_away=False)
+
+
+def running(named: Path | None, context: str) -> Path | None:
+    """The kubeconfig of the longshore to use; None when there is none."""
+    if named is not None or context:
+        return named
+    candidates = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    candidates.append(here.directory(Namespace(data_dir=None)) / "kubeconfig")
+    for file in candidates:
+        if file.is_file() and here.holder(file.absolute().parent) is not None:
+            return file
+    return None
+
+
+@asynccontextmanager
+async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
+    from longshore.client.http import HttpClient
+    from longshore.store import StoreError
+    from longshore.up.files import UnfitDirectory
+    from longshore.up.options import Options
+    from longshore.up.running import running as started
+
+    try:
+        async with (
+            started(Options(in_memory=True, port=0)) as own,
+            HttpClient.from_kubeconfig(own.kubeconfig) as http,
+        ):
+            namespace, directory = arguments.namespace or "default", own.kubeconfig.parent
+            yield Place(own.client, http, own.server, namespace, directory, throw_away=True)
+    except (StoreError, UnfitDirectory) as err:
+        raise Failure(str(err)) from None

@@ -1,0 +1,67 @@
+"""The display where there is no terminal: lines on standard error, at most one a second for each run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Final
+
+from longshore.cli.running import wording
+from longshore.cli.running.progress import Failed, Run
+
+_EVERY: Final = 1.0
+_SHOWN_FAILURES: Final = 20
+
+
+class Plain:
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self._told: dict[str, tuple[float, str]] = {}
+        self._waits: dict[str, str] = {}
+        self._failures = 0
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def begin(self, runs: list[Run]) -> None:
+        self._runs = runs
+        for run in runs:
+            self.say(wording.begun(run))
+            self._told[run.uid] = (time.monotonic(), wording.counts(run))
+
+    def changed(self, run: Run) -> None:
+        if run.waits and run.waits != self._waits.get(run.uid):
+            self._waits[run.uid] = run.waits
+            self.say(f"{run.title} waits: {run.waits}")
+        self._progress(run)
+
+    def failure(self, run: Run, failed: Failed) -> None:
+        self._failures += 1
+        if self._failures > _SHOWN_FAILURES:
+            if self._failures == _SHOWN_FAILURES + 1:
+                self.say("more failures are not shown; see: longshore get pods, or --output json")
+            return
+        self.say("\n".join([wording.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
+
+    def line(self, prefix: str, line: bytes) -> None:
+        sys.stdout.buffer.write(prefix.encode() + line)
+        sys.stdout.buffer.flush()
+
+    async def follow(self) -> None:
+        """A line that came too soon after the last is told a little later."""
+        while True:
+            await asyncio.sleep(_EVERY)
+            for run in self._runs:
+                self._progress(run)
+
+    def close(self) -> None: ...
+
+    def _progress(self, run: Run) -> None:
+        if run.end is not None:
+            return
+        at, before = self._told[run.uid]
+        now, text = time.monotonic(), wording.counts(run)
+        if now - at >= _EVERY and text != before:
+            self._told[run.uid] = (now, text)
+            self.say(f"{run.title} {text}")

@@ -1,0 +1,126 @@
+"""How far a run has come, from the object's own status. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from longshore.api import indexes
+from longshore.api.types import Obj
+from longshore.cli import endings
+
+_WINDOW: Final = 10.0
+"""Seconds over which the rate is taken."""
+
+
+@dataclass(slots=True)
+class Failed:
+    """A pod that failed, and the last it wrote."""
+
+    pod: str
+    index: int | None
+    why: str
+    exit_code: int | None = None
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Run:
+    """One object on its way to its end."""
+
+    kind: str
+    """`job`, `pod`, `vcjob`: what stands before the slash."""
+    group: str
+    namespace: str
+    name: str
+    uid: str
+    total: int | None = 1
+    """None where only the pods themselves know when they are done."""
+    parallelism: int = 1
+    indexed: bool = False
+    suspended: bool = False
+    succeeded: int = 0
+    failed: int = 0
+    """Pods, retries among them."""
+    active: int = 0
+    done: indexes.Runs = ()
+    lost: indexes.Runs = ()
+    """Indexes that failed for good."""
+    end: endings.End | None = None
+    started: float = 0.0
+    finished: float = 0.0
+    waits: str = ""
+    """The last warning about it, as long as nothing moves."""
+    failures: list[Failed] = field(default_factory=list)
+    _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+    @property
+    def given_up(self) -> int:
+        """Completions that will not come."""
+        return indexes.count(self.lost)
+
+    @property
+    def waiting(self) -> int:
+        if self.total is None or self.end is not None:
+            return 0
+        return max(0, self.total - self.succeeded - self.given_up - self.active)
+
+    def see(self, obj: Obj, now: float) -> None:
+        """Takes over what the object says."""
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        match self.kind:
+            case "job":
+                self._job(spec, status)
+            case "vcjob":
+                self.total = sum(task.get("replicas", 1) for task in spec.get("tasks") or ())
+                self.active = status.get("running", 0)
+                self.succeeded, self.failed = status.get("succeeded", 0), status.get("failed", 0)
+            case _:
+                phase = status.get("phase")
+                self.active, self.succeeded = int(phase == "Running"), int(phase == "Succeeded")
+                self.failed = int(phase == "Failed")
+        if not self._marks or self._marks[-1][1] != self.succeeded:
+            self._marks.append((now, self.succeeded))
+            self.waits = ""
+        if self.end is None and (end := endings.of(self.group, obj)) is not None:
+            self.end, self.finished, self.active = end, now, 0
+
+    def _job(self, spec: Obj, status: Obj) -> None:
+        self.total, self.parallelism = spec.get("completions"), spec.get("parallelism", 1)
+        self.indexed = spec.get("completionMode") == "Indexed"
+        self.suspended = bool(spec.get("suspend"))
+        self.succeeded, self.failed = status.get("succeeded", 0), status.get("failed", 0)
+        self.active = status.get("active", 0)
+        if self.indexed and self.total:
+            self.done = indexes.read(status.get("completedIndexes", ""), self.total)
+            self.lost = indexes.read(status.get("failedIndexes", ""), self.total)
+
+    def rate(self, now: float) -> float:
+        """Completions a second, lately."""
+        if self.end is not None:
+            return self.succeeded / max(0.001, self.finished - self.started)
+        since, count = self.started, 0
+        for at, before in self._marks:
+            if at >= now - _WINDOW:
+                break
+            since, count = at, before
+        return (self.succeeded - count) / max(0.001, now - since)
+
+    def seconds_left(self, now: float) -> float | None:
+        """None while it cannot be told."""
+        if self.total is None or self.end is not None or (speed := self.rate(now)) <= 0:
+            return None
+        return (self.total - self.succeeded - self.given_up) / speed
+
+    def under_way(self) -> list[int]:
+        """Indexes that run now, as far as the status tells: a Job starts the lowest first."""
+        if not self.indexed or not self.total:
+            return []
+        over = indexes.merge(self.done, self.lost)
+        missing = indexes.missing(over, self.total)
+        return [index for index, _ in zip(missing, range(self.active), strict=False)]

@@ -1,0 +1,61 @@
+"""What came of it all: the exit code, and the same as JSON for programs."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from longshore.api import indexes
+from longshore.api.types import Obj
+from longshore.cli.running.progress import Run
+
+Outcome = Literal["complete", "failed", "timed out", "interrupted"]
+CODES: Final[dict[Outcome, int]] = {"complete": 0, "failed": 1, "timed out": 124, "interrupted": 130}
+
+
+def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
+    """`stopped` says why somebody did not wait for the end; None if they did."""
+    if all(run.end is not None for run in runs):
+        return "complete" if all(run.end.well for run in runs if run.end) else "failed"
+    return stopped or "failed"
+
+
+def document(runs: list[Run], outcome: Outcome, seconds: float, server: str, said: list[str]) -> Obj:
+    return {
+        "result": outcome,
+        "exitCode": CODES[outcome],
+        "seconds": round(seconds, 3),
+        "server": server,
+        "runs": [_run(run) for run in runs],
+        "notes": said,
+    }
+
+
+def _run(run: Run) -> Obj:
+    end = run.end
+    out: Obj = {
+        "kind": {"job": "Job", "pod": "Pod", "vcjob": "VolcanoJob"}[run.kind],
+        "namespace": run.namespace,
+        "name": run.name,
+        "uid": run.uid,
+        "result": "unfinished" if end is None else "complete" if end.well else "failed",
+        "reason": end.reason if end else "",
+        "message": end.message if end else "",
+        "completions": run.total,
+        "succeeded": run.succeeded,
+        "failedPods": run.failed,
+        "active": run.active,
+        "seconds": round((run.finished or run.started) - run.started, 3),
+        "failures": [
+            {
+                "pod": each.pod,
+                "index": each.index,
+                "why": each.why,
+                "exitCode": each.exit_code,
+                "log": each.lines,
+            }
+            for each in run.failures
+        ],
+    }
+    if run.indexed:
+        out["completedIndexes"], out["failedIndexes"] = indexes.write(run.done), indexes.write(run.lost)
+    return out

@@ -1,0 +1,103 @@
+"""A Job from a command line: `longshore run --completions 100 --parallelism 8 -- ./work.sh`.
+
+Every index is tried `retries` more times by itself, and one that fails for good does not stop the others
+(unless `fail_fast`), as people know it from GNU parallel. The environment is not the caller's whole one:
+see `PASSED`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from longshore.api.types import Obj
+from longshore.cli.main import Failure
+
+PASSED: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
+"""What every command gets of the caller's environment, and all that begins with LC_."""
+ITEMS: Final = "longshore.dev/items"
+_BRACES: Final = {"{}": "$(LONGSHORE_ITEM)", "{#}": "$(JOB_COMPLETION_INDEX)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    command: Sequence[str]
+    completions: int = 1
+    parallelism: int | None = None
+    """None: as many at once as there are processors."""
+    retries: int = 0
+    name: str = ""
+    env: Sequence[str] = ()
+    """`K=V`, or `K` for the caller's own value."""
+    items: str = ""
+    """A file with one line for each completion."""
+    cpu: str = ""
+    memory: str = ""
+    fail_fast: bool = False
+
+
+def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
+    """The manifest. `directory` is where the command runs."""
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": "host",  # the process engine uses the machine's own files
+        "command": [_word(word, bool(wanted.items)) for word in _found(wanted.command, directory)],
+        "workingDir": directory,
+        "env": [{"name": name, "value": value.replace("$(", "$$(")} for name, value in _env(wanted, environ)],
+    }
+    if wanted.cpu or wanted.memory:
+        asked = {key: value for key, value in (("cpu", wanted.cpu), ("memory", wanted.memory)) if value}
+        container["resources"] = {"requests": asked}
+        if wanted.memory:
+            container["resources"]["limits"] = {"memory": wanted.memory}
+    template: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    if wanted.items:
+        template["metadata"] = {"annotations": {ITEMS: wanted.items}}
+    at_once = wanted.parallelism or min(wanted.completions, len(os.sched_getaffinity(0)))
+    spec = {
+        "completions": wanted.completions,
+        "parallelism": at_once,
+        "completionMode": "Indexed",
+        "backoffLimitPerIndex": wanted.retries,
+        "template": template,
+    }
+    if wanted.fail_fast:
+        spec["maxFailedIndexes"] = 0
+    meta = {"name": wanted.name} if wanted.name else {"generateName": f"{_name(wanted.command[0])}-"}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+
+
+def _found(command: Sequence[str], directory: str) -> list[str]:
+    first = command[0]
+    if "/" in first and not os.path.isabs(first):
+        first = os.path.join(directory, first)  # as a shell would find it
+    return [first, *command[1:]]
+
+
+def _word(word: str, items: bool) -> str:
+    """Kubernetes puts variables in place of `$(NAME)`: what looks so by chance is kept from that."""
+    word = word.replace("$(", "$$(")
+    if items:
+        word = re.sub(r"\{#?\}", lambda match: _BRACES[match[0]], word)
+    return word
+
+
+def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    found = {name: value for name, value in environ.items() if name in PASSED or name.startswith("LC_")}
+    for given in wanted.env:
+        name, equals, value = given.partition("=")
+        if not equals and name not in environ:
+            raise Failure(
+                f"--env {name}: there is no such variable here; give it a value with {name}=VALUE", 2
+            )
+        found[name] = value if equals else environ[name]
+    return sorted(found.items())
+
+
+def _name(command: str) -> str:
+    """A name that a Job may have, from that of a program."""
+    base = os.path.basename(command).partition(".")[0].lower()
+    return re.sub(r"[^a-z0-9-]+", "-", base).strip("-")[:40] or "run"

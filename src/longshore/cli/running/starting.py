@@ -1,0 +1,173 @@
+"""From manifests to runs: what ends is created and followed, what it needs is applied, the rest is told.
+
+Everything that is to run is first tried out on the server without writing it, so bad input changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.cli import refusals
+from longshore.cli.files import Manifest
+from longshore.cli.main import Failure, Said
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Run
+
+if TYPE_CHECKING:
+    from longshore.api.resources import Resource
+
+MANAGER: Final = "longshore"
+_VOLCANO: Final = "batch.volcano.sh"
+_BEFORE_A_RUN: Final = 100
+
+
+@dataclass(slots=True)
+class Plan:
+    """What becomes of the manifests."""
+
+    needed: list[tuple[Resource, Obj, str]] = field(default_factory=list)
+    """Resource, object, source. Applied first, not waited for."""
+    wanted: list[tuple[str, Resource, Obj, str]] = field(default_factory=list)
+    """The same behind `job`, `pod` or `vcjob`."""
+    said: list[str] = field(default_factory=list)
+    """What does not run as written, and why."""
+
+
+async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> Plan:
+    """Sorts the manifests. Raises Failure for kinds the server does not have."""
+    out = Plan()
+    for manifest in manifests:
+        obj, source = manifest
+        try:
+            resource = await place.client.resource((obj["apiVersion"], obj["kind"]))
+        except LookupError as err:
+            raise Failure(f"{source}: {err}", 2) from None
+        if resource.namespaced:
+            own = obj["metadata"].get("namespace")
+            if own and namespace and own != namespace:
+                raise Failure(
+                    f"{source}: {obj['kind']} is in namespace {own!r}, and --namespace is another", 2
+                )
+            obj = {**obj, "metadata": {"namespace": own or place.namespace, **obj["metadata"]}}
+        match resource.group, resource.kind:
+            case "batch", "Job":
+                out.wanted.append(("job", resource, obj, source))
+            case "batch", "CronJob":
+                job = await place.client.resource(("batch/v1", "Job"))
+                out.wanted.append(("job", job, _once(obj), source))
+                out.said.append(
+                    f"cronjob/{obj['metadata'].get('name')} has no end: it is run once, now; "
+                    f"for its schedule use: longshore apply -f {source}"
+                )
+            case "batch.volcano.sh", "Job":
+                out.wanted.append(("vcjob", resource, obj, source))
+            case "", "Pod" if (obj.get("spec") or {}).get("restartPolicy") in ("Never", "OnFailure"):
+                out.wanted.append(("pod", resource, obj, source))
+            case _:
+                out.needed.append((resource, obj, source))
+                if "template" in (obj.get("spec") or {}) or resource.kind == "Pod":
+                    out.said.append(
+                        f"{resource.singular}/{obj['metadata'].get('name')} has no end: not waited for"
+                    )
+    return out
+
+
+def _once(cronjob: Obj) -> Obj:
+    """The Job a CronJob would make now."""
+    template = (cronjob.get("spec") or {}).get("jobTemplate") or {}
+    meta = {**(template.get("metadata") or {}), "namespace": cronjob["metadata"]["namespace"]}
+    meta["generateName"] = f"{cronjob['metadata'].get('name', 'cronjob')}-run-"
+    meta.pop("name", None)
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}
+
+
+async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
+    """Creates everything. Raises Failure before anything is written, if the server would refuse it."""
+    namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
+    for _, resource, obj, source in plan.wanted:
+        await _try(place, resource, obj, source, namespaces, replace)
+    for resource, obj, source in sorted(plan.needed, key=lambda entry: entry[0].kind != "Namespace"):
+        with _blaming(source):
+            await place.client.apply(
+                resource, obj, obj["metadata"].get("namespace", ""), manager=MANAGER, force=True
+            )
+    runs = []
+    for kind, resource, obj, source in plan.wanted:
+        with _blaming(source):
+            made = await _created(place, resource, obj)
+        meta = made["metadata"]
+        run = Run(kind, resource.group, meta.get("namespace", ""), meta["name"], meta["uid"])
+        run.started = time.monotonic()
+        run.see(made, run.started)
+        runs.append(run)
+    return runs
+
+
+async def _try(
+    place: Place, resource: Resource, obj: Obj, source: str, coming: set[str], replace: bool
+) -> None:
+    """A creation that is not meant. What an object of this very run would bring is not missed."""
+    namespace = obj["metadata"].get("namespace", "")
+    try:
+        await place.client.create(resource, obj, namespace, dry_run=True)
+    except StatusError as err:
+        if err.code == 404 and namespace in coming:
+            return
+        if err.code == 409 and err.reason == "AlreadyExists":
+            name = obj["metadata"]["name"]
+            if not replace:
+                raise Failure(
+                    f"{resource.singular} {name!r} is there already; pass --replace to delete it first, or "
+                    f"follow it with: longshore wait --for=done {resource.singular}/{name}",
+                    2,
+                ) from None
+            await _remove(place, resource, name, namespace)
+            return
+        raise Said(f"{source}: {refusals.text(err)}", 2) from None
+
+
+async def _remove(place: Place, resource: Resource, name: str, namespace: str) -> None:
+    """Deletes it with all it owns, and waits until it is gone."""
+    from longshore.client import DeleteOptions
+
+    async with place.client.watch(
+        resource, namespace, fields=f"metadata.name={name}", initial_events=True
+    ) as events:
+        await place.client.delete(resource, name, namespace, DeleteOptions(propagation="Foreground"))
+        async for event in events:
+            if event.type == "DELETED":
+                return
+
+
+async def _created(place: Place, resource: Resource, obj: Obj) -> Obj:
+    """Created. A new namespace needs a moment for its service account, which pods of their own ask for."""
+    for again in range(_BEFORE_A_RUN):
+        try:
+            return await place.client.create(
+                resource, obj, obj["metadata"].get("namespace", ""), manager=MANAGER
+            )
+        except StatusError as err:
+            if not (err.code == 403 and "service account" in err.message) or again == _BEFORE_A_RUN - 1:
+                raise
+            await asyncio.sleep(0.05)
+    raise AssertionError("the last try returns or raises")
+
+
+class _blaming:
+    """Turns a refusal into a Failure that names the file."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, type: object, err: BaseException | None, trace: object) -> None:
+        if isinstance(err, StatusError):
+            raise Said(f"{self._source}: {refusals.text(err)}", 2) from None

@@ -1,0 +1,82 @@
+"""What is said of runs, in one line each; for the plain display and for the end of the live one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from longshore.api import indexes
+from longshore.cli.running.progress import Failed, Run
+
+
+def span(seconds: float) -> str:
+    """`0.8 s`, `42 s`, `3:07`, `1:02:03`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def counts(run: Run) -> str:
+    """`312/1000 complete, 8 active, 2 failed, 678 waiting`."""
+    whole = f"{run.succeeded}/{run.total}" if run.total is not None else str(run.succeeded)
+    parts = [f"{whole} complete"]
+    if run.active:
+        parts.append(f"{run.active} active")
+    if run.failed:
+        parts.append(f"{run.failed} failed")
+    if run.waiting:
+        parts.append(f"{run.waiting} waiting")
+    return ", ".join(parts)
+
+
+def begun(run: Run) -> str:
+    if run.kind == "pod":
+        return f"{run.title} created"
+    total = "work until done" if run.total is None else _times(run.total, "completion")
+    return f"{run.title} created: {total}, {run.parallelism if run.kind == 'job' else run.total} at a time"
+
+
+def ended(run: Run) -> str:
+    """How it ended and in which time."""
+    assert run.end is not None
+    took = span(run.finished - run.started)
+    if run.end.well:
+        retried = f", {_times(run.failed, 'failed pod')} on the way" if run.failed else ""
+        return f"{run.title} complete in {took}: {run.succeeded} of {run.total or run.succeeded}{retried}"
+    text = f"{run.title} {run.end.text} (after {took}, {counts(run)})"
+    return text + (f"; failed indexes: {indexes.write(run.lost)}" if run.lost else "")
+
+
+def left(run: Run, *, resumable: bool) -> str:
+    """What was not done when somebody stopped it."""
+    text = f"{run.title} was stopped: {counts(run)}"
+    if over := run.under_way():
+        text += f"; indexes {indexes.write(indexes.from_sorted(over))} were running"
+    if resumable and run.kind == "job":
+        where = f" -n {run.namespace}" if run.namespace != "default" else ""
+        text += f"; it is suspended, go on with: longshore resume {run.title}{where}"
+    return text
+
+
+def failed(run: Run, failure: Failed) -> str:
+    who = f"index {failure.index}" if failure.index is not None else f"pod {failure.pod}"
+    return f"{run.title} {who} failed: {failure.why}"
+
+
+def _times(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def summary(runs: Iterable[Run]) -> str:
+    """One line for all of them; empty for a single one, which has said it already."""
+    every = list(runs)
+    if len(every) < 2:
+        return ""
+    well = sum(run.end is not None and run.end.well for run in every)
+    failed = sum(run.end is not None and not run.end.well for run in every)
+    open_ = len(every) - well - failed
+    parts = [f"{well} complete"] + [f"{failed} failed"] * bool(failed) + [f"{open_} unfinished"] * bool(open_)
+    return f"{len(every)} runs: {', '.join(parts)}"
