@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from longshore.client import Client
     from longshore.node.preparing.types import Server
     from longshore.node.runtime import Runtime
+    from longshore.node.serving.door import Door
     from longshore.up.controllers import Wiring
     from longshore.up.options import Options
 
@@ -26,10 +28,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the node is: its directory, and the server its pods may ask."""
+    """Where the node is: its directory, the server its pods may ask, and who shows its door to clients."""
 
     directory: Path
     server: Server
+    show: Callable[[Door], None]
 
 
 async def start(client: Client, wiring: Wiring, options: Options, place: Place) -> asyncio.Task[None]:
@@ -63,12 +66,15 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
     from longshore.node import agent, capacity
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
+    from longshore.node.serving.door import Door
+    from longshore.node.serving.watched import Watched
 
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)
     amounts = capacity.of_machine(root, declared=options.node_capacity)
-    engines = _engines(options.runtime, root)
+    engines = {name: Watched(engine) for name, engine in _engines(options.runtime, root).items()}
     name = node_name()
+    place.show(Door(name, tuple(engines.values()), root, wiring.clock))
     facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
     explanations = Explanations()
     wiring.explain["pods on the node"] = lambda namespace, name: [

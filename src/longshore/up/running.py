@@ -21,6 +21,7 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.clock import RealClock
 from longshore.node.preparing.types import Server
+from longshore.node.serving.door import Door
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
 from longshore.up import bootstrap, controllers, explained, files, kubeconfig, node, pki, scheduling, secrets
@@ -97,7 +98,12 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)
         if options.node:
-            place = node.Place(directory / "node", Server(HOST, port, certificates.ca_cert.read_text()))
+
+            def show(door: Door) -> None:
+                api.door = door
+
+            server = Server(HOST, port, certificates.ca_cert.read_text())
+            place = node.Place(directory / "node", server, show)
             stack.push_async_callback(_cancel, [await node.start(client, wiring, options, place)])
         yield Longshore(url, config, client, api)
 
