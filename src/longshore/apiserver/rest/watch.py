@@ -87,20 +87,26 @@ async def _stream(
 async def _live(api: Api, source: Watch, wanted: options.ListOptions) -> AsyncIterator[list[Event] | Change]:
     """Batches of the store as they come, with bookmarks in between, until the time is up."""
     end = api.monotonic() + (wanted.timeout or api.watch_timeout())
-    bookmark = min(api.monotonic() + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END) if wanted.bookmarks else end
-    while (now := api.monotonic()) < end:
-        try:
-            async with asyncio.timeout(max(min(end, bookmark) - now, 0)):
-                batch = await anext(source)
-        except TimeoutError:
-            pass
-        except StopAsyncIteration:
-            return
-        else:
-            yield batch
-        if wanted.bookmarks and api.monotonic() >= bookmark:
-            bookmark = api.monotonic() + _BOOKMARK_EVERY
-            yield _bookmark(api.store.revision)
+    bookmark = end
+    if wanted.bookmarks:
+        bookmark = min(api.monotonic() + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END)
+    timer: asyncio.TimerHandle | None = None
+    try:
+        while (now := api.monotonic()) < end:
+            due = min(end, bookmark)
+            timer = asyncio.get_running_loop().call_later(max(due - now, 0), source.nudge)
+            async for batch in source:
+                if not batch:
+                    break
+                yield batch
+            else:
+                return
+            if wanted.bookmarks and api.monotonic() >= bookmark:
+                bookmark = api.monotonic() + _BOOKMARK_EVERY
+                yield _bookmark(api.store.revision)
+    finally:
+        if timer is not None:
+            timer.cancel()
 
 
 def _filtered(event: Event, matches: Predicate | None) -> Change | None:
