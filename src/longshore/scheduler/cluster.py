@@ -55,14 +55,14 @@ class Cluster:
         self.ledger, self.shapes = Ledger(), Shapes()
         self.informers = Informers(client, clock=clock, rng=rng)
         self.listeners: dict[str, Listener] = {}
-        self.pods: Cache = self._follow(POD_KIND, _Pods(self))
-        self._follow(NODES, _Nodes(self))
-        self._namespaces = self._follow(_NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
+        self.pods: Cache = self.follow(POD_KIND, _Pods(self))
+        self.follow(NODES, _Nodes(self))
+        self._namespaces = self.follow(_NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
         volumes = OnChange(lambda _: self.wake(verdict.VOLUMES))
-        self.claims = self._follow(_CLAIMS, volumes)
-        volume_cache = self._follow(_VOLUMES, volumes)
-        class_cache = self._follow(_CLASSES, volumes)
-        self._budgets = self._follow(_BUDGETS, Handler())
+        self.claims = self.follow(_CLAIMS, volumes)
+        volume_cache = self.follow(_VOLUMES, volumes)
+        class_cache = self.follow(_CLASSES, volumes)
+        self._budgets = self.follow(_BUDGETS, Handler())
         self.volumes = Volumes(self.claims.get, volume_cache.get, class_cache.get)
 
     def view(self) -> View:
@@ -76,7 +76,8 @@ class Cluster:
         for listener in self.listeners.values():
             listener.woken(flags)
 
-    def _follow(self, what: tuple[str, str], handler: Handler) -> Cache:
+    def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
+        """The cache of a resource, whose changes `handler` hears. Ask before `informers` run."""
         informer = self.informers.get(what)
         informer.add_handler(handler)
         return informer.cache

@@ -74,8 +74,15 @@ class Reporter:
     """`still` tells whether a pod waits yet, when its turn comes."""
 
     def __init__(
-        self, client: Client, recorder: Recorder, clock: Clock, still: Callable[[str], bool]
+        self,
+        client: Client,
+        recorder: Recorder,
+        clock: Clock,
+        still: Callable[[str], bool],
+        *,
+        patience: float = _PATIENCE,
     ) -> None:
+        self._patience = patience
         self._client, self._recorder, self._clock, self._still = client, recorder, clock, still
         self._reports: OrderedDict[str, Report] = OrderedDict()
         self._told: dict[str, tuple[str, str]] = {}
@@ -126,7 +133,7 @@ class Reporter:
                 self._changed.clear()
                 await self._changed.wait()
             uid, report = next(iter(self._reports.items()))
-            rest = report.since + _PATIENCE - self._clock.monotonic()
+            rest = report.since + self._patience - self._clock.monotonic()
             if rest > 0 and report.nominated is None:
                 await self._clock.sleep(rest)
                 continue

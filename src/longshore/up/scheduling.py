@@ -42,4 +42,8 @@ async def run(client: Client, wiring: Wiring) -> None:
         explained.entry(told.uid, told.at, told.why, told.problem, told.times)
         for told in schedulers.explain_pod(namespace, name)
     ]
+    wiring.explain["podgroups"] = lambda namespace, name: [
+        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
+        for told in schedulers.explain_group(namespace, name)
+    ]
     await schedulers.run()

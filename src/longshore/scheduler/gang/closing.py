@@ -1,0 +1,176 @@
+"""What a cycle says in the end: phases, counters and conditions of groups, and why tasks wait."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from longshore.api.types import Obj
+from longshore.scheduler.gang.model import (
+    ALLOCATED,
+    FAILED,
+    HOLDING,
+    PENDING,
+    PIPELINED,
+    RELEASING,
+    RUNNING,
+    SCHEDULED,
+    SUCCEEDED,
+    Group,
+    Task,
+)
+
+UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
+_READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """Why one task waits."""
+
+    task: Task
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class GroupReport:
+    """How one group stands after a cycle."""
+
+    group: Group
+    status: Obj
+    """The whole new status, without times where nothing changed."""
+    changed: bool
+    waits: str
+    """The warning that the group is not scheduled; empty when it is."""
+    tasks: list[TaskReport] = field(default_factory=list)
+
+
+def report(group: Group, cycle: str, now: str) -> GroupReport:
+    """`cycle` names this one; conditions carry it."""
+    old = group.status
+    conditions: list[Obj] = [*(old.get("conditions") or ())]
+    unschedulable = False
+    if group.tasks:
+        if group.is_ready:
+            new = _condition("Scheduled", "tasks in gang are ready to be scheduled", "", cycle, now)
+            conditions = _with(conditions, new)
+        elif not _settled(group):
+            short = group.min_member - _schedulable(group)
+            message = f"{short}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
+            new = _condition("Unschedulable", "NotEnoughResources", message, cycle, now)
+            conditions = _with(conditions, new)
+            unschedulable = True
+    phase = _phase(group, unschedulable=unschedulable)
+    counts = group.counts
+    status: Obj = {**old, "phase": phase, "conditions": conditions}
+    for name, counted in (("running", RUNNING), ("succeeded", SUCCEEDED), ("failed", FAILED)):
+        status.pop(name, None)
+        if counts[counted]:
+            status[name] = counts[counted]
+    if not conditions:
+        del status["conditions"]
+    waits = ""
+    if phase in ("Unknown", "Pending", "Inqueue"):
+        waits = f"{counts[PENDING]}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
+    changed = status != old
+    group.phase = phase
+    return GroupReport(group, status, changed, waits, _tasks(group))
+
+
+def fit_error(group: Group) -> str:
+    """`pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. …`"""
+    counts = group.counts
+    counts["minAvailable"] = group.min_member
+    ready = _READY_TEXT if group.is_ready else _NOT_READY_TEXT
+    text = f"{ready}, {_histogram(counts)}"
+    pending = Counter(_why(group, task)[0] for task in group.in_status(PENDING))
+    if pending:
+        text += f"; Pending: {_histogram(pending)}"
+    for uid, task in group.tasks.items():
+        if uid in group.misfits:
+            return f"{text}. Origin reason is {task.pod.key[1]}: {group.misfits[uid]}"
+    return text
+
+
+def _why(group: Group, task: Task) -> tuple[str, str]:
+    namespace, name = task.pod.key
+    status, node = task.possible or (task.status, task.node)
+    if status == ALLOCATED:
+        text = f"Pod {namespace}/{name} can possibly be assigned to {node}, once minAvailable is satisfied"
+        return SCHEDULABLE, text
+    if status == PIPELINED:
+        text = (
+            f"Pod {namespace}/{name} can possibly be assigned to {node}, "
+            "once resource is released and minAvailable is satisfied"
+        )
+        return UNSCHEDULABLE, text
+    return UNSCHEDULABLE, group.misfits.get(task.pod.uid, "")
+
+
+def _tasks(group: Group) -> list[TaskReport]:
+    found = []
+    general = ""
+    for task in group.in_status(ALLOCATED, PENDING, PIPELINED):
+        if task.gated:
+            continue
+        reason, message = _why(group, task)
+        if not message:
+            message = general = general or fit_error(group)
+        found.append(TaskReport(task, reason, message))
+    return found
+
+
+def _phase(group: Group, *, unschedulable: bool) -> str:
+    if unschedulable and group.in_status(RUNNING):
+        return "Unknown"
+    if _placed(group) >= group.min_member:
+        ended = len(group.in_status(SUCCEEDED, FAILED))
+        return "Completed" if ended == _placed(group) else "Running"
+    return "Inqueue" if group.phase == "Inqueue" else "Pending"
+
+
+def _placed(group: Group) -> int:
+    return sum(
+        task.status in SCHEDULED or (task.status == RELEASING and bool(task.node))
+        for task in group.tasks.values()
+    )
+
+
+def _settled(group: Group) -> bool:
+    """Nothing is left to schedule: pods are only leaving."""
+    return not group.in_status(PENDING, PIPELINED) and _placed(group) >= group.min_member
+
+
+def _schedulable(group: Group) -> int:
+    possible = sum(
+        task.status == PENDING and task.possible is not None and task.possible[0] in HOLDING
+        for task in group.tasks.values()
+    )
+    return possible + group.ready_count
+
+
+def _condition(kind: str, reason: str, message: str, cycle: str, now: str) -> Obj:
+    made = {
+        "type": kind,
+        "status": "True",
+        "transitionID": cycle,
+        "lastTransitionTime": now,
+        "reason": reason,
+    }
+    if message:
+        made["message"] = message
+    return made
+
+
+def _with(conditions: list[Obj], new: Obj) -> list[Obj]:
+    """One entry a type. One that says nothing new stays as it is."""
+    for n, old in enumerate(conditions):
+        if old["type"] == new["type"]:
+            same = all(old.get(key) == new.get(key) for key in ("status", "reason", "message"))
+            return conditions if same else [*conditions[:n], new, *conditions[n + 1 :]]
+    return [*conditions, new]
+
+
+def _histogram(counts: Counter[str]) -> str:
+    return ", ".join(sorted(f"{count} {name}" for name, count in counts.items()))

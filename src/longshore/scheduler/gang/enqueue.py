@@ -1,0 +1,90 @@
+"""The gate: which gangs may have pods at all. Keeps clusters from filling up with pods that cannot run."""
+
+from __future__ import annotations
+
+from longshore.scheduler import amounts
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.gang.model import HOLDING, Group, Queue, lacking, rest, total
+from longshore.scheduler.gang.session import Session
+
+_WAITING = ("", "Pending")
+_LEAST_FACTOR, _FACTOR = 1.0, 1.2
+
+
+def run(session: Session) -> None:
+    """Lets gangs in, one a turn: the best queue, then its best gang. One that is refused blocks nobody."""
+    factor = session.settings.overcommit
+    factor = factor if factor >= _LEAST_FACTOR else _FACTOR
+    idle = {
+        name: int(amount * factor) - session.used.get(name, 0)
+        for name, amount in session.total.items()
+        if name != amounts.PODS
+    }
+    reserved = total(_reserved(group) for group in session.groups.values())
+    waiting: dict[str, list[Group]] = {}
+    for group in session.groups.values():
+        if group.phase in _WAITING:
+            waiting.setdefault(group.queue, []).append(group)
+    while waiting:
+        queue = min((session.queues[name] for name in waiting), key=session.queue_order)
+        group = min(waiting[queue.name], key=session.group_order)
+        waiting[queue.name].remove(group)
+        if not waiting[queue.name]:
+            del waiting[queue.name]
+        if not _admits(session, group, queue, reserved, idle):
+            continue
+        group.phase = "Inqueue"
+        if group.min_resources is not None:
+            reserved = total((reserved, group.min_resources))
+            queue.inqueue = total((queue.inqueue, group.min_resources))
+
+
+def _reserved(group: Group) -> Amounts:
+    """What was promised to a gang and is not used yet."""
+    if group.min_resources is None:
+        return {}
+    if group.phase == "Inqueue":
+        return group.min_resources
+    enough = sum(task.status in HOLDING for task in group.tasks.values()) >= group.min_member
+    return rest(group.min_resources, group.holding) if group.phase == "Running" and enough else {}
+
+
+def _admits(session: Session, group: Group, queue: Queue, reserved: Amounts, idle: Amounts) -> bool:
+    wanted = group.min_resources
+    if wanted is None:
+        return True
+    if group.deadline is not None and session.now > group.deadline:
+        group.notes.append("let in because it waited longer than its sla-waiting-time")
+        return True
+    short = lacking(total((reserved, wanted)), idle, wanted)
+    if short:
+        names = ", ".join(f"overused {name}" for name in short)
+        _refuse(session, group, f"resource in cluster is overused: {names}")
+        group.notes += (
+            f"needs {amounts.words(name, wanted[name])}, of the cluster's "
+            f"{amounts.bare(name, session.total.get(name, 0))} (times {session.settings.overcommit:g}) "
+            f"{amounts.bare(name, session.used.get(name, 0))} are used and "
+            f"{amounts.bare(name, reserved.get(name, 0))} promised to other gangs"
+            for name in short
+        )
+        return False
+    if not queue.open:
+        group.notes.append(f"queue {queue.name} is not open")
+        return False
+    have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
+    short = lacking(total((wanted, have)), queue.limit, wanted)
+    if short:
+        names = ", ".join(f"insufficient {name}" for name in short)
+        _refuse(session, group, f"queue resource quota insufficient: {names}")
+        group.notes += (
+            f"needs {amounts.words(name, wanted[name])}, queue {queue.name} has "
+            f"{amounts.bare(name, max(queue.limit.get(name, 0) - have.get(name, 0), 0))} of "
+            f"{amounts.bare(name, queue.limit.get(name, 0))} left"
+            for name in short
+        )
+        return False
+    return True
+
+
+def _refuse(session: Session, group: Group, message: str) -> None:
+    session.events.append((group, "Normal", "Unschedulable", message))

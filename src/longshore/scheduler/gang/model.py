@@ -1,0 +1,244 @@
+"""What one cycle looks at: tasks, groups (gangs) and queues. Made anew for each cycle, changed only by it.
+
+Statuses are Volcano's. A task whose binding is on its way is `Binding`; `Allocated` and `Pipelined` exist
+only within a cycle: the first has room now, the second will have it when others have left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from longshore.api import pod_resources, quantity
+from longshore.api.types import Obj
+from longshore.machinery import clock
+from longshore.machinery.cache import Key, key_of
+from longshore.scheduler import amounts
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.shape import Pod
+
+PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
+ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"
+SUCCEEDED, FAILED, UNKNOWN = "Succeeded", "Failed", "Unknown"
+HOLDING: Final = frozenset((BOUND, BINDING, RUNNING, ALLOCATED))
+"""Volcano's allocated statuses: the task has room that counts."""
+SCHEDULED: Final = frozenset((RUNNING, BOUND, FAILED, SUCCEEDED))
+READY: Final = HOLDING | {SUCCEEDED}
+VALID: Final = READY | {PIPELINED, PENDING}
+
+GROUP_KEYS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+ROLE: Final = "volcano.sh/task-spec"
+_INDEX: Final = "volcano.sh/task-index"
+_PRIORITY: Final = "volcano.sh/task-priority"
+_PREEMPTABLE: Final = "volcano.sh/preemptable"
+_SLA: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
+_COUNT: Final = "count/"
+
+
+class Task:
+    """A pod of a gang."""
+
+    __slots__ = ("gated", "index", "node", "pod", "possible", "preemptable", "priority", "role", "status")
+
+    def __init__(self, pod: Pod, status: str, node: str) -> None:
+        meta = pod.obj["metadata"]
+        notes, labels = meta.get("annotations") or {}, meta.get("labels") or {}
+        self.pod, self.status, self.node = pod, status, node
+        self.role: str = notes.get(ROLE) or labels.get(ROLE) or ""
+        self.gated = bool(pod.obj["spec"].get("schedulingGates"))
+        self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
+        self.index = _number(labels.get(_INDEX), -1)
+        self.preemptable = (notes.get(_PREEMPTABLE) or labels.get(_PREEMPTABLE)) != "false"
+        self.possible: tuple[str, str] | None = None
+        """What was tried for it in this cycle and taken back: a status and a node."""
+
+    @property
+    def requests(self) -> Amounts:
+        return self.pod.shape.requests
+
+    @property
+    def best_effort(self) -> bool:
+        return not self.pod.shape.requests
+
+
+def _order(task: Task) -> tuple[int, int, str, str]:
+    meta = task.pod.obj["metadata"]
+    return -task.priority, task.index, meta["creationTimestamp"], meta["uid"]
+
+
+class Group:
+    """A PodGroup with its tasks."""
+
+    def __init__(
+        self, obj: Obj, status: Obj, tasks: Iterable[Task], priority: int, *, deadline: float | None = None
+    ) -> None:
+        spec, meta = obj.get("spec") or {}, obj["metadata"]
+        self.obj, self.key, self.uid = obj, key_of(obj), str(meta["uid"])
+        self.tasks: dict[str, Task] = {task.pod.uid: task for task in sorted(tasks, key=_order)}
+        self.priority, self.deadline = priority, deadline
+        self.queue: str = spec.get("queue") or "default"
+        self.min_member: int = spec.get("minMember") or 0
+        self.min_roles: dict[str, int] = spec.get("minTaskMember") or {}
+        self.min_resources: Amounts | None = None
+        if spec.get("minResources") is not None:
+            self.min_resources = _minimum(spec["minResources"])
+        self.status = status
+        self.phase: str = status.get("phase") or ""
+        self.created: str = meta["creationTimestamp"]
+        self.misfits: dict[str, str] = {}
+        """Tasks that no node would take, by uid, with what the nodes said."""
+        self.notes: list[str] = []
+        """For people: what this cycle decided, with numbers."""
+
+    def in_status(self, *statuses: str) -> list[Task]:
+        return [task for task in self.tasks.values() if task.status in statuses]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(task.status for task in self.tasks.values())
+
+    @property
+    def holding(self) -> Amounts:
+        return total(task.requests for task in self.tasks.values() if task.status in HOLDING)
+
+    @property
+    def ready_count(self) -> int:
+        return sum(task.status in READY for task in self.tasks.values())
+
+    @property
+    def is_ready(self) -> bool:
+        """Enough tasks have room, in all and of each role."""
+        counted = [
+            task
+            for task in self.tasks.values()
+            if task.status in READY or (task.status == PENDING and task.best_effort)
+        ]
+        return len(counted) >= self.min_member and self._roles_met(counted)
+
+    @property
+    def is_pipelined(self) -> bool:
+        """Enough tasks have room, or will have it when others have left."""
+        counted = [
+            task
+            for task in self.tasks.values()
+            if task.status in READY
+            or task.status == PIPELINED
+            or (task.status == PENDING and task.best_effort)
+        ]
+        return len(counted) >= self.min_member and self._roles_met(counted)
+
+    @property
+    def invalid(self) -> str:
+        """Why the gang cannot be complete whatever nodes there are; empty when it can."""
+        valid = [task for task in self.tasks.values() if task.status in VALID]
+        if not self._roles_met(valid):
+            return "Not enough valid pods of each task for gang-scheduling"
+        if len(valid) < self.min_member:
+            return f"Not enough valid tasks for gang-scheduling, valid: {len(valid)}, min: {self.min_member}"
+        return ""
+
+    def goes_on(self) -> bool:
+        """Whether the gang can still be met although a task found no node."""
+        if self.min_member == len(self.tasks):
+            return False
+        failed = {self.tasks[uid].role for uid in self.misfits}
+        held = Counter(task.role for task in self.tasks.values() if task.status in READY)
+        if self._roles_count():
+            return not any(held[role] < self.min_roles.get(role, 0) for role in failed)
+        hope = sum(
+            task.status in READY or (task.status == PENDING and task.role not in failed)
+            for task in self.tasks.values()
+        )
+        return hope >= self.min_member
+
+    def _roles_count(self) -> bool:
+        """Minimums of roles only count when the gang's own minimum leaves room for them."""
+        return bool(self.min_roles) and self.min_member >= sum(self.min_roles.values())
+
+    def _roles_met(self, tasks: Iterable[Task]) -> bool:
+        if not self._roles_count():
+            return True
+        found = Counter(task.role for task in tasks)
+        return all(found[role] >= wanted for role, wanted in self.min_roles.items())
+
+
+class Queue:
+    """A queue and what a cycle knows of it."""
+
+    def __init__(self, obj: Obj) -> None:
+        spec = obj.get("spec") or {}
+        self.obj, self.name = obj, str(obj["metadata"]["name"])
+        self.weight: int = spec.get("weight") or 1
+        self.priority: int = spec.get("priority") or 0
+        self.parent: str = spec.get("parent") or ""
+        self.capability = amounts.parse(spec.get("capability"))
+        self.guarantee = amounts.parse((spec.get("guarantee") or {}).get("resource"))
+        self.wished = amounts.parse(spec.get("deserved"))
+        self.reclaimable: bool = spec.get("reclaimable") is not False
+        self.open = ((obj.get("status") or {}).get("state") or "Open") == "Open"
+        self.created: str = obj["metadata"]["creationTimestamp"]
+        self.deserved: Amounts = {}
+        self.limit: Amounts = {}
+        """What it may have at most, all in all."""
+        self.allocated: Amounts = {}
+        self.request: Amounts = {}
+        self.inqueue: Amounts = {}
+        self.elastic: Amounts = {}
+
+
+def total(parts: Iterable[Mapping[str, int]]) -> Amounts:
+    found: Amounts = {}
+    for part in parts:
+        for name, amount in part.items():
+            found[name] = found.get(name, 0) + amount
+    return found
+
+
+def rest(amounts_: Mapping[str, int], less: Mapping[str, int]) -> Amounts:
+    """What is left of the first, nothing below zero."""
+    return {name: max(amount - less.get(name, 0), 0) for name, amount in amounts_.items()}
+
+
+def lacking(asked: Mapping[str, int], room: Mapping[str, int], names: Iterable[str]) -> list[str]:
+    """The resources among `names` of which more is asked than there is, cpu and memory first."""
+    short = [name for name in names if asked.get(name, 0) > room.get(name, 0)]
+    return sorted(short, key=lambda name: (name != amounts.CPU, name != amounts.MEMORY, name))
+
+
+def sla_of(obj: Obj) -> str:
+    notes = obj["metadata"].get("annotations") or {}
+    return next((notes[key] for key in _SLA if key in notes), "")
+
+
+def created_at(obj: Obj) -> float:
+    return clock.parse(obj["metadata"]["creationTimestamp"]).timestamp()
+
+
+def group_of(pod: Obj) -> Key | None:
+    """The PodGroup that a pod says it belongs to."""
+    notes = pod["metadata"].get("annotations") or {}
+    for key in GROUP_KEYS:
+        if notes.get(key):
+            return pod["metadata"].get("namespace") or "", notes[key]
+    return None
+
+
+def _minimum(wanted: Mapping[str, str]) -> Amounts:
+    """Resources of nodes alone: quotas of counts and of `requests.` are for others."""
+    kept = (amounts.CPU, amounts.MEMORY, amounts.STORAGE)
+    return {
+        name: amounts.number(name, text)
+        for name, text in wanted.items()
+        if name in kept
+        or name.startswith(pod_resources.HUGE_PAGES)
+        or (pod_resources.is_extended(name) and not name.startswith(_COUNT))
+        if not quantity.is_zero(text)
+    }
+
+
+def _number(text: object, otherwise: int) -> int:
+    try:
+        return int(str(text))
+    except ValueError:
+        return otherwise

@@ -1,0 +1,97 @@
+"""Reads caches into what a cycle looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from longshore.api import times
+from longshore.api.types import Obj
+from longshore.machinery.cache import Cache, Key, key_of
+from longshore.scheduler.gang import model
+from longshore.scheduler.gang.model import (
+    BINDING,
+    BOUND,
+    FAILED,
+    PENDING,
+    RELEASING,
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    Group,
+    Queue,
+    Task,
+)
+from longshore.scheduler.ledger import Ledger
+from longshore.scheduler.shape import Pod
+
+_BY_PHASE: Final = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Running": RUNNING, "Unknown": UNKNOWN}
+
+
+def groups(
+    objects: Iterable[Obj],
+    statuses: Mapping[str, Obj],
+    pods: Mapping[Key, Iterable[Pod]],
+    ledger: Ledger,
+    priorities: Cache,
+    *,
+    sla: bool,
+) -> list[Group]:
+    """`statuses` holds what was written to groups and may not be in the cache yet, by uid."""
+    default = _default_priority(priorities)
+    found = []
+    for obj in objects:
+        tasks = [_task(pod, ledger) for pod in pods.get(key_of(obj), ())]
+        status = statuses.get(obj["metadata"]["uid"])
+        found.append(
+            Group(
+                obj,
+                status if status is not None else obj.get("status") or {},
+                tasks,
+                _priority(obj, priorities, default),
+                deadline=_deadline(obj) if sla else None,
+            )
+        )
+    return found
+
+
+def queues(objects: Iterable[Obj]) -> dict[str, Queue]:
+    return {obj["metadata"]["name"]: Queue(obj) for obj in objects}
+
+
+def _task(pod: Pod, ledger: Ledger) -> Task:
+    obj = pod.obj
+    known = ledger.pods.get(pod.uid)
+    node = obj["spec"].get("nodeName") or (known.node if known is not None else "")
+    phase = (obj.get("status") or {}).get("phase") or "Pending"
+    if phase in ("Succeeded", "Failed"):
+        return Task(pod, _BY_PHASE[phase], node)
+    if "deletionTimestamp" in obj["metadata"]:
+        return Task(pod, RELEASING, node)
+    if phase in _BY_PHASE:
+        return Task(pod, _BY_PHASE[phase], node)
+    if obj["spec"].get("nodeName"):
+        return Task(pod, BOUND, node)
+    return Task(pod, BINDING if node else PENDING, node)
+
+
+def _priority(obj: Obj, priorities: Cache, default: int) -> int:
+    name = (obj.get("spec") or {}).get("priorityClassName")
+    found = priorities.get("", name) if name else None
+    return default if found is None else int(found.get("value") or 0)
+
+
+def _default_priority(priorities: Cache) -> int:
+    values = [int(each.get("value") or 0) for each in priorities if each.get("globalDefault")]
+    return min(values, default=0)
+
+
+def _deadline(obj: Obj) -> float | None:
+    text = model.sla_of(obj)
+    if not text:
+        return None
+    try:
+        nanos = times.parse_duration(text)
+    except ValueError:
+        return None
+    return model.created_at(obj) + nanos / 1e9

@@ -1,0 +1,390 @@
+"""The loop of the gang scheduler: sees what changed, runs a cycle when one may help, carries out its plan.
+
+Volcano looks once a second. Here a cycle follows within milliseconds of anything that could let a gang in,
+and within a second of what only changes how things are told (a bound pod that runs now). Outcomes and texts
+are Volcano's, without the waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.machinery.cache import Key
+from longshore.machinery.clock import Timer, to_seconds
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informer import Handler
+from longshore.machinery.metrics import Registry
+from longshore.machinery.recorder import Recorder, reference
+from longshore.scheduler import verdict
+from longshore.scheduler.binding import Binder
+from longshore.scheduler.claiming import Claims
+from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.evicting import Evictor
+from longshore.scheduler.gang import model, observe
+from longshore.scheduler.gang.closing import GroupReport
+from longshore.scheduler.gang.decide import Cycle, Plan, decide
+from longshore.scheduler.gang.session import Bind, Evict
+from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.gang.writing import PODGROUPS, Statuses
+from longshore.scheduler.metrics import Metrics
+from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
+from longshore.scheduler.shape import Pod
+
+NAME: Final = "volcano"
+_QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
+_PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
+_SOON: Final = 0.01
+"""Long enough for the pods that one controller makes together to be seen together."""
+_BOUND: Final = 0.1
+_LATER: Final = 1.0
+"""Volcano's own pace."""
+_FAILURE_PAUSE: Final = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class GangScheduler:
+    """A `cluster.Listener`; `run` once the cluster has synced."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        settings: Settings | None = None,
+        name: str = NAME,
+        registry: Registry | None = None,
+    ) -> None:
+        client, clock = cluster.client, cluster.clock
+        self._cluster, self._clock, self._ledger = cluster, clock, cluster.ledger
+        self._settings = settings or Settings()
+        self._pods: dict[str, Pod] = {}
+        self._of: dict[Key, dict[str, Pod]] = {}
+        self._blocked: dict[str, float] = {}
+        """Pods whose binding failed, and until when they are left alone."""
+        self._told: dict[str, dict[str, str]] = {}
+        self.explanations = Explanations()
+        self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
+        self._reporter = Reporter(client, self._recorder, clock, self._waits, patience=0.0)
+        self._binder = Binder(
+            client, self._ledger, clock=clock, rng=cluster.rng, bound=self._bound, failed=self._failed
+        )
+        self._claims = Claims(client, cluster.claims, clock)
+        self._evictor = Evictor(client, self._recorder, clock)
+        self._statuses = Statuses(client, clock=clock, rng=cluster.rng)
+        self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
+        self._groups = cluster.follow(PODGROUPS, _Groups(self))
+        self._queues = cluster.follow(_QUEUES, _Queues(self))
+        self._priorities = cluster.follow(_PRIORITIES, _Anything(self))
+        self._timer: Timer | None = None
+        self._due = float("inf")
+        self._running = False
+        self._acting: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Schedules until cancelled."""
+        self._running = True
+        self.look(_SOON)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                tasks.create_task(self._reporter.run())
+        finally:
+            self._running = False
+            for task in self._acting:
+                task.cancel()
+            self._binder.cancel()
+            self._statuses.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+
+    # ---- what the cluster tells
+
+    def pod_changed(self, pod: Obj) -> None:
+        uid, key = pod["metadata"]["uid"], model.group_of(pod)
+        known = self._pods.get(uid)
+        if known is not None and known.obj is not pod and _same(known.obj, pod):
+            known.obj = pod
+            return
+        before = None if known is None else known.obj
+        new = self._cluster.shapes.pod(pod)
+        if known is not None:
+            self._drop(known)
+        self._pods[uid] = new
+        if key is not None:
+            self._of.setdefault(key, {})[uid] = new
+        if pod["spec"].get("nodeName"):
+            self._reporter.placed(uid)
+        self.look(self._haste(before, pod, key))
+
+    def _haste(self, before: Obj | None, pod: Obj, key: Key | None) -> float:
+        """How soon a change of a pod deserves a cycle."""
+        if pod["spec"].get("nodeName"):
+            if before is not None and not before["spec"].get("nodeName"):
+                return _BOUND
+            ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+            return _SOON if ended else _LATER
+        group = self._groups.get(*key) if key is not None else None
+        if group is None:
+            return _LATER
+        members = self._of.get(key, ()) if key is not None else ()
+        complete = len(members) >= ((group.get("spec") or {}).get("minMember") or 0)
+        return _SOON if complete else _LATER
+
+    def pod_gone(self, pod: Obj) -> None:
+        known = self._pods.pop(pod["metadata"]["uid"], None)
+        if known is not None:
+            self._drop(known)
+            self._reporter.forget(known.uid)
+            self._blocked.pop(known.uid, None)
+        self.look(_SOON)
+
+    def woken(self, flags: int) -> None:
+        if flags & verdict.VOLUMES:
+            self._claims.changed()
+        if flags & ~verdict.PODS and (self._pods or len(self._groups)):
+            self.look(_SOON)
+
+    def _drop(self, pod: Pod) -> None:
+        key = model.group_of(pod.obj)
+        if key is not None and key in self._of:
+            self._of[key].pop(pod.uid, None)
+            if not self._of[key]:
+                del self._of[key]
+
+    # ---- cycles
+
+    def look(self, within: float) -> None:
+        """A cycle runs so many seconds from now, or sooner if one was due before."""
+        if not self._running:
+            return
+        due = self._clock.monotonic() + within
+        if due >= self._due:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = due
+        self._timer = self._clock.call_later(within, self._cycle)
+
+    def _cycle(self) -> None:
+        self._due, self._timer = float("inf"), None
+        if not self._running or not len(self._groups):
+            return
+        try:
+            plan = decide(self._observe())
+        except Exception:
+            log.exception("a cycle of the gang scheduler failed")
+            self.look(_LATER)
+            return
+        self._act(plan)
+
+    def _observe(self) -> Cycle:
+        now = self._clock.monotonic()
+        for uid in [uid for uid, until in self._blocked.items() if until <= now]:
+            del self._blocked[uid]
+        pods = {
+            key: [pod for pod in members.values() if pod.uid not in self._blocked]
+            for key, members in self._of.items()
+        }
+        wall = self._clock.now()
+        return Cycle(
+            self._cluster.view(),
+            observe.groups(
+                self._groups,
+                self._statuses.latest,
+                pods,
+                self._ledger,
+                self._priorities,
+                sla=self._settings.sla,
+            ),
+            observe.queues(self._queues),
+            self._settings,
+            str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
+            wall.timestamp(),
+            to_seconds(wall),
+        )
+
+    def _act(self, plan: Plan) -> None:
+        for bind in plan.binds:
+            self._bind(bind)
+        for evict in plan.evictions:
+            self._evict(evict)
+        for group, type_, reason, message in plan.events:
+            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
+        for report in plan.reports:
+            self._report(report)
+
+    def _report(self, report: GroupReport) -> None:
+        group = report.group
+        if report.changed:
+            fell = report.status["phase"] == "Pending" and (group.status.get("phase") or "") not in (
+                "",
+                "Pending",
+            )
+            self._statuses.put(group.obj, report.status)
+            if fell:
+                self.look(_LATER)  # it must be let in again
+        if report.waits:
+            if group.tasks:
+                self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
+        elif report.changed:
+            self._say(group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
+        for each in report.tasks:
+            self._reporter.waits(each.task.pod, each.message, reason=each.reason)
+        self._explain(report)
+        if group.deadline is not None and report.status["phase"] == "Pending":
+            self.look(max(group.deadline - self._clock.now().timestamp(), 0) + _SOON)
+
+    def _explain(self, report: GroupReport) -> None:
+        group = report.group
+        why = [f"phase {report.status['phase']}", *dict.fromkeys(group.notes)]
+        if report.waits and group.tasks:
+            why.append(report.waits)
+        now = self._clock.now().timestamp()
+        self.explanations.add(group.key, Explanation(group.uid, now, tuple(why)))
+
+    def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
+        """An event of a group, unless it was the last one said about this."""
+        told = self._told.setdefault(obj["metadata"]["uid"], {})
+        if told.get(about) != message:
+            told[about] = message
+            self._recorder.event(reference(obj, PODGROUPS), type_, reason, message)
+
+    def _bind(self, bind: Bind) -> None:
+        pod = bind.task.pod
+        self._ledger.assume(pod, bind.node)
+        self._reporter.placed(pod.uid)
+        if bind.needs.waiting:
+            task = asyncio.create_task(self._bind_with_claims(bind))
+            self._acting.add(task)
+            task.add_done_callback(self._acting.discard)
+        else:
+            self._binder.start(pod, bind.node)
+
+    async def _bind_with_claims(self, bind: Bind) -> None:
+        pod = bind.task.pod
+        problem = await self._claims.settle(pod, bind.needs, bind.node)
+        if pod.uid not in self._ledger.assumed:
+            return
+        if problem:
+            self._ledger.forget(pod.uid)
+            self._failed(pod, problem)
+        else:
+            await self._binder.bind(pod, bind.node)
+
+    def _evict(self, evict: Evict) -> None:
+        pod = evict.task.pod
+        text = f"Pod is evicted, because of {evict.action}"
+        scheduler = pod.obj["spec"].get("schedulerName", "")
+        conditions: dict[str, Obj] = {
+            "Ready": {"status": "False", "reason": "Evict", "message": text},
+            "DisruptionTarget": {
+                "reason": "PreemptionByScheduler",
+                "message": f"{scheduler}: preempting to accommodate a higher priority pod",
+            },
+        }
+        self._metrics.victims(1)
+        self._evictor.evict(pod, conditions, ("Warning", "Evict", text))
+        self._recorder.event(reference(evict.group.obj, PODGROUPS), "Normal", "Evict", evict.action)
+
+    # ---- afterwards
+
+    def _bound(self, pod: Pod, node: str) -> None:
+        self._metrics.attempt("scheduled")
+        self._reporter.scheduled(pod.key, pod.uid, node, pod.obj["metadata"].get("resourceVersion", ""))
+
+    def _failed(self, pod: Pod, problem: str) -> None:
+        self._metrics.attempt("error")
+        self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
+        self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
+        self.look(_FAILURE_PAUSE + _SOON)
+
+    def _waits(self, uid: str) -> bool:
+        pod = self._pods.get(uid)
+        return pod is not None and not pod.obj["spec"].get("nodeName") and uid not in self._ledger.pods
+
+    def _waiting_count(self) -> int:
+        return sum(not pod.obj["spec"].get("nodeName") for pod in self._pods.values())
+
+    def explain_group(self, namespace: str, name: str) -> list[Explanation]:
+        """What the last cycles decided about a gang, oldest first."""
+        return [*self.explanations.of(namespace, name)]
+
+    def explain(self, namespace: str, name: str) -> list[Explanation]:
+        """What was decided about a pod's gang."""
+        obj = self._cluster.pods.get(namespace, name)
+        key = None if obj is None else model.group_of(obj)
+        if obj is None or key is None:
+            return []
+        uid = obj["metadata"]["uid"]
+        return [
+            Explanation(uid, told.at, (f"belongs to podgroup/{key[1]}", *told.why), told.problem, told.times)
+            for told in self.explanations.of(*key)
+        ]
+
+    # ---- groups and queues
+
+    def group_seen(self, old: Obj | None, new: Obj) -> None:
+        self._statuses.seen(new)
+        if old is None or old.get("spec") != new.get("spec"):
+            self.look(_SOON)
+        elif (old.get("status") or {}) != (new.get("status") or {}):
+            self.look(_LATER)
+
+    def group_gone(self, obj: Obj) -> None:
+        self._statuses.forget(obj["metadata"]["uid"])
+        self._told.pop(obj["metadata"]["uid"], None)
+        self.look(_SOON)
+
+
+class _Groups(Handler):
+    def __init__(self, scheduler: GangScheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._scheduler.group_seen(None, obj)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._scheduler.group_seen(old, new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._scheduler.group_gone(obj)
+
+
+class _Queues(Handler):
+    """Counters of queues change with every gang, and matter to nobody here."""
+
+    def __init__(self, scheduler: GangScheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._scheduler.look(_SOON)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        states = [(each.get("status") or {}).get("state") for each in (old, new)]
+        if states[0] != states[1] or old.get("spec") != new.get("spec"):
+            self._scheduler.look(_SOON)
+
+
+class _Anything(Handler):
+    def __init__(self, scheduler: GangScheduler) -> None:
+        self._scheduler = scheduler
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._scheduler.look(_SOON)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._scheduler.look(_SOON)
+
+
+def _same(old: Obj, new: Obj) -> bool:
+    """Whether nothing changed that a cycle looks at."""
+    return (
+        old["spec"] == new["spec"]
+        and (old.get("status") or {}).get("phase") == (new.get("status") or {}).get("phase")
+        and ("deletionTimestamp" in old["metadata"]) == ("deletionTimestamp" in new["metadata"])
+        and all(old["metadata"].get(part) == new["metadata"].get(part) for part in ("labels", "annotations"))
+    )

@@ -1,0 +1,248 @@
+"""One cycle's copy of the cluster, on which gangs are tried. What does not work out is taken back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from longshore.scheduler import amounts, fitting, scoring, volumes
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.decide import View
+from longshore.scheduler.fitting import Context
+from longshore.scheduler.gang import sharing
+from longshore.scheduler.gang.model import (
+    ALLOCATED,
+    BINDING,
+    PENDING,
+    PIPELINED,
+    RELEASING,
+    Group,
+    Queue,
+    Task,
+    lacking,
+    total,
+)
+from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.ledger import Node
+from longshore.scheduler.verdict import Refusal
+from longshore.scheduler.volumes import Needs
+
+_FULL: Final = "Too many pods"
+_CROWDED: Final = "node(s) pod number exceeded"
+"""Volcano's words for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A task to bind, and what its claims need first."""
+
+    task: Task
+    node: str
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """A task to remove, and by which action."""
+
+    task: Task
+    group: Group
+    action: str
+
+
+@dataclass(slots=True)
+class Room:
+    """A node in this cycle: what those leaving will free, and what is promised of it."""
+
+    node: Node
+    releasing: Amounts = field(default_factory=dict)
+    pipelined: Amounts = field(default_factory=dict)
+
+    def future(self, name: str) -> int:
+        return self.node.left(name) + self.releasing.get(name, 0) - self.pipelined.get(name, 0)
+
+
+class Session:
+    """Groups and queues of one cycle. Only groups whose queue exists are here."""
+
+    def __init__(
+        self,
+        view: View,
+        groups: Iterable[Group],
+        queues: Mapping[str, Queue],
+        settings: Settings,
+        now: float,
+    ) -> None:
+        self.view, self.settings, self.queues, self.now = view, settings, queues, now
+        self.groups = {group.uid: group for group in groups if group.queue in queues}
+        self.binds: list[Bind] = []
+        self.evictions: list[Evict] = []
+        self.events: list[tuple[Group, str, str, str]] = []
+        """Group, type, reason and message."""
+        self.rooms: dict[str, Room] = {}
+        for node in view.ledger:
+            room = self.rooms[node.name] = Room(node.copy())
+            for pod in node.pods.values():
+                if "deletionTimestamp" in pod.obj["metadata"]:
+                    room.releasing = total((room.releasing, pod.shape.requests))
+        self.total = total(room.node.allocatable for room in self.rooms.values())
+        self.used = total(room.node.used for room in self.rooms.values())
+        sharing.fill(queues, self.groups.values(), self.total, by_weight=not settings.capacity)
+        self._shares: dict[str, float] = {}
+
+    # ---- order
+
+    def queue_order(self, queue: Queue) -> tuple[int, float, str, str]:
+        return -queue.priority, sharing.share(queue.allocated, queue.deserved), queue.created, queue.name
+
+    def group_order(self, group: Group) -> tuple[int, bool, float, float, str, str]:
+        deadline = group.deadline if group.deadline is not None else float("inf")
+        return -group.priority, group.is_ready, deadline, self.share_of(group), group.created, group.uid
+
+    def share_of(self, group: Group) -> float:
+        """The group's dominant share of the cluster."""
+        return sharing.share(group.holding, {n: a for n, a in self.total.items() if n != amounts.PODS})
+
+    # ---- queues
+
+    def overused(self, queue: Queue) -> bool:
+        """Whether the queue has all it deserves; one that may borrow has when it reached its limit."""
+        most = queue.limit if self.settings.capacity else queue.deserved
+        return bool(most) and all(amount <= queue.allocated.get(name, 0) for name, amount in most.items())
+
+    def allocatable(self, queue: Queue, task: Task) -> bool:
+        """Whether the queue may give a task what it asks for."""
+        most = queue.limit if self.settings.capacity else queue.deserved
+        asked = task.requests
+        with_it = total((queue.allocated, asked))
+        if not queue.open or lacking(with_it, most, asked):
+            return False
+        return all(
+            not above.capability
+            or not lacking(
+                total((self._below(above), asked)),
+                above.capability,
+                [n for n in asked if n in above.capability],
+            )
+            for above in sharing.ancestors(queue, self.queues)
+        )
+
+    def _below(self, above: Queue) -> Amounts:
+        return total(
+            queue.allocated
+            for queue in self.queues.values()
+            if queue is above or above in sharing.ancestors(queue, self.queues)
+        )
+
+    # ---- nodes
+
+    def context(self, task: Task) -> Context | Refusal:
+        nodes = [room.node for room in self.rooms.values()]
+        return fitting.prepare(task.pod, self.view.ledger, self.view.volumes, self.view.namespaces, nodes)
+
+    def candidates(self, task: Task) -> tuple[list[Room], list[Room], str]:
+        """Nodes with room now, nodes that will have it, and what all nodes said if there are none."""
+        context = self.context(task)
+        if isinstance(context, Refusal):
+            return [], [], f"0/{len(self.rooms)} nodes are unavailable: {context.reason}."
+        now: list[Room] = []
+        later: list[Room] = []
+        reasons: Counter[str] = Counter()
+        for room in self.rooms.values():
+            problems = self._objections(task, room, context)
+            if problems:
+                reasons.update(problems)
+            elif lacking(task.requests, {n: room.node.left(n) for n in task.requests}, task.requests):
+                later.append(room)
+            else:
+                now.append(room)
+        told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+        return now, later, f"0/{len(self.rooms)} nodes are unavailable: {told}."
+
+    def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
+        """Resources first, as Volcano does, then everything else."""
+        future = {name: room.future(name) for name in task.requests}
+        short = lacking(task.requests, future, task.requests)
+        if short:
+            return tuple(f"Insufficient {name}" for name in short)
+        failure = fitting.check(task.pod, room.node, context)
+        if failure is None:
+            return ()
+        reasons = tuple(
+            _CROWDED if reason == _FULL else reason
+            for reason in failure.reasons
+            if not reason.startswith("Insufficient ")  # room enough once others have left
+        )
+        return reasons
+
+    def best(self, task: Task, rooms: list[Room]) -> Room:
+        """By Volcano's scores: like the scheduler of single pods, and fuller nodes before emptier ones."""
+        if len(rooms) == 1:
+            return rooms[0]
+        scored = scoring.scores(task.pod, [room.node for room in rooms], self.view.namespaces)
+        return max(rooms, key=lambda room: scored[room.node.name] + _packed(task, room.node))
+
+    # ---- trying
+
+    def allocate(self, group: Group, task: Task, room: Room) -> None:
+        """Room that is there now."""
+        task.status, task.node = ALLOCATED, room.node.name
+        room.node.add(task.pod)
+        self._charge(group, task, 1)
+
+    def pipeline(self, group: Group, task: Task, room: Room) -> None:
+        """Room that others will leave."""
+        task.status, task.node = PIPELINED, room.node.name
+        room.pipelined = total((room.pipelined, task.requests))
+        self._charge(group, task, 1)
+
+    def undo(self, group: Group, task: Task) -> None:
+        """Takes a trial back; what was possible is remembered for the report."""
+        room = self.rooms[task.node]
+        task.possible = task.status, task.node
+        if task.status == PIPELINED:
+            room.pipelined = {n: a - task.requests.get(n, 0) for n, a in room.pipelined.items()}
+        else:
+            room.node.remove(task.pod)
+        task.status, task.node = PENDING, ""
+        self._charge(group, task, -1)
+
+    def commit(self, group: Group) -> None:
+        """Everything of the group that has room is bound."""
+        for task in group.in_status(ALLOCATED):
+            context = self.context(task)
+            needs = context.needs if isinstance(context, Context) else volumes.NOTHING
+            self.binds.append(Bind(task, task.node, needs))
+            task.status = BINDING
+
+    def evict(self, group: Group, task: Task) -> None:
+        """In thought: the task leaves its node."""
+        room = self.rooms[task.node]
+        room.releasing = total((room.releasing, task.requests))
+        self._charge(group, task, -1)
+        task.status = RELEASING
+
+    def unevict(self, group: Group, task: Task, status: str) -> None:
+        room = self.rooms[task.node]
+        room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
+        task.status = status
+        self._charge(group, task, 1)
+
+    def _charge(self, group: Group, task: Task, sign: int) -> None:
+        queue = self.queues[group.queue]
+        for name, amount in task.requests.items():
+            queue.allocated[name] = queue.allocated.get(name, 0) + sign * amount
+
+
+def _packed(task: Task, node: Node) -> float:
+    """100 for a node that the task fills, less for emptier ones; 0 where it would not fit."""
+    parts = []
+    for name, amount in task.requests.items():
+        all_ = node.allocatable.get(name, 0)
+        with_it = node.used.get(name, 0) + amount
+        if not all_ or with_it > all_:
+            return 0.0
+        parts.append(with_it / all_)
+    return 100.0 * sum(parts) / len(parts) if parts else 0.0

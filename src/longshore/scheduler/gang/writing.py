@@ -1,0 +1,83 @@
+"""Writes the status of PodGroups in the background, one write at a time for each, only the latest.
+
+PodGroups have no status subresource: Volcano writes the object, and so does this, as a patch of the status
+alone. Remembers what was written until the cache shows it, so that a cycle never decides on older news.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.machinery.backoff import Backoff
+from longshore.machinery.cache import Key, key_of
+from longshore.machinery.clock import Clock
+
+PODGROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+_COUNTS: Final = ("running", "succeeded", "failed", "conditions")
+log = logging.getLogger(__name__)
+
+
+class Statuses:
+    """What groups are told, by uid."""
+
+    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+        self._client, self._clock, self._rng = client, clock, rng
+        self.latest: dict[str, Obj] = {}
+        """Statuses that the cache may not show yet."""
+        self._writing: dict[str, asyncio.Task[None]] = {}
+        self._version: dict[str, int] = {}
+
+    def put(self, group: Obj, status: Obj) -> None:
+        """Returns at once."""
+        uid = group["metadata"]["uid"]
+        self.latest[uid] = status
+        self._version.pop(uid, None)
+        if uid not in self._writing:
+            self._writing[uid] = asyncio.create_task(self._write(key_of(group), uid))
+
+    def seen(self, group: Obj) -> None:
+        """The cache shows this state: what was written before is known now."""
+        uid, version = group["metadata"]["uid"], group["metadata"]["resourceVersion"]
+        written = self._version.get(uid)
+        if written is not None and version.isdecimal() and int(version) >= written:
+            self.forget(uid)
+
+    def forget(self, uid: str) -> None:
+        self.latest.pop(uid, None)
+        self._version.pop(uid, None)
+
+    def cancel(self) -> None:
+        for task in self._writing.values():
+            task.cancel()
+
+    async def _write(self, key: Key, uid: str) -> None:
+        pauses = Backoff(self._clock, self._rng)
+        try:
+            while (status := self.latest.get(uid)) is not None and uid not in self._version:
+                try:
+                    written = await self._store(key, uid, status)
+                except StatusError as err:
+                    if err.code not in (404, 409):
+                        log.warning("podgroup %s/%s could not be written: %s", *key, err)
+                    self.forget(uid)
+                    return
+                except Unreachable as err:
+                    log.warning("podgroup %s/%s could not be written: %s", *key, err)
+                    await self._clock.sleep(pauses.next())
+                    continue
+                if self.latest.get(uid) is status:
+                    self._version[uid] = int(written["metadata"]["resourceVersion"])
+        finally:
+            self._writing.pop(uid, None)
+
+    async def _store(self, key: Key, uid: str, status: Obj) -> Obj:
+        namespace, name = key
+        gone: Obj = {part: None for part in _COUNTS if part not in status}
+        patch = {"metadata": {"uid": uid}, "status": {**gone, **status}}
+        return await self._client.patch(PODGROUPS, name, patch, namespace)
