@@ -18,11 +18,12 @@ from cron_scene import UID, cronjob, job
 from longshore.api import cron, errors
 from longshore.api.cron import Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import instants, timing
+from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.cronjob.instants import SECOND
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, Outage, View
+from longshore.machinery import instants
+from longshore.machinery.instants import SECOND
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 

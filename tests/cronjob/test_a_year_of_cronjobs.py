@@ -15,8 +15,7 @@ from cron_model import Life, cronjob, settled, spans, unexplained
 from cron_world import JOBS, a_world, beside
 
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import instants
-from longshore.machinery import virtual
+from longshore.machinery import instants, virtual
 from longshore.machinery.informer import Handler
 from longshore.machinery.virtual import VirtualClock
 

@@ -8,8 +8,8 @@ from cron_scene import cronjob, sync
 from cron_world import World
 from test_living_cronjobs import play
 
-from longshore.controllers.cronjob import instants
 from longshore.controllers.cronjob.wallclock import WallClock
+from longshore.machinery import instants
 
 HOUR = 3600.0
 DAY = 24 * HOUR

@@ -13,8 +13,8 @@ from cron_world import CRONJOBS, JOBS, World
 from test_living_cronjobs import play
 
 from longshore.cli.main import main
-from longshore.controllers.cronjob import instants
 from longshore.controllers.cronjob.view import Outage
+from longshore.machinery import instants
 
 TEXT = (Path(__file__).parents[2] / "docs" / "cronjobs.md").read_text()
 

@@ -10,11 +10,11 @@ from cron_world import World
 from test_living_cronjobs import play
 
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import instants
 from longshore.controllers.cronjob.handlers import CronJobHandler, JobHandler
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event
 from longshore.controllers.cronjob.view import View
+from longshore.machinery import instants
 from longshore.machinery.cache import Cache, Key
 
 KEY = ("ns", NAME)

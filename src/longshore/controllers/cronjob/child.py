@@ -11,8 +11,7 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.cron import Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import instants
-from longshore.machinery import refs
+from longshore.machinery import instants, refs
 
 CRONJOBS: Final = ("batch/v1", "CronJob")
 JOBS: Final = ("batch/v1", "Job")

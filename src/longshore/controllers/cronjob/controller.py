@@ -18,7 +18,6 @@ from longshore.controllers.cronjob.handlers import (
     by_controller,
     owner_key,
 )
-from longshore.controllers.cronjob.localzone import local_zone
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event, Plan
 from longshore.controllers.cronjob.view import View
@@ -27,6 +26,7 @@ from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import Clock
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informer import Informer
+from longshore.machinery.localzone import local_zone
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.recorder import Recorder, reference
 from longshore.machinery.workers import Crowd

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.cron import Instant
-from longshore.controllers.cronjob import instants
-from longshore.controllers.cronjob.instants import SECOND
 from longshore.controllers.cronjob.plan import Skipped
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Outage
+from longshore.machinery import instants
+from longshore.machinery.instants import SECOND
 
 MOST_RECENT: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"

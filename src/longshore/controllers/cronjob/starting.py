@@ -6,12 +6,13 @@ from longshore.api import cron, field
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import child, instants, missed, timing
+from longshore.controllers.cronjob import child, missed, timing
 from longshore.controllers.cronjob.draft import Draft
-from longshore.controllers.cronjob.instants import SECOND
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
+from longshore.machinery import instants
+from longshore.machinery.instants import SECOND
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"

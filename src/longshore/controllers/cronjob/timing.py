@@ -19,9 +19,9 @@ from longshore.api import cron
 from longshore.api.cron import Instant
 from longshore.api.cron import duration as go_duration
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import instants
-from longshore.controllers.cronjob.instants import SECOND
 from longshore.controllers.cronjob.view import View
+from longshore.machinery import instants
+from longshore.machinery.instants import SECOND
 
 JITTER: Final = "longshore.dev/jitter"
 _CORRECTION: Final = 3 * 3600 * SECOND

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 from longshore.api.cron import Instant
-from longshore.controllers.cronjob import instants
-from longshore.controllers.cronjob.instants import SECOND
 from longshore.controllers.cronjob.view import Outage
+from longshore.machinery import instants
 from longshore.machinery.clock import Clock
+from longshore.machinery.instants import SECOND
 
 GLANCE_SECONDS: Final = 5.0
 _SET_SECONDS: Final = 1.0
