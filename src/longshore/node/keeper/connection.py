@@ -34,6 +34,8 @@ class Connection:
         self._unsent = b""
         self.descriptors: list[int] = []
         """What the peer handed over with its messages, in order; whoever uses one takes it out."""
+        self.on_close: Callable[[], None] | None = None
+        """What the peer's going means to its session."""
         self.subscribed = False
         """Whether it wants to hear which containers end."""
         loop.add(self._fd, self._ready)
@@ -72,6 +74,8 @@ class Connection:
         self._loop.remove(self._fd)
         self._fd = -1
         self._sock.close()
+        if self.on_close is not None:
+            self.on_close()
         self._closed(self)
 
     def _ready(self, mask: int) -> None:

@@ -17,13 +17,16 @@ class Entry:
 
     __slots__ = (
         "adopted",
+        "cgroup",
         "code",
+        "execs",
         "finished_at",
         "intended_at",
         "key",
         "listeners",
         "log",
         "master",
+        "memory",
         "message",
         "oom",
         "phase",
@@ -37,9 +40,10 @@ class Entry:
         "started_at",
         "stdin",
         "ticks",
+        "watchers",
     )
 
-    def __init__(self, key: str, log: str, intended_at: float) -> None:
+    def __init__(self, key: str, log: str, intended_at: float, memory: int) -> None:
         self.key = key
         self.intended_at = intended_at
         self.phase = "intent"
@@ -64,7 +68,15 @@ class Entry:
         """Our end of its terminal; then also `pipe`."""
         self.oom = False
         """It was killed for its memory."""
+        self.memory = memory
+        """Its limit in bytes, or 0."""
+        self.cgroup = ""
+        self.execs: set[int] = set()
+        """Commands run beside it, which end with it."""
         self.listeners: list[Callable[[bytes], None]] = []
+        """Those who see its output live,"""
+        self.watchers: list[Callable[[int], None]] = []
+        """and hear its exit code."""
 
     def state(self) -> State:
         return (
@@ -88,7 +100,7 @@ class Entry:
             yield self.ended_line()
 
     def intent_line(self) -> str:
-        return line("intent", self.key, f"{self.intended_at:.6f}", escape(self.log.path))
+        return line("intent", self.key, f"{self.intended_at:.6f}", escape(self.log.path), self.memory)
 
     def started_line(self) -> str:
         return line("started", self.key, self.pid, self.ticks, f"{self.started_at:.6f}", self.pipe_inode)

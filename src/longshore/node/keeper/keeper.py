@@ -11,8 +11,19 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 
-from longshore.node.keeper import adoption, killing, launching, output, wire
+from longshore.node.keeper import (
+    adoption,
+    killing,
+    launching,
+    limits,
+    output,
+    processes,
+    sampling,
+    sessions,
+    wire,
+)
 from longshore.node.keeper.book import Book
 from longshore.node.keeper.connection import Connection
 from longshore.node.keeper.entry import Entry
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
 _IDLE = 10.0  # seconds with nothing running and nobody connected, after which it leaves
 _SWEEP = 0.25  # seconds after an end until those who left its session are looked for
 _FORGET = 15.0  # seconds between looks at namespaces that nobody uses
+_LOOK = 0.1  # seconds until memory is looked at for the first time
 _KILL_AGAIN = 0.05  # seconds; until they are all gone
 _ASK_AGAIN = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
 _ASK_TIMES = 25
@@ -43,13 +55,14 @@ class Keeper:
         self._loop = Loop()
         self._book = Book(os.path.join(directory, "journal"))
         self._running: dict[int, Entry] = {}
-        self._others: dict[int, Any] = {}
+        self._others: dict[int, Callable[[int], None]] = {}
         self._connections: set[Connection] = set()
         self._ended: list[Entry] = []
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._server = server
         self._namespaces = namespaces
+        self._limiter = limits.choose()
         self._loop.on_signal(signal.SIGCHLD, self._reap)
         self._loop.on_signal(signal.SIGTERM, self._terminated)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -72,6 +85,9 @@ class Keeper:
         for entry in alive:
             self._running[entry.pid] = entry
             self._loop.add(entry.pidfd, functools.partial(self._adopted_ended, entry, 0))
+            self._limiter.started(entry)
+            if entry.memory:
+                self._loop.at("limits", _LOOK, self._look)
             entry.pipe = adoption.reopen_output(entry)
             if entry.pipe >= 0:
                 self._listen(entry)
@@ -134,6 +150,29 @@ class Keeper:
                 return {"version": wire.VERSION, "pid": os.getpid(), "states": states}
             case "signal":
                 return self._signal(*payload)
+            case "exec":
+                key, *request = payload
+                entry = self._live(key)
+                sessions.execute(
+                    connection, number, entry, request, self._namespaces, self._limiter, self._others
+                )
+                return None
+            case "attach":
+                sessions.attach(connection, number, self._live(payload))
+                return _LATER
+            case "close_input":
+                entry = self._live(payload)
+                if entry.spec is not None and entry.spec["stdin_once"]:
+                    sessions.close_input(entry)
+                return None
+            case "usage":
+                return self._usage(payload)
+            case "features":
+                return {
+                    "problem": self._namespaces.problem,
+                    "limits": self._limiter.name,
+                    "notes": self._limiter.notes,
+                }
             case "remove":
                 return self._book.remove(payload)
             case "stop":
@@ -143,6 +182,22 @@ class Keeper:
                 self._all_stopped()
                 return _LATER
         raise Refused("RunContainerError", f"the keeper does not know {op!r}")
+
+    def _live(self, key: str) -> Entry:
+        entry = self._book.entries.get(key)
+        if entry is None or entry.phase != "running":
+            raise Refused("RunContainerError", "the container is not running")
+        return entry
+
+    def _usage(self, keys: list[str]) -> list[tuple[str, float, int]]:
+        snapshot = processes.Snapshot()
+        found = []
+        for key in keys:
+            entry = self._book.entries.get(key)
+            if entry is not None and entry.phase == "running":
+                used = self._limiter.usage(entry, snapshot) or sampling.measure(entry, snapshot)
+                found.append((key, *used))
+        return found
 
     # Starting
 
@@ -154,7 +209,7 @@ class Keeper:
             if known is not None:
                 answers.append(wire.pack(("ok", number, known.state())))
                 continue
-            entry = Entry(spec["key"], spec["log"], now)
+            entry = Entry(spec["key"], spec["log"], now, spec["memory"] or 0)
             entry.spec = spec
             new.append((number, entry))
         try:
@@ -177,11 +232,18 @@ class Keeper:
             answers.append(wire.pack(("ok", number, entry.state())))
 
     def _launch(self, entry: Entry) -> None:
-        launching.container(entry, self._namespaces)
+        launching.container(entry, self._namespaces, self._limiter)
         self._loop.at("namespaces", _FORGET, self._forget_namespaces)
         entry.phase = "running"
         self._running[entry.pid] = entry
         self._listen(entry)
+        if entry.memory:
+            self._loop.at("limits", _LOOK, self._look)
+
+    def _look(self) -> None:
+        again = self._limiter.look(list(self._running.values()))
+        if again:
+            self._loop.at("limits", again, self._look)
 
     def _forget_namespaces(self) -> None:
         if self._namespaces.forget_unused():
@@ -201,7 +263,7 @@ class Keeper:
         if entry.pipe >= 0:
             self._loop.remove(entry.pipe)
             os.close(entry.pipe)
-            entry.pipe = -1
+            entry.pipe = entry.master = -1
 
     # Ending
 
@@ -234,16 +296,24 @@ class Keeper:
             entry.phase = "exited"
             if os.WIFSIGNALED(status):
                 entry.signal = os.WTERMSIG(status)
-                entry.code = 128 + entry.signal
-            else:
-                entry.code = os.WEXITSTATUS(status)
-            entry.reason = "OOMKilled" if entry.oom else "Error" if entry.code else "Completed"
+            entry.code = launching.exit_code(status)
+            killed = self._limiter.ended(entry) and entry.code == 128 + signal.SIGKILL
+            entry.reason = "OOMKilled" if killed else "Error" if entry.code else "Completed"
         finished = True
         if entry.pipe >= 0:
             finished = output.drain(entry)
             self._mute(entry)
         entry.log.close()
+        sessions.close_input(entry)
+        for watcher in entry.watchers:
+            watcher(entry.code)
+        for pid in entry.execs:
+            killing.group(pid, signal.SIGKILL)
+        entry.watchers = []
+        entry.listeners = []
         entry.spec = None
+        if entry.cgroup or entry.memory:
+            self._loop.at("limits", _LOOK, self._look)
         self._ended.append(entry)
         self._loop.at("sweep", _SWEEP if finished else 0.0, self._sweep)
 

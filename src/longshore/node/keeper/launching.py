@@ -23,36 +23,81 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from longshore.node.keeper.limits import Limiter
+    from longshore.node.keeper.wire import Spec
+
+    Step = Callable[[], None]
+
 RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM]
 """Signals the keeper treats in its own way; a container begins with the default."""
 
 
-def container(entry: Entry, namespaces: Namespaces) -> None:
+def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
     """Starts the container and fills in its pid and start. Raises Refused, and leaves nothing behind."""
     spec = entry.spec
     assert spec is not None
     identity = users.identity(spec)
-    write = output.open_pipe(entry)
+    become = identity and functools.partial(users.become, identity)
+    given, stdin, write, tty = _streams(entry, spec)
     try:
+        before = both(limiter.prepare(entry), become)
         entered = namespaces.enter(spec)
         try:
-            command = (spec["argv"], spec["env"], spec["cwd"] or "/", -1, write, write, "")
-            if identity is None:
-                entry.pid = spawn(*command)
-            else:
-                entry.pid = fork(functools.partial(users.become, identity), *command)
+            command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, write, tty)
+            entry.pid = fork(before, *command) if before else spawn(*command)
         finally:
             if entered:
                 namespaces.leave()
-    except BaseException:
-        os.close(entry.pipe)
-        entry.pipe = -1
+    except BaseException as problem:
+        for fd in {entry.pipe, entry.stdin, entry.master} - {-1}:
+            os.close(fd)
+        entry.pipe = entry.stdin = entry.master = -1
+        limiter.ended(entry)
+        if isinstance(problem, OSError):
+            raise cannot_run(f"preparing the container: {problem}") from None
         raise
     finally:
-        os.close(write)
+        for fd in given:
+            os.close(fd)
     entry.started_at = time.time()
     fields = processes.stat(entry.pid)
     entry.ticks = int(fields[19]) if fields else 0
+    limiter.started(entry)
+
+
+def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, str]:
+    """The container's ends of its streams, to close after the start; input, output, path of a terminal."""
+    if spec["tty"]:
+        entry.pipe, slave = os.openpty()
+        entry.master = entry.pipe
+        os.set_blocking(entry.pipe, False)
+        path = os.ttyname(slave)
+        if spec["uid"] and os.geteuid() == 0:
+            os.chown(path, spec["uid"], -1)
+        return [slave], -1, -1, path
+    write = output.open_pipe(entry)
+    if not spec["stdin"]:
+        return [write], -1, write, ""
+    read, entry.stdin = os.pipe2(os.O_CLOEXEC)
+    os.set_blocking(entry.stdin, False)
+    return [write, read], read, write, ""
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """One after the other, in the child."""
+    if first is None or second is None:
+        return first or second
+
+    def steps() -> None:
+        first()
+        second()
+
+    return steps
+
+
+def exit_code(status: int) -> int:
+    """As a shell counts."""
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
 def cannot_run(message: str) -> Refused:

@@ -113,6 +113,29 @@ class Namespaces:
                 os.close(message)
         return True
 
+    def enter_of(self, pid: int) -> bool:
+        """Moves the keeper to where a process lives."""
+        if self.problem:
+            return False
+        entered = False
+        for name, kind in (("mnt", linux.NEWNS), ("uts", linux.NEWUTS)):
+            path = f"/proc/{pid}/ns/{name}"
+            try:
+                if os.readlink(path) == os.readlink(f"/proc/self/ns/{name}"):
+                    continue
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    linux.setns(fd, kind)
+                finally:
+                    os.close(fd)
+            except OSError as error:
+                if entered:
+                    self.leave()
+                raise Refused("RunContainerError", f"entering the container: {error}") from None
+            entered = True
+            self._renamed = self._renamed or name == "uts"
+        return entered
+
     def leave(self) -> None:
         """Back home."""
         linux.setns(self._own, linux.NEWNS)

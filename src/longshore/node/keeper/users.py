@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from longshore.node.keeper import processes
 from longshore.node.keeper.refusing import Refused
 
 TYPE_CHECKING = False
@@ -31,6 +32,17 @@ def identity(spec: Spec) -> Identity | None:
     if other:
         raise _needs_root("supplementary group", other[0], own_gid)
     return None
+
+
+def of_process(pid: int) -> Identity | None:
+    """What a process is, if that is not what the keeper is."""
+    found: dict[str, list[int]] = {}
+    for line in processes.read(f"/proc/{pid}/status").decode(errors="replace").splitlines():
+        name, _, rest = line.partition(":")
+        if name in ("Uid", "Gid", "Groups"):
+            found[name] = [int(word) for word in rest.split()]
+    uid, gid = found["Uid"][0], found["Gid"][0]
+    return None if os.geteuid() or (uid, gid) == (0, 0) else (uid, gid, found["Groups"])
 
 
 def become(wanted: Identity) -> None:
