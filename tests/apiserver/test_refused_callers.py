@@ -109,6 +109,16 @@ async def test_a_service_account_token_logs_in_as_the_account_and_ends(server):
     assert tokens.user_of(token) is None
 
 
+async def test_a_token_for_somebody_else_is_none_here(server):
+    await server.create("serviceaccounts", {"metadata": {"name": "robot"}})
+    wanted = {"spec": {"expirationSeconds": 600, "audiences": ["vault"]}}
+    answer = await server.create("serviceaccounts", wanted, name="robot", subresource="token")
+    token, tokens = answer["status"]["token"], server.api.tokens
+    assert tokens.user_of(token) is None
+    assert tokens.user_of(token, ("vault",)).name == "system:serviceaccount:default:robot"
+    assert tokens.user_of(token, ("other",)) is None
+
+
 async def test_a_token_dies_with_its_account_even_if_a_namesake_follows(server):
     await server.create("serviceaccounts", {"metadata": {"name": "robot"}})
     answer = await server.create("serviceaccounts", {}, name="robot", subresource="token")

@@ -75,7 +75,7 @@ async def test_an_empty_dir_in_memory_lies_where_only_this_user_can_look(
     assert own.stat().st_mode & 0o777 == 0o700
     assert await preparer.known() == {pod["metadata"]["uid"]}
     await preparer.remove(pod["metadata"]["uid"])
-    assert list(own.iterdir()) == []
+    assert [path.name for path in own.iterdir()] == [".root"]
 
 
 async def test_a_directory_in_memory_that_somebody_else_made_is_not_used(
@@ -88,11 +88,32 @@ async def test_a_directory_in_memory_that_somebody_else_made_is_not_used(
     await preparer.pod(first)
     await preparer.remove(first["metadata"]["uid"])
     (own,) = shared.iterdir()
-    own.rmdir()
+    own.rename(tmp_path / "elsewhere")
     own.symlink_to(tmp_path)
     second = await world.pod(name="second", volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}])
     with pytest.raises(NotReady, match="was made by somebody else"):
         await preparer.pod(second)
+
+
+async def test_what_a_longshore_that_is_gone_left_in_memory_is_swept_away(
+    world: World, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shm"
+    shared.mkdir()
+    node = NodeFacts("n", memory_directory=shared)
+    pod = await world.pod(volumes=[{"name": "v", "emptyDir": {"medium": "Memory"}}])
+    for name in ("gone", "kept"):
+        root = tmp_path / name / "pods"
+        root.mkdir(parents=True)
+        await world.another(node=node, root=root).pod(pod)
+    (shared / "longshore-foreign").mkdir(mode=0o755)
+    (tmp_path / "gone" / "pods").rename(tmp_path / "away")
+    await world.preparer.known()
+    assert len(list(shared.iterdir())) == 3  # another node's memory
+    await world.another(node=node).known()
+    left = {path.name for path in shared.iterdir()}
+    assert len(left) == 2
+    assert "longshore-foreign" in left
 
 
 async def test_a_config_map_becomes_files_text_and_binary(world: World) -> None:

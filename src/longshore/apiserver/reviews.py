@@ -103,12 +103,21 @@ def _self_subject(api: Api, call: Call, obj: Obj) -> None:
 
 
 def _token(api: Api, call: Call, obj: Obj) -> None:
-    token = (obj.get("spec") or {}).get("token", "")
-    user = api.tokens.user_of(token) if token and api.tokens is not None else None
+    spec = obj.get("spec") or {}
+    token, audiences = spec.get("token", ""), spec.get("audiences")
+    user, meant = None, []
+    if token and api.tokens is not None and not audiences:
+        user = api.tokens.user_of(token)
+    elif token and api.tokens is not None:
+        found = {audience: api.tokens.user_of(token, (audience,)) for audience in audiences}
+        meant = [audience for audience, who in found.items() if who is not None]
+        user = found[meant[0]] if meant else None
     if user is None:
         obj["status"] = {"user": {}}
     else:
         obj["status"] = {"authenticated": True, "user": user_info(user)}
+        if meant:
+            obj["status"]["audiences"] = meant
 
 
 def user_info(user: User) -> Obj:

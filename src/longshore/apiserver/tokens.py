@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -39,13 +39,18 @@ class Tokens:
         self._key = key
         self._clock = clock
 
-    def user_of(self, token: str) -> User | None:
-        """The token's user; None when it is wrong, expired or its owner is gone."""
+    def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
+        """The token's user; None when it is wrong, expired, for none of `audiences`, or its owner is gone.
+
+        A token made for somebody else is none here: they could act as the account with it.
+        """
         if len(token) > _MAX_TOKEN:
             return None
         if hmac.compare_digest(hashlib.sha256(token.encode()).digest(), self._admin):
-            return ADMIN
+            return ADMIN if ISSUER in audiences else None
         claims = self._claims(token)
+        if claims is not None and not any(audience in claims["aud"] for audience in audiences):
+            return None
         return self._account(claims) if claims is not None else None
 
     def issue(

@@ -10,17 +10,35 @@ import hashlib
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
+from longshore.machinery import removal
 from longshore.node.preparing.sources import Missing
 from longshore.node.preparing.types import Volume
+
+_PREFIX: Final = "longshore-"
+_OWNER: Final = ".root"
+"""A file that says whose volumes these are."""
 
 
 def memory_root(shared: Path, root: Path) -> Path:
     """The directory for the pods whose other volumes lie under `root`."""
     digest = hashlib.sha256(os.fsencode(root.absolute())).hexdigest()
-    return shared / f"longshore-{digest[:16]}"
+    return shared / f"{_PREFIX}{digest[:16]}"
+
+
+def sweep(shared: Path) -> None:
+    """Removes what longshores left in memory whose own directory is gone: nobody else would ever."""
+    for directory in shared.glob(f"{_PREFIX}*"):
+        try:
+            _check_own(directory)
+            root = (directory / _OWNER).read_text()
+        except (Missing, OSError):
+            continue
+        if not os.path.lexists(root):
+            removal.remove_tree(directory)
 
 
 def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
@@ -30,7 +48,7 @@ def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
         raise Missing(f'longshore has no storage medium "{medium}" for an emptyDir; it has "" and "Memory"')
     path = disk
     if medium:
-        _own(memory.parents[2])
+        _own(memory.parents[2], disk.parents[2])
         path = memory
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -42,14 +60,21 @@ def prepare(source: Obj, disk: Path, memory: Path) -> Volume:
     return Volume(str(path), size_limit=None if limit is None else quantity.value(limit))
 
 
-def _own(directory: Path) -> None:
+def _own(directory: Path, root: Path) -> None:
+    """Makes the directory for the pods under `root`, or makes sure that it is the one made before."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)  # `sweep` goes by it
     try:
         directory.mkdir(mode=0o700)
+        (directory / _OWNER).write_text(str(root.absolute()))
     except FileExistsError:
-        found = directory.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise Missing(
-                f"{directory} was made by somebody else, so volumes in memory are not safe there; remove it"
-            ) from None
+        _check_own(directory)
     except OSError as err:
         raise Missing(f"{directory}: {err.strerror}") from None
+
+
+def _check_own(directory: Path) -> None:
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise Missing(
+            f"{directory} was made by somebody else, so volumes in memory are not safe there; remove it"
+        )

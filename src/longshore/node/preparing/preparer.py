@@ -159,8 +159,10 @@ class Preparer:
                 await asyncio.to_thread(removal.remove_tree, top)
 
     async def known(self) -> set[str]:
-        """The uids of pods that have something on disk."""
+        """The uids of pods that have something on disk. Asked at the start, it also clears away what other
+        longshores left in memory when their directory went."""
         found: set[str] = set()
+        await asyncio.to_thread(emptydir.sweep, self._node.memory_directory)
         for top in (self._root, self._memory):
             try:
                 found.update(name for name in os.listdir(top) if _UID.fullmatch(name))
