@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from node_world import World, scripted, told
 from scripted_runtime import Run
@@ -19,7 +21,7 @@ def test_the_first_restart_is_at_once_then_the_pauses_double_up_to_five_minutes(
         await world.create(restart="Always")
         await world.clock.sleep(1500)
         began = starts(world)
-        pauses = [round(b - a) for a, b in zip(began, began[1:], strict=False)]
+        pauses = [round(b - a) for a, b in pairwise(began)]
         assert pauses[:8] == [1, 11, 21, 41, 81, 161, 301, 301]
 
     told(story, scripted(main=Run(1.0, code=1)))
@@ -30,7 +32,7 @@ def test_a_container_that_ran_for_ten_minutes_begins_anew() -> None:
         await world.create(restart="Always")
         await world.clock.sleep(700)
         began = starts(world)
-        assert [round(b - a) for a, b in zip(began, began[1:], strict=False)][:4] == [1, 11, 610, 11]
+        assert [round(b - a) for a, b in pairwise(began)][:4] == [1, 11, 610, 11]
 
     told(story, scripted(main=[Run(1.0, 1), Run(1.0, 1), Run(610.0, 1), Run(1.0, 1)]))
 

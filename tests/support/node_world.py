@@ -123,7 +123,9 @@ class World:
     async def until(self, condition: Callable[[], Awaitable[Any]], seconds: float = 3600.0) -> Any:
         end = self.clock.monotonic() + seconds
         while not (found := await condition()):
-            assert self.clock.monotonic() < end, f"did not happen in {seconds:g} s: {await self.get()}"
+            assert self.clock.monotonic() < end, (
+                f"did not happen in {seconds:g} s: {((await self.get()) or {}).get('status')}"
+            )
             await self.clock.sleep(0.05)
         return found
 

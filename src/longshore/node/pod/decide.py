@@ -80,18 +80,18 @@ def decide(memory: Memory, now: float, wall: float) -> Plan:
     """`now` is the monotonic clock's, `wall` in seconds since 1970."""
     if memory.gone or memory.deleting is not None or memory.terminal or memory.verdict or memory.rejected:
         return stopping.decide(memory, Draft(), now)
+    facts = memory.facts
     if outcome(memory):
+        if facts.deadline is not None and _outlived(memory, memory.started_at + facts.deadline):
+            return _too_late(facts.deadline, Draft())
         return stopping.decide(memory, Draft(), now)
     if memory.leaving:
         return NOTHING
-    facts = memory.facts
     draft = Draft()
     if facts.deadline is not None:
         left = memory.started_at + facts.deadline - wall
         if left <= 0:
-            draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
-            draft.why.append(f"active for more than its activeDeadlineSeconds ({facts.deadline:g})")
-            return draft.plan()
+            return _too_late(facts.deadline, draft)
         draft.look(left)
     if memory.unstartable_since is not None and _given_up(memory, draft, now):
         return draft.plan()
@@ -102,6 +102,17 @@ def decide(memory: Memory, now: float, wall: float) -> Plan:
             _keep(memory, record, draft, now, wall)
     if not draft.actions and not draft.why and draft.again is None:
         return _RUNS
+    return draft.plan()
+
+
+def _outlived(memory: Memory, moment: float) -> bool:
+    """Whether a main container ended after this moment: it was stopped for it, by an agent that died since."""
+    return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
+
+
+def _too_late(deadline: float, draft: Draft) -> Plan:
+    draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
+    draft.why.append(f"active for more than its activeDeadlineSeconds ({deadline:g})")
     return draft.plan()
 
 
