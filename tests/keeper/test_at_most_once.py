@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from keeper_engine import Engine, alive, kill, until
 
+from longshore.node.keeper import journal
 from longshore.node.runtime import Key
 
 pytestmark = pytest.mark.anyio
@@ -102,8 +103,7 @@ async def test_an_intent_whose_child_runs_is_adopted_by_its_tag(engines: Engines
     key = Key("by-tag", "main", 0)
     directory = tmp_path / "keeper"
     directory.mkdir(mode=0o700)
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    (directory / "journal").write_text(f"boot\t{boot}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\n")
+    (directory / "journal").write_text(f"boot\t{journal.boot_id()}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\n")
     child = await asyncio.create_subprocess_exec("sleep", "100", env={"LONGSHORE_CONTAINER": str(key)})
     one = engines()
     await one.open()

@@ -111,11 +111,8 @@ async def test_kill_reaches_descendants_that_left_the_group(engine: Engine, tmp_
 
 
 async def test_a_signal_reaches_the_whole_group(engine: Engine) -> None:
-    state = await engine.start(
-        "sh",
-        "-c",
-        "trap 'echo parent' TERM; sh -c 'trap \"echo child; exit\" TERM; echo up; while :; do sleep 0.02; done'; wait",
-    )
+    child = 'trap "echo child; exit" TERM; echo up; while :; do sleep 0.02; done'
+    state = await engine.start("sh", "-c", f"trap 'echo parent' TERM; sh -c '{child}'; wait")
     await until(lambda: "up" in engine.log(state.key))
     await engine.runtime.signal(state.key, signal.SIGTERM)
     await engine.end(state.key)

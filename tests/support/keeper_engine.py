@@ -74,8 +74,12 @@ class Engine:
 
 async def until(condition: Callable[[], Any]) -> None:
     async with asyncio.timeout(10):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 - what it waits for happens in other processes
             await asyncio.sleep(0.01)
+
+
+def exists(path: str | Path) -> bool:
+    return os.path.exists(path)
 
 
 def kill(pid: int) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from longshore.node.keeper import wire
 from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
 from longshore.node.runtimes.process_link import Link
+from longshore.node.runtimes.process_session import ProcessSession
 
 _FROM_HOST = (
     "HOME",
@@ -60,6 +61,13 @@ class ProcessRuntime:
         """For `longshore status`."""
         return self._link.keeper_pid
 
+    async def features(self) -> Features:
+        told = await self._link.request("features", None)
+        notes = list(told["notes"])
+        if told["problem"]:
+            notes.append(f"Volumes cannot be mounted: {told['problem']}.")
+        return Features(mounts=not told["problem"], limits=told["limits"], notes=tuple(notes))
+
     async def start(self, container: Container) -> State:
         if not container.command and not container.args:
             raise CannotStart(
@@ -81,6 +89,21 @@ class ProcessRuntime:
 
     async def remove(self, keys: Iterable[Key]) -> None:
         await self._link.request("remove", [str(key) for key in keys])
+
+    async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
+        session = ProcessSession(self._link.dial())
+        await session.begin_exec(str(key), command, stdin=stdin, tty=tty)
+        return session
+
+    async def attach(self, key: Key) -> Session:
+        session = ProcessSession(self._link.dial())
+        await session.begin_attach(str(key))
+        return session
+
+    async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
+        by_text = {str(key): key for key in keys}
+        used = await self._link.request("usage", list(by_text))
+        return {by_text[text]: Usage(cpu, memory) for text, cpu, memory in used}
 
     async def close(self, *, kill: bool) -> None:
         if kill:
