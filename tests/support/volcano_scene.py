@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime
 from typing import Any, TypeVar
 
 from longshore.api.errors import StatusError
@@ -53,7 +54,9 @@ class Scene:
         return [(event["type"], event["reason"], event["message"]) for event in found]
 
 
-def play(script: Callable[[Scene], Awaitable[T]], *controllers: Run, seed: int = 0) -> T:
+def play(
+    script: Callable[[Scene], Awaitable[T]], *controllers: Run, start: datetime = virtual.START, seed: int = 0
+) -> T:
     """Runs the controllers and the script on a virtual clock, with queues `root` and `default`."""
 
     async def whole(clock: VirtualClock) -> T:
@@ -76,4 +79,4 @@ def play(script: Callable[[Scene], Awaitable[T]], *controllers: Run, seed: int =
             await asyncio.gather(*running, return_exceptions=True)
             await store.close()
 
-    return virtual.run(whole, seed=seed)
+    return virtual.run(whole, start=start, seed=seed)

@@ -146,6 +146,18 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volcano_cronjob
+
+    return volcano_cronjob.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
 def _volcano_flow(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volcano_flow
 
@@ -208,6 +220,7 @@ CONTROLLERS: dict[str, Factory] = {
     "serviceaccount": _serviceaccount,
     "ttl": _ttl,
     "volcano-job": _volcano_job,
+    "volcano-cronjob": _volcano_cronjob,
     "volcano-gc": _volcano_gc,
     "volcano-jobflow": _volcano_flow,
     "volcano-podgroup": _volcano_podgroup,

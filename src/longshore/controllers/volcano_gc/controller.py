@@ -11,6 +11,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano_gc.decide import decide, wanted
+from longshore.machinery import clockjumps
 from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import Clock
 from longshore.machinery.informer import Handler, Informer
@@ -20,8 +21,6 @@ from longshore.machinery.workqueue import WorkQueue
 
 JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 WORKERS: Final = 1
-_CLOCK_CHECK_SECONDS: Final = 30.0
-_CLOCK_JUMP_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +68,11 @@ class GcController(Handler):
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
-            tasks.create_task(self._watch_the_clock())
+            tasks.create_task(clockjumps.watch(self._clock, self._look_at_all))
+
+    def _look_at_all(self) -> None:
+        for job in self._jobs.cache:
+            self.on_add(job, False)
 
     async def _sync(self, key: Key) -> float | None:
         """Looks at the cached Job, and if it is due, once more at the real one."""
@@ -91,16 +94,3 @@ class GcController(Handler):
             if err.code not in (404, 409):  # gone, or replaced: either way not this Job's matter any more
                 raise
         return None
-
-    async def _watch_the_clock(self) -> None:
-        """Timers count running time. When the machine slept, or somebody set its clock, all is due anew."""
-        difference = self._difference()
-        while True:
-            await self._clock.sleep(_CLOCK_CHECK_SECONDS)
-            before, difference = difference, self._difference()
-            if abs(difference - before) > _CLOCK_JUMP_SECONDS:
-                for job in self._jobs.cache:
-                    self.on_add(job, False)
-
-    def _difference(self) -> float:
-        return self._clock.now().timestamp() - self._clock.monotonic()

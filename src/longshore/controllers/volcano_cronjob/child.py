@@ -1,0 +1,63 @@
+"""The Job of one scheduled time. Its name follows from that time, so that no time is ever run twice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import cron
+from longshore.api.cron import Instant
+from longshore.api.types import Obj
+from longshore.machinery import instants, refs
+
+CRONJOBS: Final = ("batch.volcano.sh/v1alpha1", "CronJob")
+JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
+SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
+FINISHED: Final = ("Completed", "Failed", "Terminated")
+
+
+def name(cronjob: Obj, at: Instant) -> str:
+    return f"{cronjob['metadata']['name']}-{at // (60 * instants.SECOND)}"
+
+
+def body(cronjob: Obj, at: Instant) -> Obj:
+    """The Job to create."""
+    spec = cronjob["spec"]
+    template = spec["jobTemplate"]
+    wanted = template.get("metadata") or {}
+    zone = cron.load(spec.get("timeZone") or "")
+    meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
+    if wanted.get("labels"):
+        meta["labels"] = wanted["labels"]
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
+    meta["ownerReferences"] = [refs.controller_ref(cronjob, CRONJOBS)]
+    return {"metadata": meta, "spec": template.get("spec") or {}}
+
+
+def reference(job: Obj) -> Obj:
+    """The entry of `status.active`."""
+    meta = job["metadata"]
+    return {
+        "kind": JOBS[1],
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "apiVersion": JOBS[0],
+        "resourceVersion": meta["resourceVersion"],
+    }
+
+
+def controlled_by(job: Obj, cronjob: Obj) -> bool:
+    """Whether the Job belongs to this very CronJob, not only to one of its name."""
+    owner = refs.controller_of(job)
+    return owner is not None and owner["uid"] == cronjob["metadata"]["uid"]
+
+
+def ended(job: Obj) -> str:
+    """The phase in which the Job is over; empty while it is not."""
+    phase = ((job.get("status") or {}).get("state") or {}).get("phase") or ""
+    return phase if phase in FINISHED else ""
+
+
+def end_time(job: Obj) -> str:
+    found: str = job["status"]["state"].get("lastTransitionTime") or ""
+    return found
