@@ -104,7 +104,7 @@ def _self_subject(api: Api, call: Call, obj: Obj) -> None:
 
 def _token(api: Api, call: Call, obj: Obj) -> None:
     spec = obj.get("spec") or {}
-    token, audiences = spec.get("token", ""), spec.get("audiences")
+    token, audiences = spec.get("token", ""), spec.get("audiences") or ()
     user, meant = None, []
     if token and api.tokens is not None and not audiences:
         user = api.tokens.user_of(token)

@@ -1,0 +1,134 @@
+"""A Job with every kind of volume, run as a process by a whole longshore."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longshore.api.errors import StatusError
+from longshore.client import Client
+from longshore.up.options import Options
+from longshore.up.running import running
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root, or user namespaces that may be off"),
+]
+
+PROGRAM = """
+import json, os, socket, ssl, urllib.error, urllib.request
+account = "/var/run/secrets/kubernetes.io/serviceaccount"
+token = open(f"{account}/token").read()
+trust = ssl.create_default_context(cafile=f"{account}/ca.crt")
+server = "https://{KUBERNETES_SERVICE_HOST}:{KUBERNETES_SERVICE_PORT}".format(**os.environ)
+
+def code(path):
+    request = urllib.request.Request(server + path, headers={"Authorization": f"Bearer {token}"})
+    try:
+        return urllib.request.urlopen(request, context=trust).status
+    except urllib.error.HTTPError as err:
+        return err.code
+
+def writable(path):
+    try:
+        open(f"{path}/try", "w").close()
+        return True
+    except OSError:
+        return False
+
+print(json.dumps({
+    "files": [open(path).read() for path in ("/v/config/a", "/v/secret/s", "/v/down/name", "/v/one")],
+    "writable": [writable(f"/v/{name}") for name in ("empty", "memory", "claim", "config")],
+    "codes": [code(path) for path in (
+        "/api/v1/namespaces/default/pods",
+        "/api/v1/namespaces/default/secrets",
+        "/apis/batch/v1/namespaces/kube-system/jobs",
+    )],
+    "address": socket.gethostbyname("boat.sea") == os.environ["POD_IP"],
+    "name": socket.gethostname(),
+}), file=open("/v/claim/result", "w"))
+"""
+
+
+def job() -> dict[str, Any]:
+    volumes = {
+        "config": {"configMap": {"name": "c"}},
+        "secret": {"secret": {"secretName": "s"}},
+        "down": {
+            "downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.namespace"}}]}
+        },
+        "empty": {"emptyDir": {}},
+        "memory": {"emptyDir": {"medium": "Memory"}},
+        "claim": {"persistentVolumeClaim": {"claimName": "data"}},
+    }
+    mounts = [{"name": name, "mountPath": f"/v/{name}"} for name in volumes]
+    container = {
+        "name": "main",
+        "image": "none",
+        "command": [sys.executable, "-c", PROGRAM.replace("$", "$$")],
+        "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+        "volumeMounts": [*mounts, {"name": "config", "mountPath": "/v/one", "subPath": "a"}],
+    }
+    pod = {
+        "restartPolicy": "Never",
+        "hostname": "boat",
+        "subdomain": "sea",
+        "volumes": [{"name": name, **source} for name, source in volumes.items()],
+        "containers": [container],
+    }
+    return {"metadata": {"name": "all"}, "spec": {"backoffLimit": 0, "template": {"spec": pod}}}
+
+
+async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
+    async with asyncio.timeout(20):
+        while not (found := await condition()):  # noqa: ASYNC110 - seen from outside, there is no event
+            await asyncio.sleep(0.05)
+    return found
+
+
+async def over(client: Client) -> dict[str, Any] | None:
+    status: dict[str, Any] = (await client.get(("batch/v1", "Job"), "all", "default")).get("status") or {}
+    return status if status.get("succeeded") or status.get("failed") else None
+
+
+async def gone(client: Client, what: tuple[str, str], name: str, namespace: str = "") -> bool:
+    try:
+        await client.get(what, name, namespace)
+    except StatusError as err:
+        return err.code == 404
+    return False
+
+
+async def test_a_process_finds_its_volumes_its_name_and_the_api(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with running(Options(data_dir=data, port=0, on_stop="kill")) as longshore:
+        client = longshore.client
+        await client.create(("v1", "ConfigMap"), {"metadata": {"name": "c"}, "data": {"a": "1"}}, "default")
+        secret = {"metadata": {"name": "s"}, "stringData": {"s": "2"}}
+        await client.create(("v1", "Secret"), secret, "default")
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        claim = ("v1", "PersistentVolumeClaim")
+        await client.create(claim, {"metadata": {"name": "data"}, "spec": spec}, "default")
+        await client.create(("batch/v1", "Job"), job(), "default")
+        status = await until(lambda: over(client))
+        logs = [path.read_text() for path in (data / "node" / "logs").rglob("*.log")]
+        assert status.get("succeeded") == 1, logs
+        volume = (await client.get(claim, "data", "default"))["spec"]["volumeName"]
+        directory = data / "volumes" / volume
+        assert json.loads((directory / "result").read_text()) == {
+            "files": ["1", "2", "default", "1"],
+            "writable": [True, True, True, False],
+            "codes": [200, 403, 403],
+            "address": True,
+            "name": "boat",
+        }
+        await client.delete(claim, "data", "default")
+        await until(lambda: gone(client, ("v1", "PersistentVolume"), volume))
+        assert not directory.exists()
