@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from aiohttp import web
 
 from longshore.api import errors
-from longshore.apiserver import meta_endpoints
+from longshore.api.resources import Resource
+from longshore.apiserver import measured, meta_endpoints
 from longshore.apiserver.call import User
 from longshore.apiserver.discovery import Discovery
 from longshore.apiserver.document import Document
@@ -28,7 +30,9 @@ class Endpoints:
     def __init__(self, api: Api, metrics: Metrics) -> None:
         self._api = api
         self._metrics = metrics
-        self._discovery = Discovery(api.catalog.resources)
+        self._served: Sequence[Resource] = ()
+        self._all: Sequence[Resource] = ()
+        self._discovery = Discovery(self._resources)
         self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
         self._version = Document(meta_endpoints.version())
         self._checks: dict[str, meta_endpoints.Check] = {"ping": lambda: True}
@@ -42,6 +46,15 @@ class Endpoints:
         if request.method != "GET":
             raise errors.method_not_allowed()
         return found
+
+    def _resources(self) -> Sequence[Resource]:
+        """Rows for discovery: those of the catalog, and while there is a node its measurements."""
+        served = self._api.catalog.resources()
+        if self._api.door is None:
+            return served
+        if served is not self._served:  # the same answer until something changes, so that it can be kept
+            self._served, self._all = served, (*served, *measured.ROWS)
+        return self._all
 
     def _find(self, request: web.BaseRequest, path: str, raw_query: str) -> web.Response | None:
         bare = path.rstrip("/") or "/"

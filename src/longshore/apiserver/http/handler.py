@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote
 from aiohttp import web
 
 from longshore.api import errors
-from longshore.apiserver import partial, router
+from longshore.apiserver import measured, partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, respond, stream
@@ -83,15 +83,23 @@ class Handler:
         certificate = request.get_extra_info("peercert")
         user = authn.authenticate(self._api, request.headers, certificate)
         route = router.split(raw_path)
+        if route is not None and route.group == measured.GROUP and self._api.door is not None:
+            return await self._call(request, user, route, raw_query, context, measured.find)
         if route is None or (route.group and not self._api.catalog.has_group(route.group)):
             return self._endpoints.answer(request, user, unquote(raw_path), raw_query)
-        return await self._call(request, user, route, raw_query, context)
+        return await self._call(request, user, route, raw_query, context, self._api.catalog.find)
 
     async def _call(
-        self, request: web.BaseRequest, user: User, route: router.Route, raw_query: str, context: _Context
+        self,
+        request: web.BaseRequest,
+        user: User,
+        route: router.Route,
+        raw_query: str,
+        context: _Context,
+        find: router.Find,
     ) -> web.StreamResponse:
         api = self._api
-        resource = router.resource_of(route, api.catalog.find)
+        resource = router.resource_of(route, find)
         verb = router.verb_of(route, resource, request.method)
         call = Call(
             resource,
@@ -108,6 +116,8 @@ class Handler:
         if resource.warning:
             call.warn([resource.warning])
         if verb in ("list", "watch") and (route.watch or watch_wanted(call)):
+            if resource.group == measured.GROUP:
+                raise errors.method_not_allowed()
             return await self._watch(request, call, by_name=route.watch)
         output = respond.choose(request, call)
         if verb in ("create", "update", "patch", "delete", "deletecollection"):
@@ -117,6 +127,8 @@ class Handler:
             partial.check(output.transform, resource, is_list=verb == "deletecollection")
         answer: Answer | ListAnswer
         match verb:
+            case "get" | "list" if resource.group == measured.GROUP:
+                answer = await measured.answer(api, call)
             case "get":
                 answer = await api.get(call)
             case "list":

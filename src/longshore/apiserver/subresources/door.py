@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 
 from longshore.api.log_options import LogOptions
 from longshore.api.types import Obj
+from longshore.api.usage import Measured
 
 
 class Session(Protocol):
@@ -55,3 +56,6 @@ class NodeDoor(Protocol):
 
     async def port_forward(self, pod: Obj, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection to a port of the pod. Raises OSError when nobody listens there."""
+
+    async def measure(self) -> Measured:
+        """What the node and its containers use."""

@@ -14,9 +14,11 @@ from typing import Final
 from longshore.api import errors, times
 from longshore.api.log_options import LogOptions
 from longshore.api.types import Obj
+from longshore.api.usage import Measured
 from longshore.machinery.clock import Clock
 from longshore.node.runtime import CannotStart, Key, Session
 from longshore.node.serving import attempts, logs
+from longshore.node.serving.measuring import Meter
 from longshore.node.serving.watched import Watched
 
 _CONNECT_SECONDS: Final = 10.0
@@ -28,6 +30,7 @@ class Door:
     def __init__(self, node: str, engines: Sequence[Watched], root: Path, clock: Clock) -> None:
         self.node = node
         self._engines, self._logs, self._clock = engines, root / "logs", clock
+        self._meter = Meter(engines, clock)
 
     async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
         meta = pod["metadata"]
@@ -94,12 +97,15 @@ class Door:
         assert problem is not None
         raise OSError(f"dial tcp {hosts[0]}:{port}: {problem.strerror or problem}")
 
+    async def measure(self) -> Measured:
+        return await self._meter.measure()
+
     def _running(self, pod: Obj, container: str) -> tuple[Watched, Key] | None:
         uid = pod["metadata"]["uid"]
         for engine in self._engines:
-            key = engine.running.get((uid, container))
-            if key is not None:
-                return engine, key
+            state = engine.running.get((uid, container))
+            if state is not None:
+                return engine, state.key
         return None
 
     def _found(self, pod: Obj, container: str) -> tuple[Watched, Key]:

@@ -14,12 +14,13 @@ class Watched:
     def __init__(self, engine: Runtime) -> None:
         self.engine = engine
         self.name = engine.name
-        self.running: dict[tuple[str, str], Key] = {}
+        self.running: dict[tuple[str, str], State] = {}
         """What runs now, by pod and container."""
         self._waiting: dict[Key, asyncio.Event] = {}
 
     def runs(self, key: Key) -> bool:
-        return self.running.get(key[:2]) == key
+        state = self.running.get(key[:2])
+        return state is not None and state.key == key
 
     def end_of(self, key: Key) -> asyncio.Event:
         """Set when the container has ended, which may be at once."""
@@ -35,7 +36,7 @@ class Watched:
             changed(state)
 
         states = await self.engine.open(told)
-        self.running = {state.key[:2]: state.key for state in states if state.phase == "running"}
+        self.running = {state.key[:2]: state for state in states if state.phase == "running"}
         for key in [key for key in self._waiting if not self.runs(key)]:
             self._waiting.pop(key).set()
         return states
@@ -43,7 +44,7 @@ class Watched:
     async def start(self, container: Container) -> State:
         state = await self.engine.start(container)
         if state.phase == "running":
-            self.running[state.key[:2]] = state.key
+            self.running[state.key[:2]] = state
         return state
 
     def _ended(self, key: Key) -> None:

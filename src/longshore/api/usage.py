@@ -1,0 +1,25 @@
+"""What containers and machines use, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Used(NamedTuple):
+    cores: float
+    """On average over the window of the measurement."""
+    memory: int
+    """Bytes, at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A node at one moment. `pods` holds what runs, by uid and container."""
+
+    at: int
+    """Seconds since 1970."""
+    window: float
+    node: Used
+    pods: Mapping[str, Mapping[str, Used]]
