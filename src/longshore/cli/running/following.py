@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from longshore.client import WatchEvent
 
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
-_WHAT: Final = {
+WHAT: Final = {
     "job": ("batch/v1", "Job"),
     "vcjob": ("batch.volcano.sh/v1alpha1", "Job"),
     "pod": ("v1", "Pod"),
@@ -38,8 +38,8 @@ Changed = Callable[[Run], None]
 
 async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
     """Returns when the run has ended."""
-    what = _WHAT[run.kind]
-    async for event in _events(place, what, run.namespace, fields=f"metadata.name={run.name}"):
+    what = WHAT[run.kind]
+    async for event in events(place, what, run.namespace, fields=f"metadata.name={run.name}"):
         if event.object["metadata"].get("uid", run.uid) != run.uid:
             continue
         if event.type == "DELETED" and run.end is None:
@@ -51,28 +51,29 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
             return
 
 
-async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None]) -> None:
+async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None], changed: Changed) -> None:
     """Notes each pod that fails, with its last lines, until cancelled."""
     selector = labels(run)
     if not selector:
         return
     seen: set[str] = set()
-    async for event in _events(place, _PODS, run.namespace, labels=selector, fields="status.phase=Failed"):
+    async for event in events(place, _PODS, run.namespace, labels=selector, fields="status.phase=Failed"):
         pod = event.object
         if event.type in ("BOOKMARK", "DELETED") or pod["metadata"]["uid"] in seen:
             continue
         seen.add(pod["metadata"]["uid"])
-        if len(run.failures) >= _MOST:
-            continue
-        failed = _failed(pod)
-        run.failures.append(failed)
-        failed.lines = await _last_lines(place, pod)
-        found(run, failed)
+        if len(run.failures) < _MOST and "deletionTimestamp" not in pod["metadata"]:  # else it was stopped
+            failed = _failed(pod)
+            run.failures.append(failed)
+            failed.lines = await _last_lines(place, pod)
+            found(run, failed)
+        run.looked_at += 1
+        changed(run)
 
 
 async def warnings(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
     """Notes why runs wait, until cancelled."""
-    async for event in _events(place, ("v1", "Event"), namespace, fields="type=Warning"):
+    async for event in events(place, ("v1", "Event"), namespace, fields="type=Warning"):
         about = event.object.get("involvedObject") or {}
         if event.type not in ("ADDED", "MODIFIED"):
             continue
@@ -92,7 +93,7 @@ def labels(run: Run) -> str:
     return f"volcano.sh/job-name={run.name}" if run.kind == "vcjob" else ""
 
 
-async def _events(
+async def events(
     place: Place, what: tuple[str, str], namespace: str, *, labels: str = "", fields: str = ""
 ) -> AsyncIterator[WatchEvent]:
     """What is there and every change of it. A watch that ends, or a server that is away, is waited for."""
@@ -100,8 +101,8 @@ async def _events(
         try:
             async with place.client.watch(
                 what, namespace, labels=labels, fields=fields, initial_events=True
-            ) as events:
-                async for event in events:
+            ) as changes:
+                async for event in changes:
                     yield event
         except TimedOut:
             continue

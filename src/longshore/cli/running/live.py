@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from itertools import groupby
 from typing import Final
 
 from rich.console import Console, Group, RenderableType
@@ -136,7 +137,7 @@ def _bar(run: Run, room: int) -> Text:
 
 def _numbers(run: Run, now: float) -> Text:
     whole = f"{run.succeeded}/{run.total}" if run.total is not None else f"{run.succeeded} done"
-    text = Text(whole, style="bold")
+    text = Text().append(whole, "bold")
     if run.active:
         text.append(f"   {run.active} active", style="cyan")
     if run.failed:
@@ -164,17 +165,21 @@ def _strip(run: Run, room: int) -> Text:
     each = run.total / cells
     running = run.under_way()
     active = {min(cells - 1, int(index / each)) for index in running}
+    marks = [_cell(run, int(cell * each), int((cell + 1) * each), cell in active) for cell in range(cells)]
     text = Text()
-    for cell in range(cells):
-        first, last = int(cell * each), max(int(cell * each), int((cell + 1) * each) - 1)
-        span: indexes.Runs = ((first, last),)
-        size = last - first + 1
-        if run.lost and indexes.common(run.lost, span):
-            text.append("█", "red")
-        elif (done := indexes.count(indexes.common(run.done, span))) == size:
-            text.append("█", "green")
-        elif cell in active:
-            text.append("▓", "cyan")
-        else:
-            text.append("▒" if done else "░", "green" if done else "bright_black")
+    for (mark, color), same in groupby(marks):
+        text.append(mark * len(list(same)), color)
     return text
+
+
+def _cell(run: Run, first: int, end: int, active: bool) -> tuple[str, str]:
+    """The mark for the indexes from `first` up to `end`."""
+    span: indexes.Runs = ((first, max(first, end - 1)),)
+    done = indexes.count(indexes.common(run.done, span))
+    if run.lost and indexes.common(run.lost, span):
+        return "█", "red"
+    if done == indexes.count(span):
+        return "█", "green"
+    if active:
+        return "▓", "cyan"
+    return ("▒", "green") if done else ("░", "bright_black")

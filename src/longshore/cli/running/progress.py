@@ -53,6 +53,8 @@ class Run:
     waits: str = ""
     """The last warning about it, as long as nothing moves."""
     failures: list[Failed] = field(default_factory=list)
+    looked_at: int = 0
+    """Failed pods that were looked at, those that somebody stopped among them."""
     _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=256))
 
     @property

@@ -20,12 +20,12 @@ from longshore.cli.printing import objects
 from longshore.cli.running import following, items, place, result, shorthand, starting, wording
 from longshore.cli.running.display import Display, Quiet
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.progress import Run
 from longshore.cli.running.streaming import Streams
 from longshore.client import DeleteOptions, Unreachable
 
-_LAST_LINES = 5.0
-"""Seconds that the last log lines may take to arrive."""
+_LAST_WORDS, _LAST_LINES = 1.0, 5.0
+"""Seconds that the failures and the last log lines may take to arrive."""
 
 
 async def main(arguments: Namespace) -> int:
@@ -67,7 +67,7 @@ class _Session:
         self._background: list[asyncio.Task[None]] = []
         self._streams: list[Streams] = []
         self._told = asyncio.Event()
-        """A failure was told."""
+        """A failed pod was looked at."""
 
     async def run(self, manifests: list[files.Manifest]) -> int:
         begun = time.monotonic()
@@ -125,7 +125,9 @@ class _Session:
         start = asyncio.create_task
         self._background.append(start(self._display.follow()))
         for run in runs:
-            self._background.append(start(following.failures(self._here, run, self._failed)))
+            self._background.append(
+                start(following.failures(self._here, run, self._display.failure, self._looked))
+            )
             if self._arguments.logs:
                 streams = Streams(self._here, run, self._display.line)
                 self._streams.append(streams)
@@ -134,17 +136,19 @@ class _Session:
             said = following.warnings(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
 
-    def _failed(self, run: Run, failed: Failed) -> None:
-        self._display.failure(run, failed)
+    def _looked(self, run: Run) -> None:
+        self._display.changed(run)
         self._told.set()
 
     async def _settle(self, runs: list[Run]) -> None:
         """What belongs to the end but comes a moment later: failures' last words, lines of output."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_LINES):
-                while any(_silent(run) for run in runs):
+            async with asyncio.timeout(_LAST_WORDS):
+                while any(run.end is not None and run.looked_at < run.failed for run in runs):
                     self._told.clear()
                     await self._told.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_LINES):
                 for streams in self._streams:
                     await streams.finish()
         for streams in self._streams:
@@ -160,7 +164,7 @@ class _Session:
                     patch = {"spec": {"suspend": True}}
                     await self._here.client.patch(("batch/v1", "Job"), run.name, patch, run.namespace)
                 else:
-                    what = following._WHAT[run.kind]
+                    what = following.WHAT[run.kind]
                     await self._here.client.delete(
                         what, run.name, run.namespace, DeleteOptions(propagation="Background")
                     )
@@ -180,16 +184,11 @@ class _Session:
         if self._arguments.rm and not self._here.throw_away:
             for run in runs:
                 with contextlib.suppress(StatusError):
-                    what = following._WHAT[run.kind]
+                    what = following.WHAT[run.kind]
                     options = DeleteOptions(propagation="Background")
                     await self._here.client.delete(what, run.name, run.namespace, options)
         if self._kept is not None and outcome == "complete":
             self._kept.unlink(missing_ok=True)
-
-
-def _silent(run: Run) -> bool:
-    """Whether failures of this run are still to come."""
-    return run.end is not None and run.failed > 0 and len(run.failures) < min(run.failed, 1)
 
 
 def _display(arguments: Namespace) -> Display:

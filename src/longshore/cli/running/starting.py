@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from longshore.api.resources import Resource
 
 MANAGER: Final = "longshore"
-_VOLCANO: Final = "batch.volcano.sh"
-_BEFORE_A_RUN: Final = 100
+_TRIES: Final = 100
 
 
 @dataclass(slots=True)
@@ -58,6 +58,11 @@ async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> P
             obj = {**obj, "metadata": {"namespace": own or place.namespace, **obj["metadata"]}}
         match resource.group, resource.kind:
             case "batch", "Job":
+                if (obj.get("spec") or {}).get("suspend"):
+                    obj = {**obj, "spec": {**obj["spec"], "suspend": False}}
+                    out.said.append(
+                        f"job/{obj['metadata'].get('name')} is suspended in {source}: it is started now"
+                    )
                 out.wanted.append(("job", resource, obj, source))
             case "batch", "CronJob":
                 job = await place.client.resource(("batch/v1", "Job"))
@@ -148,26 +153,22 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 
 async def _created(place: Place, resource: Resource, obj: Obj) -> Obj:
     """Created. A new namespace needs a moment for its service account, which pods of their own ask for."""
-    for again in range(_BEFORE_A_RUN):
+    for again in range(_TRIES):
         try:
             return await place.client.create(
                 resource, obj, obj["metadata"].get("namespace", ""), manager=MANAGER
             )
         except StatusError as err:
-            if not (err.code == 403 and "service account" in err.message) or again == _BEFORE_A_RUN - 1:
+            if not (err.code == 403 and "service account" in err.message) or again == _TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")
 
 
-class _blaming:
+@contextmanager
+def _blaming(source: str) -> Iterator[None]:
     """Turns a refusal into a Failure that names the file."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, type: object, err: BaseException | None, trace: object) -> None:
-        if isinstance(err, StatusError):
-            raise Said(f"{self._source}: {refusals.text(err)}", 2) from None
+    try:
+        yield
+    except StatusError as err:
+        raise Said(f"{source}: {refusals.text(err)}", 2) from None

@@ -32,7 +32,7 @@ class Streams:
         run = self._run
         selector = following.labels(run)
         fields = "" if selector else f"metadata.name={run.name}"
-        async for event in following._events(
+        async for event in following.events(
             self._place, ("v1", "Pod"), run.namespace, labels=selector, fields=fields
         ):
             if event.type in ("ADDED", "MODIFIED"):
