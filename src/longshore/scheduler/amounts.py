@@ -23,12 +23,12 @@ _BYTES: Final = (MEMORY, STORAGE)
 _UNITS: Final = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
 
-def number(name: str, text: str) -> int:
-    """Thousandths for cpu, whole units otherwise."""
-    return quantity.milli_value(text) if name == CPU else quantity.value(text)
+def number(name: str, text: object) -> int:
+    """Thousandths for cpu, whole units otherwise. Custom resources may hold numbers instead of text."""
+    return quantity.milli_value(str(text)) if name == CPU else quantity.value(str(text))
 
 
-def parse(amounts: Mapping[str, str] | None) -> Amounts:
+def parse(amounts: Mapping[str, object] | None) -> Amounts:
     return {name: number(name, text) for name, text in (amounts or {}).items()}
 
 
@@ -65,4 +65,10 @@ def bare(name: str, amount: int) -> str:
 
 def text(name: str, amount: int) -> str:
     """The amount as a quantity that objects carry."""
-    return quantity.canonical(f"{amount}m" if name == CPU else str(amount))
+    if name == CPU:
+        return quantity.canonical(f"{amount}m")
+    if name in _BYTES or name.startswith(pod_resources.HUGE_PAGES):
+        for size, suffix in _UNITS:
+            if amount and amount % size == 0:
+                return f"{amount // size}{suffix}"
+    return str(amount)

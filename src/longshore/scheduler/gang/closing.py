@@ -6,6 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from longshore.api.types import Obj
+from longshore.scheduler import amounts
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.gang import sharing
 from longshore.scheduler.gang.model import (
     ALLOCATED,
     FAILED,
@@ -18,7 +21,9 @@ from longshore.scheduler.gang.model import (
     SUCCEEDED,
     Group,
     Task,
+    total,
 )
+from longshore.scheduler.gang.session import Session
 
 UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
 _READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"
@@ -76,6 +81,25 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     changed = status != old
     group.phase = phase
     return GroupReport(group, status, changed, waits, _tasks(group))
+
+
+def allocated(session: Session) -> dict[str, dict[str, str]]:
+    """By queue; cpu and memory are always named."""
+    found: dict[str, Amounts] = {name: {amounts.CPU: 0, amounts.MEMORY: 0} for name in session.queues}
+    for group in session.groups.values():
+        tasks = [task for task in group.tasks.values() if task.status in HOLDING]
+        if not tasks:
+            continue
+        held = {**total(task.requests for task in tasks), amounts.PODS: len(tasks)}
+        queue = session.queues[group.queue]
+        above = [each.name for each in sharing.ancestors(queue, session.queues)]
+        for name in (queue.name, *above, "root"):
+            if name in found:
+                found[name] = total((found[name], held))
+    return {
+        queue: {name: amounts.text(name, amount) for name, amount in held.items()}
+        for queue, held in found.items()
+    }
 
 
 def fit_error(group: Group) -> str:

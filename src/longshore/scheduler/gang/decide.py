@@ -44,6 +44,8 @@ class Plan:
     evictions: tuple[Evict, ...]
     reports: tuple[GroupReport, ...]
     events: tuple[tuple[Group, str, str, str], ...]
+    allocated: Mapping[str, Mapping[str, str]]
+    """What the gangs of each queue, and of those below it, have on nodes, as `status.allocated` says it."""
 
 
 def decide(cycle: Cycle) -> Plan:
@@ -56,4 +58,10 @@ def decide(cycle: Cycle) -> Plan:
     for action in cycle.settings.actions:
         _ACTIONS[action](session)
     reports = tuple(closing.report(group, cycle.uid, cycle.time) for group in session.groups.values())
-    return Plan(tuple(session.binds), tuple(session.evictions), reports, tuple(session.events))
+    return Plan(
+        tuple(session.binds),
+        tuple(session.evictions),
+        reports,
+        tuple(session.events),
+        closing.allocated(session),
+    )

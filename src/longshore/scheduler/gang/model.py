@@ -224,7 +224,7 @@ def group_of(pod: Obj) -> Key | None:
     return None
 
 
-def _minimum(wanted: Mapping[str, str]) -> Amounts:
+def _minimum(wanted: Mapping[str, object]) -> Amounts:
     """Resources of nodes alone: quotas of counts and of `requests.` are for others."""
     kept = (amounts.CPU, amounts.MEMORY, amounts.STORAGE)
     return {
@@ -233,7 +233,7 @@ def _minimum(wanted: Mapping[str, str]) -> Amounts:
         if name in kept
         or name.startswith(pod_resources.HUGE_PAGES)
         or (pod_resources.is_extended(name) and not name.startswith(_COUNT))
-        if not quantity.is_zero(text)
+        if not quantity.is_zero(str(text))
     }
 
 

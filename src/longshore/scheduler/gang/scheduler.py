@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Mapping
 from typing import Final
 
+from longshore.api.errors import StatusError
 from longshore.api.types import Obj
+from longshore.client import Unreachable
 from longshore.machinery.cache import Key
 from longshore.machinery.clock import Timer, to_seconds
 from longshore.machinery.explanations import Explanation, Explanations
@@ -66,6 +69,8 @@ class GangScheduler:
         self._blocked: dict[str, float] = {}
         """Pods whose binding failed, and until when they are left alone."""
         self._told: dict[str, dict[str, str]] = {}
+        self._counted: dict[str, Mapping[str, str]] = {}
+        """Counts of queues that are being written, by uid."""
         self.explanations = Explanations()
         self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
         self._reporter = Reporter(client, self._recorder, clock, self._waits, patience=0.0)
@@ -171,7 +176,7 @@ class GangScheduler:
 
     def _cycle(self) -> None:
         self._due, self._timer = float("inf"), None
-        if not self._running or not len(self._groups):
+        if not self._running:
             return
         try:
             plan = decide(self._observe())
@@ -216,6 +221,31 @@ class GangScheduler:
             self._say(group.obj, f"{type_} {reason}", type_, reason, message)
         for report in plan.reports:
             self._report(report)
+        for name, allocated in plan.allocated.items():
+            queue = self._queues.get("", name)
+            if queue is not None:
+                self._count(queue, allocated)
+
+    def _count(self, queue: Obj, allocated: Mapping[str, str]) -> None:
+        """Brings `status.allocated` up to date. It is for people: one that fails is written next time."""
+        old: dict[str, str] = (queue.get("status") or {}).get("allocated") or {}
+        uid = queue["metadata"]["uid"]
+        if old == allocated or self._counted.get(uid) == allocated:
+            return
+        self._counted[uid] = allocated
+        gone: Obj = {name: None for name in old if name not in allocated}
+        patch = {"metadata": {"uid": uid}, "status": {"allocated": {**gone, **allocated}}}
+        task = asyncio.create_task(self._write_queue(queue["metadata"]["name"], uid, patch))
+        self._acting.add(task)
+        task.add_done_callback(self._acting.discard)
+
+    async def _write_queue(self, name: str, uid: str, patch: Obj) -> None:
+        try:
+            await self._cluster.client.patch(_QUEUES, name, patch, subresource="status")
+        except (StatusError, Unreachable) as err:
+            log.debug("queue %s could not be written: %s", name, err)
+        finally:
+            self._counted.pop(uid, None)
 
     def _report(self, report: GroupReport) -> None:
         group = report.group
@@ -367,6 +397,8 @@ class _Queues(Handler):
         states = [(each.get("status") or {}).get("state") for each in (old, new)]
         if states[0] != states[1] or old.get("spec") != new.get("spec"):
             self._scheduler.look(_SOON)
+        elif (old.get("status") or {}).get("allocated") != (new.get("status") or {}).get("allocated"):
+            self._scheduler.look(_LATER)  # should two writes have overtaken each other
 
 
 class _Anything(Handler):
