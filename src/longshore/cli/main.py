@@ -21,6 +21,7 @@ GROUPS = (
             ("status", "tell what runs here: server, node, Jobs, pods"),
             ("down", "stop the longshore that runs here"),
             ("controllers", "run the controllers against any Kubernetes"),
+            ("scheduler", "run the scheduler of gangs against any Kubernetes"),
             ("manifests", "print what a cluster needs to run them there"),
         ),
     ),

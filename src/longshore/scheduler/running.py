@@ -1,9 +1,10 @@
-"""Runs the schedulers of one process on one ledger. `gangs` says what the gang scheduler does in a cycle."""
+"""Runs the schedulers of one process on one ledger."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Collection
 
 from longshore.client import Client
 from longshore.machinery.clock import Clock
@@ -18,7 +19,11 @@ from longshore.scheduler.gang.settings import Settings
 
 
 class Schedulers:
-    """Made first, so that others can ask it to explain; `run` does the work."""
+    """Made first, so that others can ask it to explain; `run` does the work.
+
+    `gangs` says what the gang scheduler does in a cycle; `names` which schedulers work, None for all. Only a
+    server that knows Volcano's kinds can be asked for gangs.
+    """
 
     def __init__(
         self,
@@ -29,28 +34,35 @@ class Schedulers:
         registry: Registry | None = None,
         explanations: Explanations | None = None,
         gangs: Settings | None = None,
+        names: Collection[str] | None = None,
     ) -> None:
-        self._cluster = Cluster(client, clock=clock, rng=rng)
-        self.pods = DefaultScheduler(self._cluster, registry=registry, explanations=explanations)
-        self._cluster.listeners[default.NAME] = self.pods
-        self.gangs = GangScheduler(self._cluster, settings=gangs, registry=registry)
-        self._cluster.listeners[scheduler.NAME] = self.gangs
+        self._cluster = cluster = Cluster(client, clock=clock, rng=rng)
+        self.pods: DefaultScheduler | None = None
+        self.gangs: GangScheduler | None = None
+        if names is None or default.NAME in names:
+            self.pods = DefaultScheduler(cluster, registry=registry, explanations=explanations)
+            cluster.listeners[default.NAME] = self.pods
+        if names is None or scheduler.NAME in names:
+            self.gangs = GangScheduler(cluster, settings=gangs, registry=registry)
+            cluster.listeners[scheduler.NAME] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
         """What was decided about a pod, oldest first."""
-        return self.pods.explain(namespace, name) or self.gangs.explain(namespace, name)
+        told = self.pods.explain(namespace, name) if self.pods is not None else []
+        return told or (self.gangs.explain(namespace, name) if self.gangs is not None else [])
 
     def explain_group(self, namespace: str, name: str) -> list[Explanation]:
         """What was decided about a gang, oldest first."""
-        return self.gangs.explain_group(namespace, name)
+        return self.gangs.explain_group(namespace, name) if self.gangs is not None else []
 
     async def run(self) -> None:
         """Gives pods nodes until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._cluster.informers.run())
             await self._cluster.informers.synced()
-            tasks.create_task(self.pods.run())
-            tasks.create_task(self.gangs.run())
+            for each in (self.pods, self.gangs):
+                if each is not None:
+                    tasks.create_task(each.run())
 
 
 async def run(
@@ -61,8 +73,16 @@ async def run(
     registry: Registry | None = None,
     explanations: Explanations | None = None,
     gangs: Settings | None = None,
+    names: Collection[str] | None = None,
 ) -> None:
     """Gives pods nodes until cancelled."""
-    await Schedulers(
-        client, clock=clock, rng=rng, registry=registry, explanations=explanations, gangs=gangs
-    ).run()
+    schedulers = Schedulers(
+        client,
+        clock=clock,
+        rng=rng,
+        registry=registry,
+        explanations=explanations,
+        gangs=gangs,
+        names=names,
+    )
+    await schedulers.run()

@@ -26,6 +26,8 @@ class Options:
     """Names from `up.controllers`; None means all of them."""
     scheduler: bool = True
     """Whether pods are given nodes here."""
+    scheduler_actions: tuple[str, ...] | None = None
+    """What a cycle for gangs does; None means Volcano's own choice."""
     node: bool = True
     """Whether pods run here."""
     runtime: str = "process"

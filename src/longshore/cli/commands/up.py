@@ -50,6 +50,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="give no pods to nodes here: another scheduler does, or nobody",
     )
     parser.add_argument(
+        "--scheduler-actions",
+        type=_actions,
+        metavar="LIST",
+        help="what a cycle for gangs (schedulerName volcano) does, in order, of enqueue, allocate, backfill, "
+        "preempt, reclaim (default: enqueue,allocate,backfill)",
+    )
+    parser.add_argument(
         "--runtime",
         choices=("process", "podman"),
         default="process",
@@ -85,6 +92,7 @@ def run(arguments: Namespace) -> int:
         durability=arguments.durability,
         controllers=arguments.controllers,
         scheduler=not arguments.no_scheduler,
+        scheduler_actions=arguments.scheduler_actions,
         node=not arguments.no_node,
         runtime=arguments.runtime,
         node_capacity=arguments.node_capacity,
@@ -110,6 +118,12 @@ def _capacity(text: str) -> dict[str, str]:
         return capacity.parse(text)
     except capacity.BadCapacity as err:
         raise ArgumentTypeError(str(err)) from None
+
+
+def _actions(text: str) -> tuple[str, ...]:
+    from longshore.cli.commands.scheduler import actions
+
+    return actions(text)
 
 
 def _durability(text: str) -> str:

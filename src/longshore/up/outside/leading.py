@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from longshore.client import Client
 from longshore.machinery.election import Election
 from longshore.machinery.recorder import Recorder
-from longshore.up import controllers
+from longshore.up import controllers, scheduling
 from longshore.up.controllers import Wiring
 from longshore.up.outside.settings import Settings
 
@@ -60,6 +60,8 @@ async def work(
 
 async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> None:
     tasks = controllers.start(settings.controllers, client, wiring)
+    if settings.schedulers:
+        tasks += scheduling.start(client, wiring, settings.scheduler_actions, settings.schedulers)
     try:
         await asyncio.gather(*tasks)
     finally:

@@ -82,6 +82,9 @@ async def _work(client: HttpClient, server: str, settings: Settings, wiring: Wir
 
 def ready_line(server: str, settings: Settings) -> str:
     """The one line that says what runs where, and for whom."""
+    if settings.schedulers:
+        names = ", ".join(settings.schedulers)
+        return f"longshore {__version__} scheduler is ready at {server}, for pods of: {names}"
     where = f" in namespace {settings.namespace}" if settings.namespace else ""
     jobs = f", for Jobs managed by {settings.managed_by}" if "job" in settings.controllers else ""
     names = ", ".join(settings.controllers)

@@ -19,6 +19,10 @@ class Settings:
     """None means what kubectl would take; in a pod without any, that pod's own cluster and account."""
     context: str = ""
     controllers: tuple[str, ...] = CONTROLLERS
+    schedulers: tuple[str, ...] = ()
+    """Names of schedulers to run; empty runs none."""
+    scheduler_actions: tuple[str, ...] | None = None
+    """What a cycle for gangs does; None means Volcano's own choice."""
     managed_by: str = MANAGED_BY
     namespace: str = ""
     """Look after this namespace alone; empty for all."""

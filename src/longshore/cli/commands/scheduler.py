@@ -1,0 +1,86 @@
+"""Runs longshore's scheduler against any Kubernetes, beside its own or instead of it.
+
+By default it takes the gangs of Volcano: pods whose schedulerName is volcano. Of several processes one works,
+the one that holds the Lease; the others wait to take over. SIGTERM and Ctrl-C stop it and hand the Lease
+back. A cluster must have one scheduler for a name; several count each other's pods once they are bound.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from pathlib import Path
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: what kubectl would use")
+    parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+    parser.add_argument(
+        "--schedulers",
+        type=schedulers,
+        default=("volcano",),
+        metavar="LIST",
+        help="take the pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
+    )
+    parser.add_argument(
+        "--scheduler-actions",
+        type=actions,
+        metavar="LIST",
+        help="what a cycle for gangs does, in order, of enqueue, allocate, backfill, preempt, reclaim "
+        "(default: enqueue,allocate,backfill)",
+    )
+    parser.add_argument(
+        "--leader-elect",
+        action=BooleanOptionalAction,
+        default=True,
+        help="work only while holding the Lease (default)",
+    )
+    parser.add_argument(
+        "--lease",
+        default="longshore-scheduler",
+        metavar="NAME",
+        help="one for each set of processes of which one shall work (default: longshore-scheduler)",
+    )
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.main import Failure
+    from longshore.client import ConfigError
+    from longshore.machinery.election import LeadershipLost
+    from longshore.up.outside import process
+    from longshore.up.outside.settings import Settings
+
+    settings = Settings(
+        kubeconfig=arguments.kubeconfig,
+        context=arguments.context,
+        controllers=(),
+        schedulers=arguments.schedulers,
+        scheduler_actions=arguments.scheduler_actions,
+        leader_elect=arguments.leader_elect,
+        lease=arguments.lease,
+    )
+    try:
+        process.run(settings)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+    except (LeadershipLost, process.Refused) as err:
+        raise Failure(str(err)) from None
+    return 0
+
+
+def actions(text: str) -> tuple[str, ...]:
+    """Actions from one argument, in the order given."""
+    from longshore.scheduler.gang.settings import ACTIONS
+
+    return _listed(text, ACTIONS, "action")
+
+
+def schedulers(text: str) -> tuple[str, ...]:
+    return _listed(text, ("volcano", "default-scheduler"), "scheduler")
+
+
+def _listed(text: str, known: tuple[str, ...], word: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ArgumentTypeError(f"there is no {word} {name!r}; there are: {', '.join(known)}")
+    return names
