@@ -93,7 +93,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         api.collectors.append(wiring.registry)
         tasks = controllers.start(names, client, wiring)
         if options.scheduler:
-            tasks += scheduling.start(client, wiring)
+            tasks += scheduling.start(client, wiring, options.scheduler_actions)
         tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
         tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
         stack.push_async_callback(_cancel, tasks)

@@ -55,7 +55,7 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
     from longshore.api import cron
     from longshore.cli import coming
     from longshore.cli.main import Failure
-    from longshore.controllers.cronjob.localzone import local_zone
+    from longshore.machinery.localzone import local_zone
 
     local = local_zone()
     try:

@@ -92,8 +92,8 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.cli import coming
     from longshore.cli.main import Failure
     from longshore.controllers.cronjob import timing
-    from longshore.controllers.cronjob.localzone import local_zone
     from longshore.controllers.cronjob.view import View
+    from longshore.machinery.localzone import local_zone
 
     spec, local = cronjob["spec"], local_zone()
     try:
