@@ -1,8 +1,8 @@
 """The agent dies at every one of its steps, an API write or a call of the engine, and is started again: the
 end is the same, and nothing was started twice.
 
-A step is done and the agent dies before it hears of it, or it hears of it and dies at its next step. The machine
-goes on meanwhile. What is written about the node itself, and events, do not count.
+A step is done and the agent dies before it hears of it, or it hears of it and dies at its next step. The
+machine goes on meanwhile. What is written about the node itself, and events, do not count.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`kill -9` of longshore at random moments while 200 processes run, thirty times.
 
 Each round is one Indexed Job of 200 indexes, all at once; some of them fail the first time, with an exit code
-that names them. Every process writes down that it began and how it is about to end, so the test knows the truth
-from the processes themselves, and compares it with what the API says in the end.
+that names them. Every process writes down that it began and how it is about to end, so the test knows the
+truth from the processes themselves, and compares it with what the API says in the end.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _check(up: Up, job: dict[str, Any], book: Path) -> None:
     began: Counter[str] = Counter()
     codes: dict[str, int] = {}
     for line in book.read_text().splitlines():
-        word, index, key, *code = line.split()
+        word, _, key, *code = line.split()
         assert key.endswith("/main/0")
         if word == "begin":
             began[key.partition("/")[0]] += 1

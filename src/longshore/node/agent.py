@@ -28,6 +28,7 @@ from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
+from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
 from longshore.node.events import Events
@@ -71,13 +72,14 @@ async def run(
     stop_grace: float = 5.0,
     labels: Mapping[str, str] | None = None,
     ready: asyncio.Event | None = None,
+    archive: Archive | None = None,
 ) -> None:
     """Runs the pods of node `name` until cancelled.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
     are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
-    the node takes pods.
+    the node takes pods. `archive` is where the logs of failed pods go when the pods do.
     """
     agent = Agent(
         client,
@@ -91,6 +93,7 @@ async def run(
         registry=registry or Registry(),
         explanations=explanations or Explanations(),
         labels=labels,
+        archive=archive,
     )
     await agent.run(on_stop=on_stop, stop_grace=stop_grace, ready=ready)
 
@@ -112,6 +115,7 @@ class Agent(Handler):
         registry: Registry,
         explanations: Explanations,
         labels: Mapping[str, str] | None = None,
+        archive: Archive | None = None,
     ) -> None:
         self._client, self._clock, self._rng, self._name = client, clock, rng, name
         self._runtimes, self._preparer = runtimes, preparer
@@ -122,7 +126,7 @@ class Agent(Handler):
         self._pods.add_handler(self)
         self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._closed, wake=self.wake)
-        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn)
+        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn, kept_in=archive)
         self._registration = Registration(
             client, clock, name, capacity, engines=tuple(runtimes), labels=labels
         )

@@ -14,6 +14,8 @@ from typing import Any, Final
 from longshore.api.types import Obj
 from longshore.machinery.cache import Cache
 from longshore.machinery.clock import Clock, Timer
+from longshore.node import archive
+from longshore.node.archive import Archive
 from longshore.node.pod.life import Life
 from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import NotReady
@@ -34,11 +36,13 @@ class Cleaner:
         clock: Clock,
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
+        kept_in: Archive | None = None,
     ) -> None:
+        self._archive = kept_in
         self._preparer, self._logs, self._clock, self._spawn = preparer, logs, clock, spawn
         self._keys: dict[str, tuple[Runtime, list[Key]]] = {}
         self._uids: list[str] = []
-        self._directories: list[Path] = []
+        self._gone: list[tuple[Obj, Path]] = []
         self._timer: Timer | None = None
 
     def keys(self, runtime: Runtime, keys: Iterable[Key]) -> None:
@@ -52,9 +56,9 @@ class Cleaner:
         self._arm()
 
     def pod_gone(self, pod: Obj) -> None:
-        """Nor are its logs."""
+        """Nor are its logs, unless it failed."""
         meta = pod["metadata"]
-        self._directories.append(self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}")
+        self._gone.append((pod, self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}"))
         self.gone(meta["uid"])
 
     def _arm(self) -> None:
@@ -68,7 +72,7 @@ class Cleaner:
     async def _clean(self) -> None:
         keys, self._keys = self._keys, {}
         uids, self._uids = self._uids, []
-        directories, self._directories = self._directories, []
+        gone, self._gone = self._gone, []
         for runtime, forgotten in keys.values():
             await runtime.remove(forgotten)
         for uid in uids:
@@ -76,7 +80,10 @@ class Cleaner:
                 await self._preparer.remove(uid)
             except Exception:
                 log.exception("the volumes of pod %s could not be removed", uid)
-        there = [directory for directory in directories if directory.exists()]
+        if self._archive is not None and (kept := [each for each in gone if archive.failed(each[0])]):
+            at = self._clock.now().timestamp()
+            await asyncio.to_thread(_keep, self._archive, kept, at)
+        there = [directory for _, directory in gone if directory.exists()]
         if there:
             await asyncio.to_thread(_remove, there)
 
@@ -93,6 +100,11 @@ class Cleaner:
                         log.debug("pod %s: %s", life.memory.facts.title, err)
                     except Exception:
                         log.exception("the volumes of pod %s could not be renewed", life.memory.facts.title)
+
+
+def _keep(kept_in: Archive, gone: list[tuple[Obj, Path]], at: float) -> None:
+    for pod, directory in gone:
+        kept_in.keep(pod, directory, at)
 
 
 def _remove(directories: list[Path]) -> None:

@@ -41,7 +41,9 @@ class Life:
     final: bool = False
     """Nothing of it runs, and nothing will again."""
     hold: Timer | None = None
-    """Its status is held back for a moment."""
+    """Its status is held back for a moment,"""
+    held: float = 0.0
+    """since then."""
     writing: bool = False
     dirty: bool = False
     """Its status is to be written again after the write under way."""

@@ -136,5 +136,10 @@ class Memory:
     """Succeeded or Failed, once it is in the API. It never changes."""
     image_said: bool = False
 
+    @property
+    def busy(self) -> bool:
+        """Whether the preparer or the engine was asked for something and has not answered."""
+        return self.preparing or any(r.starting for r in self.mains) or any(r.starting for r in self.inits)
+
     def records(self) -> list[Record]:
         return self.inits + self.mains if self.inits else self.mains

@@ -21,6 +21,8 @@ from longshore.node.status.build import status_of
 
 PODS: Final = ("v1", "Pod")
 HOLD_SECONDS: Final = 0.015
+_LONGEST_HOLD: Final = 1.0
+_ONE_TURN: Final = 0.001
 MANAGER: Final = "kubelet"
 """What upstream calls whoever reports on pods."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
@@ -53,7 +55,16 @@ class StatusWriter:
         elif life.final:
             self._flush(life)
         elif life.hold is None:
-            life.hold = self._clock.call_later(self._hold, lambda: self._flush(life))
+            life.held = self._clock.monotonic()
+            life.hold = self._clock.call_later(self._hold, lambda: self._held(life))
+
+    def _held(self, life: Life) -> None:
+        """The moment is over. What the engine was asked for is waited for a little longer; and in a loop that
+        is late, an end may be there unread: it is read before the next timer."""
+        if self._clock.monotonic() - life.held < _LONGEST_HOLD and life.memory.busy:
+            life.hold = self._clock.call_later(self._hold, lambda: self._held(life))
+        else:
+            life.hold = self._clock.call_later(_ONE_TURN, lambda: self._flush(life))
 
     def _flush(self, life: Life) -> None:
         if life.hold is not None:
