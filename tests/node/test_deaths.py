@@ -113,7 +113,7 @@ async def _deleted(world: World) -> None:
     hook = {"preStop": {"sleep": {"seconds": 2}}}
     main = {"name": "main", "lifecycle": hook}
     await world.create(containers=[main], initContainers=[{"name": "side", "restartPolicy": "Always"}])
-    await world.clock.sleep(3)
+    await world.phase("Running")
     await world.client.patch(PODS, "p", {"metadata": {"finalizers": ["example.com/keep"]}}, NS)
     await world.client.delete(PODS, "p", NS)
 

@@ -106,7 +106,7 @@ def decide(memory: Memory, now: float, wall: float) -> Plan:
 
 
 def _outlived(memory: Memory, moment: float) -> bool:
-    """Whether a main container ended after this moment: it was stopped for it, by an agent that died since."""
+    """Whether a main container ended after this moment: it was stopped for it, by an agent that died."""
     return any(r.state is not None and r.state.finished_at >= moment for r in memory.mains)
 
 
