@@ -220,6 +220,23 @@ async def test_files_follow_their_source_all_at_once(world: World) -> None:
     assert sorted(name for name in os.listdir(top) if not name.startswith("..")) == ["a", "new"]
 
 
+async def test_pods_that_ask_for_the_same_files_share_them_until_the_last_has_gone(world: World) -> None:
+    await world.create("ConfigMap", {"metadata": {"name": "c"}, "data": {"a": "1"}})
+    sources: list[Obj] = [{"configMap": {"name": "c"}}] * 2 + [
+        {"configMap": {"name": "c", "defaultMode": 0o600}}
+    ]
+    pods = [
+        await world.pod(name=f"p{n}", volumes=[{"name": f"v{n}", **source}])
+        for n, source in enumerate(sources)
+    ]
+    paths = [(await world.preparer.pod(pod)).volumes[f"v{n}"].path for n, pod in enumerate(pods)]
+    assert paths[0] == paths[1] != paths[2]
+    await world.preparer.remove(pods[0]["metadata"]["uid"])
+    assert tree(Path(paths[1])) == {"a": "1"}
+    await world.preparer.remove(pods[1]["metadata"]["uid"])
+    assert os.listdir(Path(paths[0]).parent) == [Path(paths[2]).name]
+
+
 async def test_files_stay_when_their_source_goes(world: World) -> None:
     await world.create("ConfigMap", {"metadata": {"name": "c"}, "data": {"a": "1"}})
     pod = await world.pod(volumes=[{"name": "v", "configMap": {"name": "c"}}])

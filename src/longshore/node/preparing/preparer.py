@@ -4,8 +4,8 @@ A pod without volumes and references is prepared from caches alone: no request, 
 need is read when the pod is prepared, and again by `refresh`; `container` itself never waits for anything.
 
 On disk, below `root`: `<uid>/volumes/<name>`, `<uid>/containers/<name>/<attempt>` (termination messages),
-`<uid>/etc-hosts`; shared by several pods are `.accounts/<namespace>/<name>` and `.hosts/`. Logs lie beside
-`root`. emptyDirs of medium Memory lie in /dev/shm.
+`<uid>/etc-hosts`; shared by several pods are `.accounts/<namespace>/<name>`, `.hosts/` and `.shared/`.
+Logs lie beside `root`. emptyDirs of medium Memory lie in /dev/shm.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from longshore.node.preparing import volumes as made
 from longshore.node.preparing.accounts import TARGET as ACCOUNT_TARGET
 from longshore.node.preparing.accounts import Accounts, Ready
 from longshore.node.preparing.expansion import from_maps
+from longshore.node.preparing.shared import Shared
 from longshore.node.preparing.tokens import Tokens
 from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod, Server
 from longshore.node.runtime import Container, Key, Mount
@@ -56,6 +57,7 @@ class Preparer:
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
         )
         self._hosts = hosts_files.Hosts(root, root / ".hosts")
+        self._shared = Shared(root / ".shared")
         self._server_env = services.of_server(server) if server else {}
         self._services: Informer | None = None
 
@@ -68,6 +70,7 @@ class Preparer:
             while True:
                 await self._clock.sleep(_RENEW_EVERY)
                 await self._accounts.renew()
+                self._shared.sweep()
 
     async def pod(self, pod: Obj) -> PreparedPod:
         """Makes the pod's volumes. May be called again at any time, and keeps what is there.
@@ -150,6 +153,7 @@ class Preparer:
         if not _UID.fullmatch(pod_uid):
             raise ValueError(f"{pod_uid!r} is no pod's uid")
         self._hosts.remove(pod_uid)
+        self._shared.remove(pod_uid)
         for top in (self._root / pod_uid, self._memory / pod_uid):
             if not top.is_dir():
                 continue
@@ -185,8 +189,15 @@ class Preparer:
             return await self._accounts.token((await self._account(pod)).account, audience, seconds)
 
         uid = pod["metadata"]["uid"]
-        disk, memory = self._root / uid / "volumes", self._memory / uid / "volumes"
-        return made.Volumes(self._client, self._node, pod, disk, memory, token)
+        return made.Volumes(
+            self._client,
+            self._node,
+            pod,
+            disk=self._root / uid / "volumes",
+            memory=self._memory / uid / "volumes",
+            shared=self._shared,
+            token=token,
+        )
 
     def _mounts(
         self, prepared: PreparedPod, pod: Obj, spec: Obj, env: Mapping[str, str], pod_ip: str

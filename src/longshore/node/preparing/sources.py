@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Client
+from longshore.client import Client, Unreachable
 
 Kind = Literal["configmap", "secret"]
 _WHAT: Final = {"configmap": ("v1", "configmaps"), "secret": ("v1", "secrets")}
@@ -32,15 +32,15 @@ class Sources:
     def __init__(self, namespace: str, refs: Iterable[Ref]) -> None:
         self.namespace = namespace
         self.refs = frozenset(refs)
-        self._objects: dict[Ref, Obj | StatusError] = {}
+        self._objects: dict[Ref, Obj | StatusError | Unreachable] = {}
 
     async def read(self, client: Client) -> None:
         """Reads all of them (again). Errors are kept and raised by whoever needs that object."""
 
-        async def one(ref: Ref) -> Obj | StatusError:
+        async def one(ref: Ref) -> Obj | StatusError | Unreachable:
             try:
                 return await client.get(_WHAT[ref.kind], ref.name, self.namespace)
-            except StatusError as err:
+            except (StatusError, Unreachable) as err:
                 return err
 
         refs = [*self.refs]
@@ -49,10 +49,10 @@ class Sources:
     def get(self, ref: Ref, *, optional: bool) -> Obj | None:
         """The object; None if it is missing and optional. Raises Missing otherwise."""
         found = self._objects[ref]
-        if not isinstance(found, StatusError):
+        if not isinstance(found, Exception):
             return found
-        if found.code != 404:
-            raise Missing(found.message)
+        if isinstance(found, Unreachable) or found.code != 404:
+            raise Missing(str(found))
         if optional:
             return None
         raise Missing(f'{ref.kind} "{ref.name}" not found')

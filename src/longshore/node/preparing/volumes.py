@@ -13,6 +13,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.node.preparing import atomic, claims, emptydir, hostpath, ownership, payload
+from longshore.node.preparing.shared import Shared
 from longshore.node.preparing.sources import Missing, Sources
 from longshore.node.preparing.types import NodeFacts, NotReady, Volume
 
@@ -33,13 +34,22 @@ class Volumes:
     """The volumes of one pod, under `disk`, or `memory` for those in memory."""
 
     def __init__(
-        self, client: Client, node: NodeFacts, pod: Obj, disk: Path, memory: Path, token: GetToken
+        self,
+        client: Client,
+        node: NodeFacts,
+        pod: Obj,
+        *,
+        disk: Path,
+        memory: Path,
+        shared: Shared,
+        token: GetToken,
     ) -> None:
         self._client = client
         self._node = node
         self._pod = pod
         self._disk = disk
         self._memory = memory
+        self._shared = shared
         self._token = token
         context = pod["spec"].get("securityContext") or {}
         group = context.get("fsGroup")
@@ -48,6 +58,9 @@ class Volumes:
 
     async def make(self, sources: Sources) -> dict[str, Volume]:
         """All of them, or NotReady for the first that cannot be."""
+        for volume in self._pod["spec"]["volumes"]:
+            if _is_shared(volume):  # even if one before it fails: a container that runs may have it
+                self._shared.path(self._pod, volume, self._group)
         return {
             volume["name"]: await self._guarded(volume, self._make(volume, sources))
             for volume in self._pod["spec"]["volumes"]
@@ -83,9 +96,12 @@ class Volumes:
     async def _make(self, volume: Obj, sources: Sources) -> Volume:
         name = volume["name"]
         if follows(volume):
+            path = self._disk / name
+            if _is_shared(volume):
+                path = self._shared.path(self._pod, volume, self._group)
             files = await payload.files_of(volume, self._pod, sources, self._node, self._token)
-            atomic.write(self._disk / name, files, self._group)
-            return Volume(str(self._disk / name), read_only=True)
+            atomic.write(path, files, self._group)
+            return Volume(str(path), read_only=True)
         if (source := volume.get("emptyDir")) is not None:
             made = emptydir.prepare(source, self._disk / name, self._memory / name)
             self._own(made, lazily=True)
@@ -109,3 +125,8 @@ class Volumes:
 def follows(volume: Obj) -> bool:
     """Whether its files come from the API, and change with it."""
     return any(kind in volume for kind in payload.KINDS)
+
+
+def _is_shared(volume: Obj) -> bool:
+    """Whether its files are the same for every pod that asks for them."""
+    return "configMap" in volume or "secret" in volume
