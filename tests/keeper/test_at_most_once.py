@@ -103,7 +103,9 @@ async def test_an_intent_whose_child_runs_is_adopted_by_its_tag(engines: Engines
     key = Key("by-tag", "main", 0)
     directory = tmp_path / "keeper"
     directory.mkdir(mode=0o700)
-    (directory / "journal").write_text(f"boot\t{journal.boot_id()}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\n")
+    (directory / "journal").write_text(
+        f"boot\t{journal.boot_id()}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\t\n"
+    )
     child = await asyncio.create_subprocess_exec("sleep", "100", env={"LONGSHORE_CONTAINER": str(key)})
     one = engines()
     await one.open()
@@ -118,8 +120,8 @@ async def test_after_a_restart_of_the_machine_all_that_ran_is_lost(engines: Engi
     directory.mkdir(mode=0o700)
     mine = os.getpid()
     (directory / "journal").write_text(
-        "boot\tanother\nintent\ta/main/0\t1.0\t/x\t0\nstarted\ta/main/0\t"
-        f"{mine}\t1\t1.0\t0\nintent\tb/main/0\t1.0\t/x\t0\nexited\tb/main/0\t2.0\t3\t0\tError\ta\\tb\nintent\tc"
+        "boot\tanother\nintent\ta/main/0\t1.0\t/x\t0\t\nstarted\ta/main/0\t"
+        f"{mine}\t1\t1.0\t0\nintent\tb/main/0\t1.0\t/x\t0\t\nexited\tb/main/0\t2.0\t3\t0\tError\ta\\tb\nintent\tc"
     )
     one = engines()
     await one.open()

@@ -92,6 +92,6 @@ def test_a_request_weighs_as_upstream(millis: int, weight: int) -> None:
 
 
 def _entry(**limits: int | None) -> Entry:
-    entry = Entry("u/c/0", "", 0.0, limits["memory"] or 0)
+    entry = Entry("u/c/0", "", 0.0, limits["memory"] or 0, "")
     entry.spec = limits  # type: ignore[assignment]
     return entry

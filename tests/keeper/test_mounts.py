@@ -7,7 +7,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from keeper_engine import Engine, exists
+from keeper_engine import Engine, exists, kill, until
 
 from longshore.node.runtime import CannotStart, Mount
 
@@ -110,6 +110,24 @@ async def test_the_termination_message_is_each_containers_own(engine: Engine, tm
         assert ended.exit_code == 0
     assert [path.read_text() for path in paths] == [f"{path}\n" for path in paths]
     assert not exists("/dev/termination-log")
+
+
+async def test_no_message_makes_no_file(engine: Engine, tmp_path: Path) -> None:
+    await engine.run("true", termination_message=tmp_path / "message")
+    assert not exists(tmp_path / "message")
+
+
+async def test_the_message_survives_the_keeper(engine: Engine, tmp_path: Path) -> None:
+    message, go = tmp_path / "message", tmp_path / "go"
+    wait = f"while [ ! -e {go} ]; do sleep 0.02; done"
+    script = f"echo one > /dev/termination-log; {wait}; echo two >> /dev/termination-log"
+    state = await engine.start("sh", "-c", script, termination_message=message)
+    old = engine.keeper
+    kill(old)
+    await until(lambda: engine.keeper != old)
+    go.touch()
+    await engine.end(state.key)
+    assert message.read_text() == "one\ntwo\n"
 
 
 async def test_the_termination_message_may_be_elsewhere(engine: Engine, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from longshore.node.keeper.entry import Entry
 _PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes)
 _INFO_EXIT = 1 << 3
 _INFO_SIZE = 64
+_SAME_START = 10 * processes.TICKS
+"""The start is noted when the keeper comes to it. No pid leads another session so soon."""
 
 
 def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
@@ -42,7 +44,9 @@ def _watch(entry: Entry) -> bool:
         pidfd = os.pidfd_open(entry.pid)
     except OSError:
         return False
-    if processes.start_ticks(entry.pid) != entry.ticks:
+    fields = processes.stat(entry.pid)
+    same = fields and fields[0] not in b"ZX" and abs(int(fields[19]) - entry.ticks) <= _SAME_START
+    if not same or (int(fields[3]) != entry.pid and processes.tag_of(entry.pid) != entry.key):
         os.close(pidfd)
         return False
     entry.pidfd = pidfd

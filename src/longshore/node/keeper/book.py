@@ -23,8 +23,10 @@ class Book:
             match fields:
                 case ["boot", boot]:
                     self.same_boot = boot == here
-                case ["intent", key, at, log, memory]:
-                    self.entries[key] = Entry(key, journal.unescape(log), float(at), int(memory))
+                case ["intent", key, at, log, memory, message]:
+                    self.entries[key] = Entry(
+                        key, journal.unescape(log), float(at), int(memory), journal.unescape(message)
+                    )
                 case ["started", key, pid, ticks, at, inode] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)

@@ -39,11 +39,12 @@ class Entry:
         "spec",
         "started_at",
         "stdin",
+        "termination",
         "ticks",
         "watchers",
     )
 
-    def __init__(self, key: str, log: str, intended_at: float, memory: int) -> None:
+    def __init__(self, key: str, log: str, intended_at: float, memory: int, termination: str) -> None:
         self.key = key
         self.intended_at = intended_at
         self.phase = "intent"
@@ -70,6 +71,8 @@ class Entry:
         """It was killed for its memory."""
         self.memory = memory
         """Its limit in bytes, or 0."""
+        self.termination = termination
+        """The file its last words go to, or ""."""
         self.cgroup = ""
         self.execs: set[int] = set()
         """Commands run beside it, which end with it."""
@@ -100,7 +103,14 @@ class Entry:
             yield self.ended_line()
 
     def intent_line(self) -> str:
-        return line("intent", self.key, f"{self.intended_at:.6f}", escape(self.log.path), self.memory)
+        return line(
+            "intent",
+            self.key,
+            f"{self.intended_at:.6f}",
+            escape(self.log.path),
+            self.memory,
+            escape(self.termination),
+        )
 
     def started_line(self) -> str:
         return line("started", self.key, self.pid, self.ticks, f"{self.started_at:.6f}", self.pipe_inode)

@@ -1,7 +1,7 @@
 """What the keeper knows, on disk: a line per event, written before anyone is told.
 
     boot     BOOT-ID                                     the machine these lines speak of
-    intent   KEY TIME LOG MEMORY                         about to start it; never again after this line
+    intent   KEY TIME LOG MEMORY TERMINATION-MESSAGE     about to start it; never again after this line
     started  KEY PID START-TICKS TIME PIPE-INODE         runs
     exited   KEY TIME CODE SIGNAL REASON MESSAGE         ended
     lost     KEY TIME MESSAGE                            ended, and nobody knows how

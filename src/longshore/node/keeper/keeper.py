@@ -82,6 +82,7 @@ class Keeper:
             self._book.lost(gone, why)
         if alive:
             self._book.started(alive)
+        self._namespaces.messages.clean(alive)
         for entry in alive:
             self._running[entry.pid] = entry
             self._loop.add(entry.pidfd, functools.partial(self._adopted_ended, entry, 0))
@@ -95,6 +96,7 @@ class Keeper:
     def run(self) -> None:
         self._rest()
         self._loop.run()
+        self._namespaces.messages.close()
 
     # Peers
 
@@ -209,8 +211,7 @@ class Keeper:
             if known is not None:
                 answers.append(wire.pack(("ok", number, known.state())))
                 continue
-            entry = Entry(spec["key"], spec["log"], now, spec["memory"] or 0)
-            entry.spec = spec
+            entry = _entry(spec, now)
             new.append((number, entry))
         try:
             self._book.intend([entry for _, entry in new])
@@ -233,7 +234,8 @@ class Keeper:
 
     def _launch(self, entry: Entry) -> None:
         launching.container(entry, self._namespaces, self._limiter)
-        self._loop.at("namespaces", _FORGET, self._forget_namespaces)
+        if self._namespaces.keeps_some:
+            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
         entry.phase = "running"
         self._running[entry.pid] = entry
         self._listen(entry)
@@ -304,6 +306,7 @@ class Keeper:
             finished = output.drain(entry)
             self._mute(entry)
         entry.log.close()
+        self._namespaces.messages.collect(entry)
         sessions.close_input(entry)
         for watcher in entry.watchers:
             watcher(entry.code)
@@ -386,6 +389,13 @@ class Keeper:
             connection.close()
         self._kill(list(self._running.values()))
         self._rest()
+
+
+def _entry(spec: Spec, now: float) -> Entry:
+    termination = spec["termination"]
+    entry = Entry(spec["key"], spec["log"], now, spec["memory"] or 0, termination[0] if termination else "")
+    entry.spec = spec
+    return entry
 
 
 _LATER = object()

@@ -41,7 +41,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
     given, stdin, write, tty = _streams(entry, spec)
     try:
         before = both(limiter.prepare(entry), become)
-        entered = namespaces.enter(spec)
+        entered = namespaces.enter(entry, spec)
         try:
             command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, write, tty)
             entry.pid = fork(before, *command) if before else spawn(*command)
@@ -53,6 +53,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
             os.close(fd)
         entry.pipe = entry.stdin = entry.master = -1
         limiter.ended(entry)
+        namespaces.messages.collect(entry)
         if isinstance(problem, OSError):
             raise cannot_run(f"preparing the container: {problem}") from None
         raise
@@ -60,8 +61,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
         for fd in given:
             os.close(fd)
     entry.started_at = time.time()
-    fields = processes.stat(entry.pid)
-    entry.ticks = int(fields[19]) if fields else 0
+    entry.ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * processes.TICKS)
     limiter.started(entry)
 
 
@@ -144,7 +144,8 @@ def spawn(
         if stdin >= 0:
             actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
     try:
-        enter(cwd)
+        if cwd != "/":
+            enter(cwd)
         path = find(argv[0], env.get("PATH", os.defpath))
         try:
             return os.posix_spawn(
@@ -155,7 +156,8 @@ def spawn(
         except ValueError as problem:
             raise cannot_run(f'exec: "{argv[0]}": {problem}') from None
     finally:
-        os.chdir("/")
+        if cwd != "/":
+            os.chdir("/")
 
 
 def fork(

@@ -15,6 +15,8 @@ import os
 import time
 
 from longshore.node.keeper import building, linux
+from longshore.node.keeper.entry import Entry
+from longshore.node.keeper.messages import Messages
 from longshore.node.keeper.refusing import Refused
 
 TYPE_CHECKING = False
@@ -71,6 +73,7 @@ class Namespaces:
     def __init__(self, directory: str, problem: str) -> None:
         self.problem = problem
         """Why there can be none, or ""."""
+        self.messages = Messages(directory)
         self._stage = os.path.join(directory, "stage")
         os.makedirs(self._stage, mode=0o700, exist_ok=True)
         self._own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
@@ -78,7 +81,7 @@ class Namespaces:
         self._kept: dict[object, tuple[int, float]] = {}
         self._renamed = False
 
-    def enter(self, spec: Spec) -> bool:
+    def enter(self, entry: Entry, spec: Spec) -> bool:
         """Moves the keeper to where this container is to live. False if that is where it is."""
         mounts, termination = spec["mounts"], spec["termination"]
         hostname = spec["hostname"]
@@ -91,8 +94,7 @@ class Namespaces:
         message = -1
         try:
             if termination:
-                _make_file(termination[0])
-                message = linux.open_tree(termination[0])
+                message = linux.open_tree(self.messages.place(entry))
             if mounts or termination or spec["read_only_root"]:
                 self._enter_mounts(mounts, termination[1] if termination else "", spec["read_only_root"])
             if termination:
@@ -159,6 +161,10 @@ class Namespaces:
         if len(self._kept) > _MOST_KEPT:
             self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
 
+    @property
+    def keeps_some(self) -> bool:
+        return bool(self._kept)
+
     def forget_unused(self) -> bool:
         """Lets go of those that nobody asked for lately. Whether any is left."""
         old = time.monotonic() - _KEPT_SECONDS
@@ -177,19 +183,6 @@ def _key(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool)
     except OSError as error:
         raise Refused("RunContainerError", f"the source of a mount is not there: {error}") from None
     return (tuple(mounts), tuple((s.st_dev, s.st_ino) for s in sources), termination, read_only)
-
-
-def _make_file(path: str) -> None:
-    """The file for the termination message; any user of the container may write to it, as kubelets allow."""
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    os.fchmod(fd, 0o666)
-    os.close(fd)
 
 
 def _cannot(message: str) -> Refused:
