@@ -64,6 +64,7 @@ async def _supervised(
 async def _run(client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event) -> None:
     from longshore.machinery.explanations import Explanations
     from longshore.node import agent, capacity
+    from longshore.node.archive import Archive
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
     from longshore.node.serving.door import Door
@@ -74,7 +75,8 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
     amounts = capacity.of_machine(root, declared=options.node_capacity)
     engines = {name: Watched(engine) for name, engine in _engines(options.runtime, root).items()}
     name = node_name()
-    place.show(Door(name, tuple(engines.values()), root, wiring.clock))
+    archive = Archive(root / "archive")
+    place.show(Door(name, tuple(engines.values()), root, wiring.clock, archive))
     facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
     explanations = Explanations()
     wiring.explain["pods on the node"] = lambda namespace, name: [
@@ -94,6 +96,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         explanations=explanations,
         on_stop=options.on_stop,
         ready=ready,
+        archive=archive,
     )
 
 

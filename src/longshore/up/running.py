@@ -24,7 +24,18 @@ from longshore.node.preparing.types import Server
 from longshore.node.serving.door import Door
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import bootstrap, controllers, explained, files, kubeconfig, node, pki, scheduling, secrets
+from longshore.up import (
+    bootstrap,
+    controllers,
+    explained,
+    failed,
+    files,
+    kubeconfig,
+    node,
+    pki,
+    scheduling,
+    secrets,
+)
 from longshore.up.options import Options
 
 HOST = "127.0.0.1"
@@ -101,6 +112,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
 
             def show(door: Door) -> None:
                 api.door = door
+                api.pages[failed.PREFIX] = failed.page(door.archive)
 
             server = Server(HOST, port, certificates.ca_cert.read_text())
             place = node.Place(directory / "node", server, show)

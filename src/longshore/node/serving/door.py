@@ -16,6 +16,7 @@ from longshore.api.log_options import LogOptions
 from longshore.api.types import Obj
 from longshore.api.usage import Measured
 from longshore.machinery.clock import Clock
+from longshore.node.archive import Archive
 from longshore.node.runtime import CannotStart, Key, Session
 from longshore.node.serving import attempts, logs
 from longshore.node.serving.measuring import Meter
@@ -25,10 +26,13 @@ _CONNECT_SECONDS: Final = 10.0
 
 
 class Door:
-    """`node` is the node's name, `root` its directory with the logs in it."""
+    """`node` is the node's name, `root` its directory with the logs in it, `archive` where those of failed
+    pods are when the pods are gone."""
 
-    def __init__(self, node: str, engines: Sequence[Watched], root: Path, clock: Clock) -> None:
-        self.node = node
+    def __init__(
+        self, node: str, engines: Sequence[Watched], root: Path, clock: Clock, archive: Archive
+    ) -> None:
+        self.node, self.archive = node, archive
         self._engines, self._logs, self._clock = engines, root / "logs", clock
         self._meter = Meter(engines, clock)
 

@@ -1,0 +1,205 @@
+"""Logs and exit records of failed pods, kept when the pods go: why did it fail, asked a day later.
+
+A pod that failed leaves a directory with its logs and `record.json`. When all of them together are too large
+or too many, the oldest go first. Pods that were killed because somebody deleted them did not fail.
+
+The files are the truth; the index in memory is made from them at the first question or the first failure.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from longshore.api import types
+from longshore.api.types import Obj
+
+MOST_BYTES: Final = 256 << 20
+MOST_PODS: Final = 5000
+_RECORD: Final = "record.json"
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_STATUSES: Final = ("initContainerStatuses", "containerStatuses")
+_BY_REQUEST: Final = (137, 143)
+"""How containers end that are killed, or told to stop."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    directory: Path
+    namespace: str
+    pod: str
+    uid: str
+    owners: tuple[tuple[str, str], ...]
+    """Kind and name of each."""
+    size: int
+
+
+class Archive:
+    """In `directory`, which is made when it is needed. May be used from several threads."""
+
+    def __init__(self, directory: Path, *, most_bytes: int = MOST_BYTES, most_pods: int = MOST_PODS) -> None:
+        self._directory = directory
+        self._most_bytes, self._most_pods = most_bytes, most_pods
+        self._lock = threading.Lock()
+        self._index: dict[str, _Kept] | None = None
+        """By uid, oldest first."""
+        self._size = 0
+
+    def keep(self, pod: Obj, logs: Path, at: float) -> bool:
+        """Takes over the directory with the logs of a pod that is gone, if it failed. `at` is the time."""
+        if not failed(pod):
+            return False
+        meta = pod["metadata"]
+        name = f"{int(at * 1000):013d}_{meta['namespace']}_{meta['name']}_{meta['uid']}"
+        target = self._directory / name
+        record = types.encode(record_of(pod, at))
+        with self._lock:
+            index = self._loaded()
+            if meta["uid"] in index:
+                return False
+            try:
+                self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                if logs.is_dir():
+                    logs.rename(target)
+                    _drop_old_files(target)
+                else:
+                    target.mkdir(mode=0o750)
+                (target / _RECORD).write_bytes(record)
+            except OSError as problem:
+                log.warning("the logs of failed pod %s could not be kept: %s", meta["name"], problem)
+                return False
+            self._add(index, target, types.decode(record))
+            self._shrink(index)
+        return True
+
+    def of(self, namespace: str, *, kind: str = "", name: str = "") -> list[Obj]:
+        """Records of failed pods, oldest first: of a whole namespace, of one owner (`kind` Job), or of pods
+        with this name (`kind` Pod)."""
+        with self._lock:
+            found = [kept for kept in self._loaded().values() if _fits(kept, namespace, kind, name)]
+        records = []
+        for kept in found:
+            record = _read(kept.directory)
+            if record is not None:
+                records.append(record)
+        return records
+
+    def log(self, uid: str, container: str, attempt: int) -> Path | None:
+        """The newest file of the log of one run of a container; None when there is none."""
+        with self._lock:
+            kept = self._loaded().get(uid)
+        if kept is None or "/" in container or container in ("", ".", ".."):
+            return None
+        path = kept.directory / container / f"{attempt}.log"
+        return path if path.exists() or Path(f"{path}.1").exists() else None
+
+    def _loaded(self) -> dict[str, _Kept]:
+        if self._index is None:
+            self._index = {}
+            for directory in sorted(self._directory.iterdir()) if self._directory.is_dir() else ():
+                record = _read(directory)
+                if record is None:  # longshore died while it was kept
+                    shutil.rmtree(directory, ignore_errors=True)
+                else:
+                    self._add(self._index, directory, record)
+        return self._index
+
+    def _add(self, index: dict[str, _Kept], directory: Path, record: Obj) -> None:
+        size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+        owners = tuple((owner["kind"], owner["name"]) for owner in record["owners"])
+        kept = _Kept(directory, record["namespace"], record["name"], record["uid"], owners, size)
+        index[kept.uid] = kept
+        self._size += size
+
+    def _shrink(self, index: dict[str, _Kept]) -> None:
+        while index and (self._size > self._most_bytes or len(index) > self._most_pods):
+            oldest = index.pop(next(iter(index)))
+            self._size -= oldest.size
+            shutil.rmtree(oldest.directory, ignore_errors=True)
+
+
+def failed(pod: Obj) -> bool:
+    """Whether it ended by itself and badly, or had failed before it was deleted while it tried again."""
+    status = pod.get("status") or {}
+    deleted = "deletionTimestamp" in pod["metadata"]
+    for entry in _statuses(status):
+        before = (entry.get("lastState") or {}).get("terminated") or {}
+        if before.get("exitCode"):
+            return True
+        code = ((entry.get("state") or {}).get("terminated") or {}).get("exitCode")
+        if code and not (deleted and code in _BY_REQUEST):
+            return True
+    return status.get("phase") == "Failed" and not deleted
+
+
+def record_of(pod: Obj, at: float) -> Obj:
+    """What is remembered of a pod beside its logs."""
+    from longshore.api import times
+
+    meta, status = pod["metadata"], pod.get("status") or {}
+    owners = [{key: o[key] for key in ("kind", "name", "uid")} for o in meta.get("ownerReferences") or ()]
+    record: Obj = {
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "owners": owners,
+        "node": (pod.get("spec") or {}).get("nodeName", ""),
+        "created": meta.get("creationTimestamp"),
+        "archived": times.format_seconds(int(at)),
+        "containers": [_run(entry) for entry in _statuses(status)],
+    }
+    for key in ("phase", "reason", "message", "startTime"):
+        if status.get(key):
+            record[key] = status[key]
+    index = (meta.get("annotations") or {}).get(_INDEX)
+    return {**record, "index": int(index)} if index is not None else record
+
+
+def _run(entry: Obj) -> Obj:
+    """How a container's last runs ended. `attempt` is that of its newest log."""
+    out: Obj = {"name": entry["name"], "attempt": entry.get("restartCount") or 0}
+    for part, key in (("state", "ended"), ("lastState", "endedBefore")):
+        ended = (entry.get(part) or {}).get("terminated")
+        if ended:
+            out[key] = ended
+    return out
+
+
+def _statuses(status: Obj) -> Iterator[Obj]:
+    for part in _STATUSES:
+        yield from status.get(part) or ()
+
+
+def _fits(kept: _Kept, namespace: str, kind: str, name: str) -> bool:
+    if kept.namespace != namespace:
+        return False
+    if kind == "Pod":
+        return kept.pod == name
+    return not kind or (kind, name) in kept.owners
+
+
+def _read(directory: Path) -> Obj | None:
+    try:
+        record: Obj = types.decode((directory / _RECORD).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record
+
+
+def _drop_old_files(directory: Path) -> None:
+    """Of a log in many files the two newest are kept: the last megabytes say why it failed."""
+    for file in _files(directory):
+        number = file.name.rpartition(".log.")[2]
+        if number.isdigit() and int(number) > 1:
+            file.unlink()
+
+
+def _files(directory: Path) -> Iterable[Path]:
+    return [file for file in directory.rglob("*.log.*") if file.is_file()]
