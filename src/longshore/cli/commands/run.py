@@ -86,7 +86,10 @@ def run(arguments: Namespace) -> int:
     if arguments.each and arguments.completions:
         raise Failure("--each and --completions contradict each other: there is one completion a line", 2)
     with startup.quick_imports():
-        from longshore.cli.running import session
+        from longshore.cli.running import place, session
+
+        if place.running(arguments.kubeconfig, arguments.context) is None or arguments.throw_away:
+            from longshore.up import running  # noqa: F401 - used later; here it is imported quickly
     from longshore.up.foreground import event_loop
 
     with asyncio.Runner(loop_factory=event_loop) as runner:

@@ -82,7 +82,7 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
 
     try:
         async with (
-            started(Options(in_memory=True, port=0)) as own,
+            started(Options(in_memory=True, port=0, on_stop="kill")) as own,
             HttpClient.from_kubeconfig(own.kubeconfig) as http,
         ):
             namespace, directory = arguments.namespace or "default", own.kubeconfig.parent

@@ -46,7 +46,7 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
         "image": "host",  # the process engine uses the machine's own files
         "command": [_word(word, bool(wanted.items)) for word in _found(wanted.command, directory)],
         "workingDir": directory,
-        "env": [{"name": name, "value": value.replace("$(", "$$(")} for name, value in _env(wanted, environ)],
+        "env": [{"name": name, "value": _kept(value)} for name, value in _env(wanted, environ)],
     }
     if wanted.cpu or wanted.memory:
         asked = {key: value for key, value in (("cpu", wanted.cpu), ("memory", wanted.memory)) if value}
@@ -78,11 +78,15 @@ def _found(command: Sequence[str], directory: str) -> list[str]:
 
 
 def _word(word: str, items: bool) -> str:
-    """Kubernetes puts variables in place of `$(NAME)`: what looks so by chance is kept from that."""
-    word = word.replace("$(", "$$(")
+    """Kubernetes reads `$(NAME)` as a variable and `$$` as `$`: what is typed is kept from that."""
+    word = _kept(word)
     if items:
         word = re.sub(r"\{#?\}", lambda match: _BRACES[match[0]], word)
     return word
+
+
+def _kept(text: str) -> str:
+    return text.replace("$", "$$")
 
 
 def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -121,7 +121,7 @@ async def _try(
     """A creation that is not meant. What an object of this very run would bring is not missed."""
     namespace = obj["metadata"].get("namespace", "")
     try:
-        await place.client.create(resource, obj, namespace, dry_run=True)
+        await _created(place, resource, obj, dry_run=True)
     except StatusError as err:
         if err.code == 404 and namespace in coming:
             return
@@ -151,15 +151,15 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
                 return
 
 
-async def _created(place: Place, resource: Resource, obj: Obj) -> Obj:
-    """Created. A new namespace needs a moment for its service account, which pods of their own ask for."""
+async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
+    """Created. A new namespace needs a moment for its service account, and a new longshore for its queues."""
+    namespace = obj["metadata"].get("namespace", "")
     for again in range(_TRIES):
         try:
-            return await place.client.create(
-                resource, obj, obj["metadata"].get("namespace", ""), manager=MANAGER
-            )
+            return await place.client.create(resource, obj, namespace, dry_run=dry_run, manager=MANAGER)
         except StatusError as err:
-            if not (err.code == 403 and "service account" in err.message) or again == _TRIES - 1:
+            soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
+            if not soon or again == _TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")

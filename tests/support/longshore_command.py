@@ -1,0 +1,129 @@
+"""`longshore …` as a person types it: a process with a home of its own, perhaps on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass
+class Result:
+    exit: int
+    stdout: str
+    stderr: str
+
+
+@dataclass
+class Command:
+    home: Path
+    """Working directory, and where no longshore keeps its data unless the test starts one there."""
+    env: dict[str, str] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV", "TMPDIR") if name in os.environ}
+        mine = {"HOME": str(self.home), "LONGSHORE_HOME": str(self.home / "data"), "TZ": "UTC"}
+        return {**kept, **mine, **self.env}
+
+    def start(self, *words: str, **more: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+            [sys.executable, "-m", "longshore", *words],
+            cwd=self.home,
+            env=self.environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **more,
+        )
+
+    def __call__(self, *words: str, stdin: str = "", timeout: float = 60) -> Result:
+        process = self.start(*words)
+        try:
+            out, err = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"longshore {' '.join(words)} did not end: {out}{err}") from None
+        return Result(process.returncode, out, err)
+
+    def ok(self, *words: str, stdin: str = "") -> str:
+        result = self(*words, stdin=stdin)
+        assert result.exit == 0, f"longshore {' '.join(words)}: {result.stdout}{result.stderr}"
+        return result.stdout
+
+
+@dataclass
+class OnTerminal:
+    """What was seen on the terminal, as it came."""
+
+    exit: int
+    raw: str
+
+    @property
+    def text(self) -> str:
+        """Without colours and movements."""
+        return _CONTROL.sub("", self.raw)
+
+    @property
+    def frames(self) -> list[str]:
+        """Each drawing of the live part, without colours."""
+        parts = re.split(r"(?:\x1b\[2K|\x1b\[1A)+", self.raw)
+        return [_CONTROL.sub("", part) for part in parts]
+
+
+def on_terminal(
+    words: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    *,
+    interrupt_when: Callable[[str], bool] | None = None,
+    seconds: float = 60,
+    columns: int = 110,
+) -> OnTerminal:
+    """Runs longshore with a pseudo-terminal for all three streams; presses Ctrl-C once the text is so far."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execve(
+            sys.executable, [sys.executable, "-m", "longshore", *words], {**env, "TERM": "xterm-256color"}
+        )
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+    out, until = b"", time.monotonic() + seconds
+    try:
+        while time.monotonic() < until:
+            readable, _, _ = select.select([fd], [], [], 0.2)
+            if not readable:
+                continue
+            try:
+                chunk = os.read(fd, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+            out += chunk
+            if interrupt_when is not None and interrupt_when(_CONTROL.sub("", out.decode(errors="replace"))):
+                interrupt_when = None
+                os.write(fd, b"\x03")
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f"it did not end: {out.decode(errors='replace')[-2000:]}")
+    finally:
+        os.close(fd)
+        _, status = os.waitpid(pid, 0)
+    return OnTerminal(os.waitstatus_to_exitcode(status), out.decode(errors="replace"))
