@@ -60,13 +60,18 @@ async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, tok
 def _single(kind: str, source: Obj, mode: int, pod: Obj, sources: Sources, node: NodeFacts) -> Files:
     if kind == "downwardAPI":
         return {item["path"]: _downward(item, mode, pod, node) for item in source.get("items") or ()}
-    if kind == "configMap":
-        ref = Ref("configmap", source.get("name") or "")
-    else:
-        ref = Ref("secret", source.get("secretName") or source.get("name") or "")
+    ref = ref_of({kind: source})
     optional = bool(source.get("optional"))
     data = sources.contents(ref, optional=optional)
     return {} if data is None else _picked(ref, data, source.get("items"), mode, optional)
+
+
+def ref_of(volume: Obj) -> Ref:
+    """The object that a configMap or secret volume, or projection, is filled from."""
+    if (source := volume.get("configMap")) is not None:
+        return Ref("configmap", source.get("name") or "")
+    source = volume["secret"]
+    return Ref("secret", source.get("secretName") or source.get("name") or "")
 
 
 def _picked(ref: Ref, data: Mapping[str, bytes], items: list[Obj] | None, mode: int, optional: bool) -> Files:

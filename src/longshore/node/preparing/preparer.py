@@ -154,13 +154,15 @@ class Preparer:
             raise ValueError(f"{pod_uid!r} is no pod's uid")
         self._hosts.remove(pod_uid)
         self._shared.remove(pod_uid)
-        for top in (self._root / pod_uid, self._memory / pod_uid):
-            if not top.is_dir():
-                continue
+        for top in self._directories_of(pod_uid):
             if (top / "containers").is_dir() and not (top / "volumes").is_dir():
                 removal.remove_tree(top)  # a few small files; a thread would cost more
             else:
                 await asyncio.to_thread(removal.remove_tree, top)
+
+    def _directories_of(self, pod_uid: str) -> list[Path]:
+        roots = (self._root, self._memory)
+        return [root / pod_uid for root in roots if os.path.isdir(f"{root}/{pod_uid}")]
 
     async def known(self) -> set[str]:
         """The uids of pods that have something on disk. Asked at the start, it also clears away what other

@@ -21,6 +21,7 @@ class Shared:
         self._root = root
         self._users: dict[Path, set[str]] = {}
         self._of: dict[str, set[Path]] = {}
+        self._versions: dict[Path, str] = {}
 
     def path(self, pod: Obj, volume: Obj, group: int | None) -> Path:
         """The directory for this volume, which the pod has from now on."""
@@ -32,6 +33,13 @@ class Shared:
         self._of.setdefault(meta["uid"], set()).add(path)
         return path
 
+    def holds(self, path: Path, version: str) -> bool:
+        """Whether the directory was filled from this version of its source: then there is nothing to do."""
+        return bool(version) and self._versions.get(path) == version
+
+    def filled(self, path: Path, version: str) -> None:
+        self._versions[path] = version
+
     def remove(self, uid: str) -> None:
         """The pod is gone, and so are directories that nobody else has."""
         for path in self._of.pop(uid, ()):
@@ -39,6 +47,7 @@ class Shared:
             users.discard(uid)
             if not users:
                 del self._users[path]
+                self._versions.pop(path, None)
                 removal.remove_tree(path)
 
     def sweep(self) -> None:

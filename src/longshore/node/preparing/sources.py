@@ -43,6 +43,10 @@ class Sources:
             except (StatusError, Unreachable) as err:
                 return err
 
+        if len(self.refs) == 1:  # the common case, spared a task
+            (ref,) = self.refs
+            self._objects = {ref: await one(ref)}
+            return
         refs = [*self.refs]
         self._objects = dict(zip(refs, await asyncio.gather(*map(one, refs)), strict=True))
 
@@ -56,6 +60,11 @@ class Sources:
         if optional:
             return None
         raise Missing(f'{ref.kind} "{ref.name}" not found')
+
+    def version(self, ref: Ref) -> str:
+        """Which version of the object was read; empty if there was none."""
+        found = self._objects[ref]
+        return "" if isinstance(found, Exception) else found["metadata"]["resourceVersion"]
 
     def texts(self, ref: Ref, *, optional: bool) -> Mapping[str, str] | None:
         """The object's keys as variables have them: a ConfigMap's binary ones are not among them."""

@@ -96,12 +96,7 @@ class Volumes:
     async def _make(self, volume: Obj, sources: Sources) -> Volume:
         name = volume["name"]
         if follows(volume):
-            path = self._disk / name
-            if _is_shared(volume):
-                path = self._shared.path(self._pod, volume, self._group)
-            files = await payload.files_of(volume, self._pod, sources, self._node, self._token)
-            atomic.write(path, files, self._group)
-            return Volume(str(path), read_only=True)
+            return await self._filled(volume, sources)
         if (source := volume.get("emptyDir")) is not None:
             made = emptydir.prepare(source, self._disk / name, self._memory / name)
             self._own(made, lazily=True)
@@ -116,6 +111,19 @@ class Volumes:
         kind = next((key for key in volume if key != "name"), "nothing")
         known = f"{', '.join(_SUPPORTED[:-1])} and {_SUPPORTED[-1]}"
         raise Missing(f"longshore has no volumes of type {kind}; it has {known}")
+
+    async def _filled(self, volume: Obj, sources: Sources) -> Volume:
+        path, version = self._disk / volume["name"], ""
+        if _is_shared(volume):
+            path = self._shared.path(self._pod, volume, self._group)
+            version = sources.version(payload.ref_of(volume))
+            if self._shared.holds(path, version):
+                return Volume(str(path), read_only=True)
+        files = await payload.files_of(volume, self._pod, sources, self._node, self._token)
+        atomic.write(path, files, self._group)
+        if version:
+            self._shared.filled(path, version)
+        return Volume(str(path), read_only=True)
 
     def _own(self, volume: Volume, *, lazily: bool) -> None:
         if self._group is not None:
