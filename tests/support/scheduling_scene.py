@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
+from longshore.api import quantity
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
+from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.machinery import virtual
 from longshore.machinery.virtual import VirtualClock
@@ -16,6 +18,8 @@ from longshore.scheduler import Schedulers
 from longshore.store import Store
 
 PODS, NODES, EVENTS = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
+PODGROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 
 class Scene:
@@ -37,6 +41,54 @@ class Scene:
     async def priority(self, name: str, value: int, **more: Any) -> None:
         kind = ("scheduling.k8s.io/v1", "PriorityClass")
         await self.client.create(kind, {"metadata": {"name": name}, "value": value, **more})
+
+    async def queue(self, name: str, **spec: Any) -> None:
+        await self.client.create(QUEUES, {"metadata": {"name": name}, "spec": spec})
+        await self.client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
+
+    async def gang(self, name: str, least: int, pods: int, asks: Obj | None = None, **spec: Any) -> None:
+        """A PodGroup with its pods `name-0`, `name-1`, … as Volcano's Job controller makes them."""
+        pod_spec, role = spec.pop("pod", {}), spec.pop("role", "w")
+        if asks and "minResources" not in spec:
+            spec["minResources"] = {n: quantity.canonical(_times(least, q)) for n, q in asks.items()}
+        group = {"metadata": {"name": name}, "spec": {"minMember": least, **spec}}
+        await self.client.create(PODGROUPS, group, "default")
+        await self.members(name, range(pods), asks, role=role, **pod_spec)
+
+    async def members(
+        self, group: str, indexes: Iterable[int], asks: Obj | None = None, *, role: str = "w", **spec: Any
+    ) -> None:
+        notes = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-spec": role}
+        made = [
+            pod(
+                f"{group}-{n}" if role == "w" else f"{group}-{role}-{n}",
+                asks,
+                schedulerName="volcano",
+                meta={
+                    "annotations": {**notes, **spec.get("notes", {})},
+                    "labels": {"volcano.sh/task-index": str(n)},
+                },
+                **{key: value for key, value in spec.items() if key != "notes"},
+            )
+            for n in indexes
+        ]
+        await asyncio.gather(*(self.client.create(PODS, each, "default") for each in made))
+
+    async def group(self, name: str) -> Obj:
+        return await self.client.get(PODGROUPS, name, "default")
+
+    async def phase(self, name: str) -> str:
+        found: str = ((await self.group(name)).get("status") or {}).get("phase", "")
+        return found
+
+    async def bound(self, prefix: str) -> list[str]:
+        """Names of the pods with this prefix that have a node."""
+        found = (await self.client.list(PODS, "default")).items
+        return [
+            each["metadata"]["name"]
+            for each in found
+            if each["metadata"]["name"].startswith(prefix) and each["spec"].get("nodeName")
+        ]
 
     async def settle(self, seconds: float = 1.0) -> None:
         await self.clock.sleep(seconds)
@@ -69,9 +121,11 @@ class Scene:
 
     async def delete(self, name: str) -> None:
         """As a kubelet ends it: at once."""
-        from longshore.client import DeleteOptions
-
         await self.client.delete(PODS, name, "default", DeleteOptions(grace_period_seconds=0))
+
+
+def _times(count: int, amount: str) -> str:
+    return str(quantity.parse(amount).amount * count)
 
 
 def pod(name: str, asks: Obj | None = None, *, labels: Obj | None = None, **spec: Any) -> Obj:
@@ -89,6 +143,9 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
         api = Api(Store.open(None), clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
+        for queue in ("root", "default"):
+            await client.create(QUEUES, {"metadata": {"name": queue}, "spec": {"weight": 1}})
+            await client.patch(QUEUES, queue, {"status": {"state": "Open"}}, subresource="status")
         schedulers = Schedulers(client, clock=clock, rng=clock.rng, **options)
         working = asyncio.create_task(schedulers.run())
         try:
