@@ -13,7 +13,7 @@ from typing import Any, Final
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
-from longshore.controllers.volcano import decide, intents, objects, plugins, podgroup, status
+from longshore.controllers.volcano import decide, intents, objects, plugins, podgroup, status, tasks
 from longshore.controllers.volcano.decide import Selection
 from longshore.controllers.volcano.memory import JobMemory, Memory
 from longshore.controllers.volcano.metrics import VolcanoMetrics
@@ -200,8 +200,8 @@ class Act:
         problems = [said for said in await _together(create, wanted) if said]
         if problems:
             self.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
-            tasks = len(self.job["spec"].get("tasks") or ())
-            raise Refused(f"failed to create {len(problems)} pods of {tasks}")
+            number = len(self.job["spec"].get("tasks") or ())
+            raise Refused(f"failed to create {len(problems)} pods of {number}")
 
     async def _delete_surplus(self, pods: Sequence[Obj], count: Count) -> None:
         problems = [said for said in await _together(self._delete, [(pod,) for pod in pods]) if said]
@@ -225,7 +225,8 @@ class Act:
     async def kill(self, selection: Selection, then: Then) -> None:
         """Removes the selected pods, then writes down what the Job is now, then lets go of its PodGroup."""
         self.why += selection.why
-        problems = [said for said in await _together(self._kill_mark, _each(selection.delete)) if said]
+        unmarked = [pod for pod in selection.delete if not tasks.marked(pod)]
+        problems = [said for said in await _together(self._kill_mark, _each(unmarked)) if said]
         problems += [said for said in await _together(self._delete, _each(selection.delete)) if said]
         if problems:
             self.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
@@ -287,6 +288,9 @@ class Act:
     async def delete_group(self, name: str, uid: str) -> None:
         self._remembered.groups.add(uid)
         await objects.remove(self._client, POD_GROUPS, name, self._key[0], uid)
+
+    async def exists(self, what: tuple[str, str], name: str) -> bool:
+        return await objects.get(self._client, what, name, self._key[0]) is not None
 
     # ---- writes to the Job
 

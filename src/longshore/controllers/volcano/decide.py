@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano import building, dependencies, plugins, rules, status, tasks
@@ -109,6 +110,9 @@ class Selection:
     total: int
     whole: bool
     why: tuple[str, ...]
+
+
+NOTHING_LEFT: Final = Selection((), 0, 0, False, ("all its pods are gone already",))
 
 
 def select(view: View, step: Step, action: str, request: Request) -> Selection | None:

@@ -1,11 +1,12 @@
-"""What must not be forgotten when the controller dies: written on the Job itself, in two annotations.
+"""What must not be forgotten when the controller dies: written on the Job itself, in annotations.
 
 `ACTION` is the action being carried out. It is written before the first pod is touched and removed when all
 is done; a controller that finds it carries the action out again, or only what is left of it. Upstream marks
 and deletes pods first and remembers nothing, so that a crash in between is a restart nobody asked for.
 
 `LATER` holds delayed actions whose cause leaves no trace: a pod that is gone, a PodGroup that was unknown.
-All others can be read off the pods.
+All others can be read off the pods. `LEAVING` are pods that somebody else is deleting and whose
+end will call for an action: the status counts them no more, so that nothing else would tell that they were.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from longshore.controllers.volcano.requests import Request
 
 ACTION: Final = "longshore.dev/volcano-action"
 LATER: Final = "longshore.dev/volcano-delayed-actions"
-OURS: Final = (ACTION, LATER)
+LEAVING: Final = "longshore.dev/volcano-leaving-pods"
+OURS: Final = (ACTION, LATER, LEAVING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,20 @@ def later_annotation(delayed: Iterable[Delayed]) -> str | None:
     made = [
         {"request": _plain(one.request), "action": one.action, "due": round(one.due, 3)} for one in delayed
     ]
+    return types.encode(made).decode() if made else None
+
+
+def read_leaving(job: Obj) -> list[Request]:
+    """The evictions that were about to happen."""
+    text = (job["metadata"].get("annotations") or {}).get(LEAVING)
+    try:
+        return [_request(one) for one in types.decode(text)] if text else []
+    except (ValueError, TypeError, KeyError):
+        return []
+
+
+def leaving_annotation(requests: Iterable[Request]) -> str | None:
+    made = [_plain(request) for request in requests]
     return types.encode(made).decode() if made else None
 
 

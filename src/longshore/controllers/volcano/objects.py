@@ -20,7 +20,7 @@ class ClaimMissing(Exception):
 async def ensure(client: Client, job: Obj, wanted: Wanted) -> None:
     """Brings one object up to what the plugin wants."""
     namespace = job["metadata"]["namespace"]
-    existing = await _get(client, wanted.what, wanted.name, namespace)
+    existing = await get(client, wanted.what, wanted.name, namespace)
     if existing is not None and _of_earlier_job(existing, job):
         # Garbage collection is about to take it: it would be gone while this Job relies on it.
         await remove(client, wanted.what, wanted.name, namespace, existing["metadata"]["uid"])
@@ -38,8 +38,11 @@ async def ensure(client: Client, job: Obj, wanted: Wanted) -> None:
 
 
 async def remove_all(client: Client, job: Obj, plugin: Plugin) -> None:
+    """Looks before it deletes: one that is gone costs no write, however often this is tried."""
+    namespace = job["metadata"]["namespace"]
     for wanted in plugin.objects(job):
-        await remove(client, wanted.what, wanted.name, job["metadata"]["namespace"])
+        if await get(client, wanted.what, wanted.name, namespace) is not None:
+            await remove(client, wanted.what, wanted.name, namespace)
 
 
 async def remove(client: Client, what: tuple[str, str], name: str, namespace: str, uid: str = "") -> None:
@@ -52,7 +55,7 @@ async def remove(client: Client, what: tuple[str, str], name: str, namespace: st
 
 
 async def claims(client: Client, job: Obj) -> tuple[list[Obj], list[tuple[str, str]]]:
-    """The Job's volumes, each with the name of a claim that exists now, and the marks of those made for it.
+    """The Job's volumes, each with the name of a claim that exists now, and the marks of those claims.
     Raises `ClaimMissing`."""
     namespace = job["metadata"]["namespace"]
     found: list[Obj] = []
@@ -60,12 +63,11 @@ async def claims(client: Client, job: Obj) -> tuple[list[Obj], list[tuple[str, s
     for index, volume in enumerate(job["spec"].get("volumes") or ()):
         name = volume.get("volumeClaimName") or ""
         if name:
-            if await _get(client, _CLAIMS, name, namespace) is None:
+            if await get(client, _CLAIMS, name, namespace) is None:
                 raise ClaimMissing(volumes.missing(name))
         else:
             name = await _claim(client, job, index, volume["volumeClaim"])
-        if volume.get("volumeClaim") is not None:
-            markers.append((volumes.MARKER + name, name))
+        markers.append((volumes.MARKER + name, name))
         found.append({**volume, "volumeClaimName": name})
     return found, markers
 
@@ -73,7 +75,7 @@ async def claims(client: Client, job: Obj) -> tuple[list[Obj], list[tuple[str, s
 async def _claim(client: Client, job: Obj, index: int, spec: Obj) -> str:
     namespace = job["metadata"]["namespace"]
     for name in volumes.claim_names(job, index):
-        existing = await _get(client, _CLAIMS, name, namespace)
+        existing = await get(client, _CLAIMS, name, namespace)
         if existing is None:
             await client.create(_CLAIMS, volumes.claim(job, name, spec), namespace)
             return name
@@ -83,7 +85,8 @@ async def _claim(client: Client, job: Obj, index: int, spec: Obj) -> str:
     raise AssertionError("there is always another name")
 
 
-async def _get(client: Client, what: tuple[str, str], name: str, namespace: str) -> Obj | None:
+async def get(client: Client, what: tuple[str, str], name: str, namespace: str) -> Obj | None:
+    """None when there is none."""
     try:
         return await client.get(what, name, namespace)
     except StatusError as err:

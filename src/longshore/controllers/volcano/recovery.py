@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.controllers.volcano import requests, tasks
+from longshore.controllers.volcano import intents, requests, tasks
 from longshore.controllers.volcano.names import FINISHED, POD_EVICTED, UNKNOWN, phase_of, pod_name
 from longshore.controllers.volcano.requests import SYNC, Request
 from longshore.controllers.volcano.view import View
@@ -30,10 +30,26 @@ def missed(view: View) -> list[Request]:
             mine = requests.pod_of(pod)
             if mine is not None and not view.is_going(pod):
                 found += requests.of_change(None, pod, mine, view.task)
+    found += _left(view)
     found += _vanished(view)
     if view.group_phase == "Unknown":
         found.append(Request(UNKNOWN))
     return [*found, SYNC]
+
+
+def leaving(view: View) -> Iterator[Request]:
+    """What the end of pods will ask for that somebody else is deleting. The status counts them no more."""
+    for pods in view.pods.values():
+        for pod in pods.values():
+            mine = requests.pod_of(pod)
+            if mine is not None and view.is_going(pod) and not tasks.marked(pod):
+                yield requests.of_deletion(pod, mine)
+
+
+def _left(view: View) -> Iterator[Request]:
+    """Pods that were leaving when this was written down, and have left since."""
+    there = {pod["metadata"]["uid"] for pods in view.pods.values() for pod in pods.values()}
+    return (request for request in intents.read_leaving(view.job) if request.pod_uid not in there)
 
 
 def _vanished(view: View) -> Iterator[Request]:

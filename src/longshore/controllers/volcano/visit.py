@@ -19,10 +19,10 @@ from longshore.controllers.volcano.act import Act, Refused, Tools
 from longshore.controllers.volcano.delays import Delayed
 from longshore.controllers.volcano.intents import Intent
 from longshore.controllers.volcano.memory import JobMemory
-from longshore.controllers.volcano.names import COMMANDS, SYNC_JOB, TERMINATE_JOB, group_name, phase_of
+from longshore.controllers.volcano.names import COMMANDS, RESTARTING, SYNC_JOB, TERMINATE_JOB, phase_of
 from longshore.controllers.volcano.objects import ClaimMissing
 from longshore.controllers.volcano.plugins import PluginError
-from longshore.controllers.volcano.requests import Request
+from longshore.controllers.volcano.requests import SYNC, Request
 from longshore.controllers.volcano.table import Kind
 from longshore.controllers.volcano.view import View
 from longshore.machinery.cache import Key
@@ -60,14 +60,17 @@ class Visit:
         if not self._remembered.known:
             self._look_back(requests)
         acted = await self._answer(requests)
-        if not acted:
-            await self._remember_later()
         soonest = self._delays.next()
         if acted or self._memory.waiting(self._key):
             return 0.0
         return None if soonest is None else max(soonest - self._act.now(), 0.0)
 
     def _look_back(self, requests: list[Request]) -> None:
+        """Adds what happened before this controller's time. A restart is brought to its end first: what pods
+        have done since is to be answered by the Job that runs again."""
+        if phase_of(self._job) == RESTARTING:
+            requests.append(SYNC)
+            return
         for delayed in intents.read_later(self._job):
             self._delays.register(delayed)
         known = {*requests}
@@ -95,6 +98,7 @@ class Visit:
             self._memory.put_back(self._key, [sync] if sync else [])
             await self._fire(due)
             return True
+        await self._act.annotate(self._notes())  # before a sync covers up what they tell of
         if sync is not None:
             await self._attempt(sync, SYNC_JOB)
         return False
@@ -167,7 +171,8 @@ class Visit:
 
     # ---- actions
 
-    async def _execute(self, action: str, request: Request) -> None:
+    async def _execute(self, action: str, request: Request, *, again: bool = False) -> None:
+        """`again` when this was begun before: then pods that are not there any more were its own victims."""
         phase = phase_of(self._job)
         step = table.step(phase, action)
         self.why.append(f"{action} while {phase or 'new'}: {step.kind.value}")
@@ -175,6 +180,8 @@ class Visit:
             await self._act.sync(step.then)
         else:
             selection = decide.select(self._act.view, step, action, request)
+            if selection is None and again:
+                selection = decide.NOTHING_LEFT
             if selection is None:
                 self.why.append("there is no such partition: nothing to do")
                 await self._act.annotate({intents.ACTION: None})
@@ -195,26 +202,33 @@ class Visit:
     async def _resume(self, intent: Intent) -> None:
         """Goes on with what was begun: all of it, or the end of it."""
         self.why.append(f"goes on with {intent.action}, which was begun before")
-        if intent.request.command:
+        if intent.request.command and await self._act.exists(COMMANDS, intent.request.command):
             await self._delete_command(intent.request)
         if intent.undone(self._job):
-            await self._execute(intent.action, intent.request)
+            await self._execute(intent.action, intent.request, again=True)
             return
-        if intent.group:
-            await self._act.delete_group(group_name(self._job), intent.group)
+        group = self._act.view.group
+        if group is not None and group["metadata"]["uid"] == intent.group:
+            await self._act.delete_group(group["metadata"]["name"], intent.group)
         await self._finish()
 
     async def _finish(self) -> None:
         """The action is done, and what it stood for with it."""
-        values = {intents.ACTION: None, intents.LATER: self._later()}
-        await self._act.annotate(values)
+        await self._act.annotate({intents.ACTION: None, **self._notes()})
 
-    async def _remember_later(self) -> None:
-        await self._act.annotate({intents.LATER: self._later()})
-
-    def _later(self) -> str | None:
-        pods = {pod["metadata"]["uid"] for pod in _by_name(self._act.view).values()}
-        return intents.later_annotation(self._delays.traceless(pods))
+    def _notes(self) -> dict[str, str | None]:
+        """What could not be read off the objects by another controller."""
+        view = self._act.view
+        uids = {pod["metadata"]["uid"] for pod in _by_name(view).values()}
+        leaving = [
+            request
+            for request in recovery.leaving(view)
+            if policy.match(self._job, request).action != SYNC_JOB
+        ]
+        return {
+            intents.LATER: intents.later_annotation(self._delays.traceless(uids)),
+            intents.LEAVING: intents.leaving_annotation(leaving),
+        }
 
 
 def _by_name(view: View) -> dict[str, Obj]:
