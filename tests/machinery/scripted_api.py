@@ -46,6 +46,8 @@ class Scripted:
     watches that ask for initial events are refused, as by servers that do not know them.
     """
 
+    shared = None
+
     def __init__(self, lists: list[Any], watches: list[Any], *, streams: bool = False) -> None:
         self.lists, self.watches, self.streams = lists, watches, streams
         self.asked: list[tuple[str, dict[str, Any]]] = []

@@ -278,7 +278,7 @@ def test_one_can_wait_for_a_revision() -> None:
         waiting = asyncio.create_task(informer.cache.reached(9))
         await clock.sleep(1)
         assert not waiting.done()
-        informer.modified(obj("a", 9), 9)
+        informer.following.modified(obj("a", 9), 9)
         await waiting
         assert heard.log[-1] == "update a@6 a@9"
 
@@ -342,7 +342,7 @@ def test_a_handler_added_late_hears_what_is_there() -> None:
         late = Heard(informer)
         informer.add_handler(late)
         assert late.log == ["add a@1 initial"]
-        informer.modified(obj("a", 6), 6)
+        informer.following.modified(obj("a", 6), 6)
         await clock.sleep(1)
         assert late.log[1:] == heard.log[1:] == ["update a@1 a@6"]
 
@@ -380,7 +380,7 @@ def test_no_handler_is_called_after_the_informer_was_stopped() -> None:
         informer.add_handler(heard)
         async with running(informer.run()):
             await informer.synced()
-            informer.added(obj("a", 6), 6)
+        informer.following.added(obj("a", 6), 6)
         await clock.sleep(60)
         return heard.log
 
@@ -409,3 +409,28 @@ def test_a_transform_decides_what_is_kept() -> None:
     script = [[added("b", 6, labels={}), 1, modified("a", 7, labels={}), 1, deleted("b", 8, labels={})]]
     heard, _ = follow(lambda: Scripted([([obj("a", 1, labels={})], "5")], script), check, transform=slim)
     assert heard == ["add a@1 initial", "add b@6", "update a@1 a@7", "delete b@8"]
+
+
+def test_informers_of_one_selection_follow_it_together_where_a_client_has_room_for_that() -> None:
+    async def main(clock: VirtualClock) -> tuple[list[str], list[str], list[str], int]:
+        client = Scripted([([obj("a", 4)], "5")], [])
+        client.shared = {}  # type: ignore[assignment]
+        one, other = (Informer(client, MAPS, clock=clock, rng=clock.rng) for _ in range(2))  # type: ignore[arg-type]
+        first, second = Heard(one), Heard(other)
+        one.add_handler(first)
+        other.add_handler(second)
+        async with running(one.run()):
+            async with running(other.run()):
+                await other.synced()
+            one.following.added(obj("b", 6), 6)
+            await clock.sleep(1)
+            late = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+            third = Heard(late)
+            late.add_handler(third)
+        return first.log, second.log, third.log, len(client.shared or ())
+
+    first, second, third, left = virtual.run(main)
+    assert first == ["add a@4 initial", "add b@6"]
+    assert second == ["add a@4 initial"]  # it had stopped before b came, which the other one heard
+    assert third == ["add a@4 initial", "add b@6 initial"]
+    assert left == 0

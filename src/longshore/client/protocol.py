@@ -90,6 +90,9 @@ class Response:
 class Client(Protocol):
     """One way to talk to the API. Close it when done, or use it as an async context manager."""
 
+    shared: dict[Any, Any] | None
+    """Room for what several users of this client share, such as informers; None where nobody shares."""
+
     async def resource(self, what: What) -> Resource:
         """The row `what` names. LookupError if the server serves no such thing."""
 

@@ -58,6 +58,7 @@ class VerbClient(ABC):
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
         self.manager = manager
+        self.shared: dict[Any, Any] | None = None
 
     @abstractmethod
     async def resource(self, what: What) -> Resource: ...

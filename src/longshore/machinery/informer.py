@@ -8,45 +8,28 @@ After a gap (a relist) handlers hear an update for what they knew, an addition f
 deletion marked stale, with the last state known, for what vanished. An object that was replaced by
 another of the same name is both: a stale deletion and an addition. What is not newer than the cached
 object is not told twice.
+
+Where a client has room for things to be shared (`Client.shared`), all informers of one selection follow it
+together: one watch, one cache, each with its own handlers.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final
 
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, What
-from longshore.machinery.cache import Cache, Indexer, key_of
-from longshore.machinery.clock import Clock, Timer
-from longshore.machinery.deltas import Batch, Delta, Deltas, Kind
-from longshore.machinery.reflector import Reflector
+from longshore.client.verbs import built_in
+from longshore.machinery.cache import Cache, Indexer
+from longshore.machinery.clock import Clock
+from longshore.machinery.following import Following, Handler, Transform
 
-_TURN: Final = 512
-"""Changes applied before others in the event loop get their turn."""
-
-_BROKEN_HANDLER: Final = "a handler failed; it misses this change, and the others still hear of it"
-
-Transform: TypeAlias = Callable[[Obj], Obj]
-"""What is kept of an object: at least name, namespace, uid and resourceVersion. Changes nothing in place."""
-
-log = logging.getLogger(__name__)
-
-
-class Handler:
-    """Override what you want to hear. Objects are frozen: copy before you change."""
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        """`obj` exists. `initial` when it was there before the informer looked for the first time."""
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        """`old is new` for a resync; the same resourceVersion says that nothing changed."""
-
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        """`obj` is gone. `stale` when the deletion was missed: this is the last state known, not the last."""
+_WHOLE: Final = frozenset((("v1", "pods"), ("batch/v1", "jobs")))
+"""Followed as a whole by somebody in any case, so that those who need little of them save nothing by their
+own caches."""
 
 
 class OnChange(Handler):
@@ -68,7 +51,8 @@ class OnChange(Handler):
 class Informer:
     """`resync` seconds apart, every cached object is told once more as an update; None never does.
 
-    With a `transform` the cache and the handlers see only what it returns, and the rest takes no room.
+    With a `transform` the cache and the handlers need only what it returns: the rest takes no room, unless
+    others want it. Indexes of a shared cache must have different names.
     """
 
     def __init__(
@@ -86,187 +70,66 @@ class Informer:
         transform: Transform | None = None,
     ) -> None:
         self.what = what
-        self.cache = Cache(indexers)
         self._handlers: list[Handler] = []
-        self._clock, self._resync, self._transform = clock, resync, transform
-        self._deltas = Deltas()
-        self._work: list[Delta] = []
-        """What is being applied, last first; it belongs to `_batch`."""
-        self._batch: Batch | None = None
-        self._synced = asyncio.Event()
-        self._running = self._awake = False
-        self._timer: Timer | None = None
-        self._reflector = Reflector(
-            client, what, self, clock=clock, rng=rng, namespace=namespace, labels=labels, fields=fields
+        key = ("informer", *named(what), namespace, labels, fields)
+        self._shared = client.shared if resync is None and (transform is None or key[1:3] in _WHOLE) else None
+        self._key = key
+        known = self._shared.get(key) if self._shared is not None else None
+        self.following: Following = known or Following(
+            client,
+            what,
+            clock=clock,
+            rng=rng,
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+            resync=resync,
+            transform=transform if self._shared is None else None,
         )
+        if self._shared is not None:
+            self._shared[key] = self.following
+        for name, indexer in (indexers or {}).items():
+            self.cache.add_index(name, indexer)
+
+    @property
+    def cache(self) -> Cache:
+        return self.following.cache
 
     def add_handler(self, handler: Handler) -> None:
         """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
         self._handlers.append(handler)
+        self.following.handlers.append(handler)
         for obj in self.cache.list():
             handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
         """Whether everything that existed at the first look is cached, and was told to the handlers."""
-        return self._synced.is_set()
+        return self.following.synced.is_set()
 
     async def synced(self) -> None:
         """Waits for `has_synced`."""
-        await self._synced.wait()
+        await self.following.synced.wait()
 
     async def run(self) -> None:
         """Follows the resource until cancelled; no handler is called after that."""
-        self._running = True
-        if self._resync is not None:
-            self._timer = self._clock.call_later(self._resync, self._tell_all)
+        following = self.following
+        heard = following.handlers
+        heard += [handler for handler in self._handlers if handler not in heard]  # run for a second time
         try:
-            await self._reflector.run()
+            await following.run()
         finally:
-            self._running = False
-            if self._timer is not None:
-                self._timer.cancel()
-
-    # ---- what the reflector tells
-
-    def listed(self, objects: Sequence[Obj], revision: int) -> None:
-        if self._transform is not None:
-            objects = [self._transform(obj) for obj in objects]
-        self._deltas.listed(objects, revision)
-        self._wake()
-
-    def added(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.added(obj, revision)
-        if not self._awake:
-            self._wake()
-
-    def modified(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.modified(obj, revision)
-        if not self._awake:
-            self._wake()
-
-    def deleted(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.deleted(obj, revision)
-        if not self._awake:
-            self._wake()
-
-    def bookmark(self, revision: int) -> None:
-        self._deltas.bookmark(revision)
-        if not self._awake:
-            self._wake()
-
-    def _tell_all(self) -> None:
-        assert self._resync is not None
-        for obj in self.cache:
-            self._deltas.resync(obj)
-        self._wake()
-        self._timer = self._clock.call_later(self._resync, self._tell_all)
-
-    # ---- from the deltas to the cache and the handlers
-
-    def _wake(self) -> None:
-        """Applies what was collected once this turn of the loop is over: what comes together folds."""
-        if not self._awake:
-            self._awake = True
-            asyncio.get_running_loop().call_soon(self._apply_some)
-
-    def _apply_some(self) -> None:
-        self._awake = False
-        left = _TURN
-        while self._running:
-            work = self._work
-            while work and left:
-                self._apply(work.pop())
-                left -= 1
-            if work:
-                self._wake()
-                return
-            if self._batch is not None:
-                self._finish(self._batch)
-            self._batch = self._deltas.take()
-            if self._batch is None:
-                return
-            self._work = self._steps(self._batch)
-
-    def _steps(self, batch: Batch) -> list[Delta]:
-        steps: list[Delta] = []
-        if batch.listing is not None:
-            steps += ((Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
-            there = {key for _, key, _ in steps}
-            steps += ((Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there)
-        steps += batch.deltas
-        steps.reverse()
-        return steps
-
-    def _finish(self, batch: Batch) -> None:
-        if batch.revision:
-            self.cache.advance(batch.revision)
-        if batch.listing is not None:
-            self._synced.set()
-
-    def _apply(self, delta: Delta) -> None:
-        kind, key, obj = delta
-        cache = self.cache
-        old = cache.get(*key)
-        if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
-            if old is None:
-                cache.put(key, None, obj)
-                self._tell_add(obj, initial=kind is Kind.LISTED and not self._synced.is_set())
-            elif kind is not Kind.LISTED and not _newer(obj, old):
-                return
-            elif _same(obj, old):
-                cache.put(key, old, obj)
-                self._tell_update(old, obj)
-            else:
-                cache.remove(key)
-                self._tell_delete(old, stale=True)
-                cache.put(key, None, obj)
-                self._tell_add(obj, initial=False)
-        elif old is None:
-            return
-        elif kind is Kind.RESYNC:
-            self._tell_update(old, old)
-        elif kind is Kind.VANISHED:
-            cache.remove(key)
-            self._tell_delete(old, stale=True)
-        elif _same(obj, old):
-            cache.remove(key)
-            self._tell_delete(obj, stale=False)
-
-    def _tell_add(self, obj: Obj, *, initial: bool) -> None:
-        for handler in self._handlers:
-            try:
-                handler.on_add(obj, initial)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
-
-    def _tell_update(self, old: Obj, new: Obj) -> None:
-        for handler in self._handlers:
-            try:
-                handler.on_update(old, new)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
-
-    def _tell_delete(self, obj: Obj, *, stale: bool) -> None:
-        for handler in self._handlers:
-            try:
-                handler.on_delete(obj, stale)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
+            heard[:] = [handler for handler in heard if handler not in self._handlers]
+            if not following.in_use and self._shared is not None and self._shared.get(self._key) is following:
+                del self._shared[self._key]
 
 
-def _same(one: Obj, other: Obj) -> bool:
-    """Whether both are states of one object, not of two that had the same name."""
-    uid: bool = one["metadata"].get("uid") == other["metadata"].get("uid")
-    return uid
+def named(what: What) -> tuple[str, str]:
+    """apiVersion and plural, so that a kind and its plural mean the same."""
+    if isinstance(what, Resource):
+        return what.group_version, what.plural
+    row = built_in(*what)
+    return what if row is None else (row.group_version, row.plural)
 
 
-def _newer(obj: Obj, than: Obj) -> bool:
-    mine, other = obj["metadata"]["resourceVersion"], than["metadata"]["resourceVersion"]
-    return not (mine.isdecimal() and other.isdecimal()) or int(mine) > int(other)
+__all__ = ["Handler", "Informer", "OnChange", "Transform", "named"]

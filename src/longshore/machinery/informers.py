@@ -7,12 +7,10 @@ import random
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from longshore.api.resources import Resource
 from longshore.client import Client, What
-from longshore.client.verbs import built_in
 from longshore.machinery.cache import Indexer
 from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Informer
+from longshore.machinery.informer import Informer, named
 
 _Selection: TypeAlias = tuple[str, str, str, str, str]
 
@@ -37,7 +35,7 @@ class Informers:
         indexers: Mapping[str, Indexer] | None = None,
     ) -> Informer:
         """The informer of this selection; indexes that it does not have yet are added to it."""
-        key = (*_named(what), namespace, labels, fields)
+        key = (*named(what), namespace, labels, fields)
         informer = self._informers.get(key)
         if informer is None:
             informer = self._informers[key] = Informer(
@@ -71,11 +69,3 @@ class Informers:
                 await asyncio.Event().wait()
             finally:
                 self._tasks = None
-
-
-def _named(what: What) -> tuple[str, str]:
-    """apiVersion and plural, so that a kind and its plural share one informer."""
-    if isinstance(what, Resource):
-        return what.group_version, what.plural
-    row = built_in(*what)
-    return what if row is None else (row.group_version, row.plural)

@@ -79,6 +79,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         own = secrets.ensure(directory)
         api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=time.time)
         client = LocalClient(api)
+        client.shared = {}
         await bootstrap.objects(client)
         http = HttpServer(api, tls=tls)
         stack.push_async_callback(http.close)
