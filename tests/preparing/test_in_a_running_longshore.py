@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.client import Client
+from longshore.client import Client, DeleteOptions
+from longshore.node.preparing import emptydir
 from longshore.up.options import Options
 from longshore.up.running import running
 
@@ -129,6 +130,10 @@ async def test_a_process_finds_its_volumes_its_name_and_the_api(tmp_path: Path) 
             "address": True,
             "name": "boat",
         }
+        everything = DeleteOptions(propagation="Background")
+        await client.delete(("batch/v1", "Job"), "all", "default", everything)
         await client.delete(claim, "data", "default")
         await until(lambda: gone(client, ("v1", "PersistentVolume"), volume))
         assert not directory.exists()
+        memory = emptydir.memory_root(Path("/dev/shm"), data / "node" / "pods")
+        await until(lambda: asyncio.to_thread(lambda: not memory.exists()))

@@ -29,6 +29,12 @@ def memory_root(shared: Path, root: Path) -> Path:
     return shared / f"{_PREFIX}{digest[:16]}"
 
 
+def leave(directory: Path) -> None:
+    """Removes the directory if no pod has anything in it any more."""
+    if os.listdir(directory) == [_OWNER]:
+        removal.remove_tree(directory)
+
+
 def sweep(shared: Path) -> None:
     """Removes what longshores left in memory whose own directory is gone: nobody else would ever."""
     for directory in shared.glob(f"{_PREFIX}*"):

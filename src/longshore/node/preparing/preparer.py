@@ -159,6 +159,8 @@ class Preparer:
                 removal.remove_tree(top)  # a few small files; a thread would cost more
             else:
                 await asyncio.to_thread(removal.remove_tree, top)
+            if top.parent == self._memory:
+                emptydir.leave(self._memory)
 
     def _directories_of(self, pod_uid: str) -> list[Path]:
         roots = (self._root, self._memory)
