@@ -32,6 +32,7 @@ from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
 from longshore.node.events import Events
+from longshore.node.eviction import Evictions
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod import recall
 from longshore.node.pod.act import Actor, cancelled
@@ -127,6 +128,7 @@ class Agent(Handler):
         self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._closed, wake=self.wake)
         self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn, kept_in=archive)
+        self._evictions = Evictions(clock, root / "logs", self._evict)
         self._registration = Registration(
             client, clock, name, capacity, engines=tuple(runtimes), labels=labels
         )
@@ -167,7 +169,8 @@ class Agent(Handler):
                 if ready is not None:
                     ready.set()
                 tasks.create_task(self._registration.run())
-                tasks.create_task(self._cleaner.run(self.lives, self._pods.cache))
+                tasks.create_task(self._cleaner.run(self.lives))
+                tasks.create_task(self._evictions.run(self.lives))
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:
@@ -197,8 +200,7 @@ class Agent(Handler):
                     await runtime.signal(key, 9)
                 await runtime.remove([state.key for state in states if state.phase != "running"])
         present = {pod["metadata"]["uid"] for pod in self._pods.cache}
-        for uid in await self._preparer.known() - present - self.lives.keys():
-            self._cleaner.gone(uid)
+        await self._cleaner.remove_strangers(present | self.lives.keys())
 
     # ---- what the API says
 
@@ -399,6 +401,11 @@ class Agent(Handler):
         self.wake(life)
 
     # ---- ends
+
+    def _evict(self, life: Life, verdict: Verdict) -> None:
+        life.memory.verdict = verdict
+        self._events.pod(life.memory.pod, "Warning", verdict.reason, verdict.message)
+        self.wake(life)
 
     def _closed(self, life: Life) -> None:
         """The final status is in the API."""

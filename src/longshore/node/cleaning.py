@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Cache
 from longshore.machinery.clock import Clock, Timer
 from longshore.node import archive
 from longshore.node.archive import Archive
@@ -87,7 +87,13 @@ class Cleaner:
         if there:
             await asyncio.to_thread(_remove, there)
 
-    async def run(self, lives: Mapping[str, Life], pods: Cache) -> None:
+    async def remove_strangers(self, present: set[str]) -> None:
+        """What is left of pods that are not in the API any more, from an earlier run."""
+        for uid in await self._preparer.known() - present:
+            self.gone(uid)
+        await asyncio.to_thread(_remove_logs, self._logs, present)
+
+    async def run(self, lives: Mapping[str, Life]) -> None:
         """Keeps files that follow ConfigMaps, Secrets and the pod itself current, until cancelled."""
         while True:
             await self._clock.sleep(FOLLOW_SECONDS)
@@ -110,3 +116,13 @@ def _keep(kept_in: Archive, gone: list[tuple[Obj, Path]], at: float) -> None:
 def _remove(directories: list[Path]) -> None:
     for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _remove_logs(logs: Path, present: set[str]) -> None:
+    try:
+        names = os.listdir(logs)
+    except FileNotFoundError:
+        return
+    for name in names:
+        if name.count("_") == 2 and name.rpartition("_")[2] not in present:
+            shutil.rmtree(logs / name, ignore_errors=True)

@@ -1,0 +1,130 @@
+"""Evicts pods that keep more on disk than they may: an emptyDir beyond its sizeLimit, a container or a pod
+beyond its limit of ephemeral-storage. Looked at every ten seconds, as upstream does, and only for pods
+with such limits.
+
+What counts is what lies in emptyDirs on disk and in logs; processes have no layer of their own to write to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from longshore.api import quantity
+from longshore.api.pod_resources import pod_limits
+from longshore.api.types import Obj
+from longshore.machinery.clock import Clock
+from longshore.node.pod.life import Life
+from longshore.node.pod.memory import Verdict
+
+SECONDS: Final = 10.0
+_STORAGE: Final = "ephemeral-storage"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one pod may keep where, with the words for when it does not keep to it."""
+
+    volumes: tuple[tuple[str, Path, int, str], ...]
+    """Name, place, bytes and text of the limit of each emptyDir that has one."""
+    containers: tuple[tuple[str, int, str], ...]
+    whole: tuple[int, str] | None
+    """Of the pod, if every container has a limit."""
+    directories: tuple[Path, ...]
+    """All emptyDirs on disk."""
+    logs: Path
+
+
+def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path) -> Budget | None:
+    """None for a pod without any such limit. `volumes` are the places of its volumes by name."""
+    limited, directories = [], []
+    for volume in spec.get("volumes") or ():
+        source = volume.get("emptyDir")
+        if source is None or volume["name"] not in volumes:
+            continue
+        place = volumes[volume["name"]]
+        if (source.get("medium") or "") == "":
+            directories.append(place)
+        if limit := source.get("sizeLimit"):
+            limited.append((volume["name"], place, quantity.value(limit), limit))
+    containers = []
+    for container in spec["containers"]:
+        limit = ((container.get("resources") or {}).get("limits") or {}).get(_STORAGE)
+        if limit:
+            containers.append((container["name"], quantity.value(limit), limit))
+    if not limited and not containers:
+        return None
+    whole = None
+    if containers and (total := pod_limits(spec).get(_STORAGE)):
+        whole = (quantity.value(total), total)
+    return Budget(tuple(limited), tuple(containers), whole, tuple(directories), logs)
+
+
+def excess(budget: Budget) -> str:
+    """What the pod keeps too much of, in upstream's words; empty when nothing. Reads the disk."""
+    for name, place, most, shown in budget.volumes:
+        if most and usage(place) > most:
+            return f'Usage of EmptyDir volume "{name}" exceeds the limit "{shown}". '
+    written = 0
+    for name, most, shown in budget.containers:
+        used = usage(budget.logs / name)
+        written += used
+        if used > most:
+            return f'Container {name} exceeded its local ephemeral storage limit "{shown}". '
+    if budget.whole is not None:
+        most, shown = budget.whole
+        if written + sum(usage(place) for place in budget.directories) > most:
+            return f"Pod ephemeral local storage usage exceeds the total limit of containers {shown}. "
+    return ""
+
+
+def usage(top: Path) -> int:
+    """Bytes on disk below a directory; what vanishes meanwhile counts nothing."""
+    total = 0
+    for directory, _, files in os.walk(top):
+        for name in files:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+            except OSError:
+                continue
+    return total
+
+
+def verdict(message: str) -> Verdict:
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "TerminationByKubelet",
+        "message": message,
+    }
+    return Verdict("Evicted", message, grace=0.0, condition=condition)
+
+
+class Evictions:
+    """`evict` is told which pod goes, and why."""
+
+    def __init__(self, clock: Clock, logs: Path, evict: Callable[[Life, Verdict], None]) -> None:
+        self._clock, self._logs, self._evict = clock, logs, evict
+
+    async def run(self, lives: Mapping[str, Life]) -> None:
+        """Looks until cancelled."""
+        while True:
+            await self._clock.sleep(SECONDS)
+            for life in [*lives.values()]:
+                if budget := self._budget(life):
+                    message = await asyncio.to_thread(excess, budget)
+                    if message and life.memory.verdict is None and not life.closed:
+                        self._evict(life, verdict(message))
+
+    def _budget(self, life: Life) -> Budget | None:
+        memory = life.memory
+        if memory.prepared is None or memory.verdict is not None or life.closed:
+            return None
+        facts = memory.facts
+        found = getattr(memory.prepared, "volumes", None) or {}
+        places = {name: Path(volume.path) for name, volume in found.items()}
+        return budget_of(facts.spec, places, self._logs / f"{facts.namespace}_{facts.name}_{facts.uid}")
