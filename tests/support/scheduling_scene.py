@@ -65,10 +65,10 @@ class Scene:
                 asks,
                 schedulerName="volcano",
                 meta={
-                    "annotations": {**notes, **spec.get("notes", {})},
-                    "labels": {"volcano.sh/task-index": str(n)},
+                    "annotations": notes,
+                    "labels": {"volcano.sh/task-index": str(n), "gang": group},
                 },
-                **{key: value for key, value in spec.items() if key != "notes"},
+                **spec,
             )
             for n in indexes
         ]
