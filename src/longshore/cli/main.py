@@ -44,6 +44,16 @@ GROUPS = (
         ),
     ),
     (
+        "Volcano",
+        (
+            ("job", "run, list, view, suspend, resume, delete Volcano Jobs"),
+            ("queue", "create, list, open, close, weigh and delete queues"),
+            ("jobflow", "create, list, describe and delete JobFlows"),
+            ("jobtemplate", "create, list, describe and delete JobTemplates"),
+            ("pod", "list the pods of Volcano Jobs and queues"),
+        ),
+    ),
+    (
         "Know it",
         (
             ("why", "say why a Job or CronJob was acted upon as it was"),

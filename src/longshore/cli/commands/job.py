@@ -1,0 +1,42 @@
+"""Runs, shows and stops Volcano Jobs, as `vcctl job` does.
+
+longshore job run -N train -i trainer:1 -r 4 -m 4
+longshore job list -q gpu
+longshore job view -N train
+longshore job suspend -N train
+longshore job resume -N train
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.cli.volcano.verbs import Verb
+
+
+def _verbs() -> dict[str, Verb]:
+    from longshore.cli.volcano import jobs, viewing
+    from longshore.cli.volcano.verbs import Verb
+
+    return {
+        "run": Verb("run a job", jobs.run_flags, jobs.run),
+        "list": Verb("show all jobs", jobs.list_flags, jobs.list_),
+        "view": Verb("show all about one job", jobs.one_flags, viewing.view),
+        "suspend": Verb("stop a job until it is resumed", jobs.one_flags, jobs.suspend),
+        "resume": Verb("let a job go on", jobs.one_flags, jobs.resume),
+        "delete": Verb("delete a job", jobs.one_flags, jobs.delete),
+    }
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.volcano import verbs
+
+    verbs.add_arguments(parser, _verbs())
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.volcano import verbs
+
+    return verbs.run(arguments, "job", _verbs())

@@ -1,0 +1,32 @@
+"""Shows the pods of Volcano Jobs and queues, as `vcctl pod` does.
+
+longshore pod list -j train
+longshore pod list -q gpu --all-namespaces
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.cli.volcano.verbs import Verb
+
+
+def _verbs() -> dict[str, Verb]:
+    from longshore.cli.volcano import pods
+    from longshore.cli.volcano.verbs import Verb
+
+    return {"list": Verb("show the pods of jobs", pods.list_flags, pods.list_)}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.volcano import verbs
+
+    verbs.add_arguments(parser, _verbs())
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.volcano import verbs
+
+    return verbs.run(arguments, "pod", _verbs())

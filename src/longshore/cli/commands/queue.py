@@ -1,0 +1,39 @@
+"""Makes, shows, opens and closes Volcano's queues, as `vcctl queue` does.
+
+longshore queue create -n gpu -w 2
+longshore queue list
+longshore queue operate -n gpu -a close
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.cli.volcano.verbs import Verb
+
+
+def _verbs() -> dict[str, Verb]:
+    from longshore.cli.volcano import queues
+    from longshore.cli.volcano.verbs import Verb
+
+    return {
+        "create": Verb("make a queue", queues.create_flags, queues.create),
+        "list": Verb("show all queues", queues.no_flags, queues.list_),
+        "get": Verb("show one queue", queues.one_flags, queues.get),
+        "operate": Verb("open, close or weigh a queue", queues.operate_flags, queues.operate),
+        "delete": Verb("delete a queue", queues.one_flags, queues.delete),
+    }
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.volcano import verbs
+
+    verbs.add_arguments(parser, _verbs())
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.volcano import verbs
+
+    return verbs.run(arguments, "queue", _verbs())

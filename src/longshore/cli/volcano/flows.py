@@ -1,0 +1,144 @@
+"""JobFlows and JobTemplates, which have the same verbs: create, list, get, describe, delete."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from longshore.cli.volcano import verbs
+from longshore.cli.volcano.verbs import FLOW, Verb, Wrong
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.wire import Server
+
+_SPACING: Final = 4
+_BETWEEN: Final = "---------------------------------"
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """One of the two kinds."""
+
+    kind: str
+    plural: str
+    has_phase: bool
+
+    @property
+    def word(self) -> str:
+        return self.kind.lower()
+
+    def verbs(self) -> dict[str, Verb]:
+        what = f"{self.word}s"
+        return {
+            "create": Verb(f"create the {what} of a file", self._file_flags, self.create),
+            "list": Verb(f"show all {what}", self._list_flags, self.list_),
+            "get": Verb(f"show one of the {what}", self._one_flags, self.get),
+            "describe": Verb(f"print {what} in full", self._describe_flags, self.describe),
+            "delete": Verb(f"delete one of the {what}, or those of a file", self._delete_flags, self.delete),
+        }
+
+    def create(self, server: Server, arguments: Namespace) -> str:
+        return "\n".join(self._made(server, manifest) for manifest in self._read(arguments.file))
+
+    def _made(self, server: Server, manifest: Obj) -> str:
+        namespace = manifest["metadata"].get("namespace") or server.namespace
+        made = server.json("POST", verbs.path(FLOW, self.plural, namespace), body=manifest)
+        return f"Created {self.kind}: {namespace}/{made['metadata']['name']}"
+
+    def list_(self, server: Server, arguments: Namespace) -> str:
+        namespace = "" if arguments.all_namespaces else server.namespace
+        found = verbs.listed(server, FLOW, self.plural, namespace)
+        return self._table(found) if found else "No resources found"
+
+    def get(self, server: Server, arguments: Namespace) -> str:
+        return self._table([self._one(server, arguments)])
+
+    def describe(self, server: Server, arguments: Namespace) -> str:
+        if arguments.name:
+            found = [self._one(server, arguments)]
+        else:
+            listed = verbs.listed(server, FLOW, self.plural, server.namespace)
+            found = [{"apiVersion": "flow.volcano.sh/v1alpha1", "kind": self.kind, **obj} for obj in listed]
+        return f"\n{_BETWEEN}\n".join(_in_full(obj, arguments.format) for obj in found)
+
+    def delete(self, server: Server, arguments: Namespace) -> str:
+        if arguments.file:
+            places = [manifest["metadata"] for manifest in self._read(arguments.file)]
+        else:
+            places = [self._one(server, arguments)["metadata"]]
+        return "\n".join(self._deleted(server, meta) for meta in places)
+
+    def _deleted(self, server: Server, meta: Obj) -> str:
+        namespace, name = meta.get("namespace") or server.namespace, meta["name"]
+        server.json("DELETE", verbs.path(FLOW, self.plural, namespace, name))
+        return f"Deleted {self.kind}: {namespace}/{name}"
+
+    def _one(self, server: Server, arguments: Namespace) -> Obj:
+        if not arguments.name:
+            raise Wrong(f"{self.word} name must be specified")
+        return server.json("GET", verbs.path(FLOW, self.plural, server.namespace, arguments.name))
+
+    def _read(self, name: str) -> list[Obj]:
+        from longshore.cli import files
+
+        if not name:
+            raise Wrong("a file must be specified with -f")
+        try:
+            raw = Path(name).read_bytes()
+        except OSError as err:
+            raise Wrong(f"open {name}: {(err.strerror or '').lower()}") from None
+        return [manifest.obj for manifest in files.parse(raw, name)]
+
+    def _table(self, found: list[Obj]) -> str:
+        from longshore.api import durations
+
+        titles: tuple[str, ...] = ("Name", "Namespace")
+        rows = [titles + (("Phase", "Age") if self.has_phase else ())]
+        now = datetime.now(UTC)
+        for obj in found:
+            meta = obj["metadata"]
+            row: tuple[str, ...] = (meta["name"], meta["namespace"])
+            if self.has_phase:
+                phase = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
+                row += (phase, durations.age(meta["creationTimestamp"], now))
+            rows.append(row)
+        return verbs.fitted(rows, _SPACING)
+
+    def _file_flags(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--file", "-f", default="", metavar="F", help="a YAML file")
+
+    def _list_flags(self, parser: ArgumentParser) -> None:
+        verbs.namespaced(parser)
+        parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
+
+    def _one_flags(self, parser: ArgumentParser) -> None:
+        verbs.named(parser, self.word)
+
+    def _describe_flags(self, parser: ArgumentParser) -> None:
+        self._one_flags(parser)
+        parser.add_argument("--format", "-o", default="yaml", metavar="F", help="yaml (default) or json")
+
+    def _delete_flags(self, parser: ArgumentParser) -> None:
+        self._one_flags(parser)
+        self._file_flags(parser)
+
+
+def _in_full(obj: Obj, form: str) -> str:
+    from longshore.cli.printing import objects
+
+    plain = objects.without_managed_fields(obj)
+    if form == "json":
+        import json
+
+        return json.dumps(plain, indent=2, ensure_ascii=False)
+    if form == "yaml":
+        return objects.as_yaml(plain).rstrip("\n")
+    raise Wrong(f"Unsupported format: {form}")
+
+
+FLOWS: Final = Noun("JobFlow", "jobflows", has_phase=True)
+TEMPLATES: Final = Noun("JobTemplate", "jobtemplates", has_phase=False)

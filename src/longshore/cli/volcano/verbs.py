@@ -1,0 +1,136 @@
+"""A command with verbs below it, as vcctl has them: `longshore job list`.
+
+Whatever goes wrong ends as vcctl ends: `Failed to list job: …`, and 255 for its -1.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from longshore.cli.main import Failure, Said
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.wire import Server
+
+FAILED: Final = 255
+BATCH: Final = "/apis/batch.volcano.sh/v1alpha1"
+BUS: Final = "/apis/bus.volcano.sh/v1alpha1"
+FLOW: Final = "/apis/flow.volcano.sh/v1alpha1"
+SCHEDULING: Final = "/apis/scheduling.volcano.sh/v1beta1"
+
+
+class Wrong(Exception):
+    """What vcctl would say is wrong with how it was called."""
+
+
+class Verb(NamedTuple):
+    """One verb: its line of help, its flags, and what it does; what that returns is printed."""
+
+    summary: str
+    flags: Callable[[ArgumentParser], None]
+    act: Callable[[Server, Namespace], str]
+
+
+def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
+    """The flags that all verbs share are declared with each of them."""
+    below = parser.add_subparsers(dest="verb", metavar="|".join(verbs), required=True)
+    for name, verb in verbs.items():
+        own = below.add_parser(name, help=verb.summary, description=verb.summary, allow_abbrev=False)
+        verb.flags(own)
+        own.add_argument(
+            "--kubeconfig",
+            "-k",
+            type=Path,
+            metavar="F",
+            help="default: $KUBECONFIG, else that of longshore up",
+        )
+        own.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+        own.add_argument("--master", "-s", default="", metavar="URL", help="the server, if it is another one")
+
+
+def named(parser: ArgumentParser, what: str) -> None:
+    """`-n` for the namespace and `-N` for the name, as most verbs have it."""
+    namespaced(parser)
+    parser.add_argument("--name", "-N", default="", metavar="NAME", help=f"the name of the {what}")
+
+
+def namespaced(parser: ArgumentParser) -> None:
+    parser.add_argument("--namespace", "-n", default="", metavar="NS", help="default: the context's own")
+
+
+def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
+    """Carries a verb out."""
+    from longshore.api.errors import StatusError
+    from longshore.cli import connecting
+    from longshore.client.errors import ConfigError, Unreachable
+
+    if not hasattr(arguments, "namespace"):
+        arguments.namespace = ""
+    try:
+        server = connecting.server(arguments)
+        if arguments.master:
+            server.connection = replace(server.connection, server=arguments.master.rstrip("/"))
+        with closing(server):
+            text = verbs[arguments.verb].act(server, arguments)
+    except (Wrong, StatusError, Unreachable, ConfigError) as err:
+        raise Said(f"Failed to {arguments.verb} {noun}: {err}", FAILED) from None
+    except Failure as failure:
+        raise Said(f"Failed to {arguments.verb} {noun}: {failure}", FAILED) from None
+    if text:
+        print(text)
+    return 0
+
+
+def path(base: str, plural: str, namespace: str = "", name: str = "") -> str:
+    """The path of a collection, or of one object in it."""
+    parts = [base, *(("namespaces", namespace) if namespace else ()), plural, *((name,) if name else ())]
+    return "/".join(parts)
+
+
+def listed(server: Server, base: str, plural: str, namespace: str = "", **query: str) -> list[Obj]:
+    """All objects; an empty namespace means all of them."""
+    found: list[Obj] = server.json("GET", path(base, plural, namespace), query=query).get("items") or []
+    return found
+
+
+def order(server: Server, obj: Obj, action: str, namespace: str) -> None:
+    """Issues a Command about an object, which owns it."""
+    meta = obj["metadata"]
+    ref = {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    command = {
+        "apiVersion": "bus.volcano.sh/v1alpha1",
+        "kind": "Command",
+        "metadata": {
+            "generateName": f"{meta['name']}-{action.lower()}-",
+            "namespace": namespace,
+            "ownerReferences": [ref],
+        },
+        "target": ref,
+        "action": action,
+    }
+    server.json("POST", path(BUS, "commands", namespace), body=command)
+
+
+def columns(rows: list[tuple[str, ...]], widths: list[int]) -> str:
+    """Cells padded to these widths, headers included; what is longer pushes the rest."""
+    lines = ["".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(lines)
+
+
+def fitted(rows: list[tuple[str, ...]], spacing: int, *, header: bool = True) -> str:
+    """Columns as wide as their longest cell and `spacing` more; `header` says whether the title counts."""
+    counted = rows if header else rows[1:]
+    return columns(rows, [max(map(len, column)) + spacing for column in zip(*counted, strict=True)])
