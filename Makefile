@@ -8,7 +8,7 @@ export PYTHON
 .PHONY: help demo test lint format kubectl clean
 
 help:
-	@echo 'make demo      see longshore at work: a throw-away one, and a Job on it'
+	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make test      every check: format, lint, types, layers, tests'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
@@ -17,7 +17,7 @@ help:
 
 demo:
 	@tools/venv
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/longshore run --throw-away examples/demo-job.yaml
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadgroup -q

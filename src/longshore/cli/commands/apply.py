@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 INTERMIXED = True
 MANAGER = "longshore"
+_BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 
 
@@ -78,9 +79,9 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
         raise Said("error: error when retrieving current configuration: resource name may not be empty")
     place = targets.place(server, kind, manifest, arguments.namespace)
     path = kind.path(place, meta["name"])
-    before = ""
+    before: Obj | None = None
     try:
-        before = server.json("GET", path)["metadata"]["resourceVersion"]
+        before = server.json("GET", path)
     except StatusError as err:
         if err.code != 404:
             raise
@@ -89,12 +90,18 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
         word = "configured" if before else "created"
     else:
         after = _written(server, path, manifest.obj, arguments)
-        changed = after["metadata"]["resourceVersion"] != before
+        changed = before is not None and _meaning(after) != _meaning(before)
         word = ("configured" if changed else "unchanged") if before else "created"
     if arguments.server_side:
         word = "serverside-applied"
     dry = {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
     _say(f"{kind.one}/{meta['name']}", f"{word}{dry}", after, arguments.output)
+
+
+def _meaning(obj: Obj) -> Obj:
+    """An object without what a write changes in any case, and what a dry run has not."""
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
+    return {**obj, "metadata": meta}
 
 
 def _written(server: Server, path: str, obj: Obj, arguments: Namespace) -> Obj:

@@ -3,6 +3,7 @@
 longshore logs pi-0 -f                     one pod
 longshore logs job/pi                      one pod of a Job; all of them with --all-pods
 longshore logs -l app=pi --prefix          all pods with a label
+  longshore logs --failed job/pi             of pods that failed, also after they are gone
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--all-pods", action=BooleanOptionalAction, default=False, help="of all pods of a Job")
     add("--follow", "-f", action=BooleanOptionalAction, default=False, help="go on with what is written")
     add("--previous", "-p", action=BooleanOptionalAction, default=False, help="before the last restart")
+    add("--failed", action=BooleanOptionalAction, default=False, help="what failed pods left behind")
     add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
     add("--since", type=spans.seconds, metavar="T", help="not older than 5s, 2m, 3h")
     add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
@@ -62,6 +64,10 @@ def run(arguments: Namespace) -> int:
         raise Failure("logs are those of one thing: POD or TYPE/NAME", 2)
     with refusals.told():
         server = connecting.server(arguments)
+        if arguments.failed:
+            from longshore.cli import leftovers
+
+            return leftovers.show(server, arguments)
         pods = _pods(server, arguments)
         sources = [source for pod in pods for source in tailing.sources(pod, arguments)]
         if arguments.follow and len(sources) > arguments.max_log_requests:
