@@ -121,7 +121,7 @@ async def test_after_a_restart_of_the_machine_all_that_ran_is_lost(engines: Engi
     mine = os.getpid()
     (directory / "journal").write_text(
         "boot\tanother\nintent\ta/main/0\t1.0\t/x\t0\t\nstarted\ta/main/0\t"
-        f"{mine}\t1\t1.0\t0\nintent\tb/main/0\t1.0\t/x\t0\t\nexited\tb/main/0\t2.0\t3\t0\tError\ta\\tb\nintent\tc"
+        f"{mine}\t1\t1.0\t0\t\nintent\tb/main/0\t1.0\t/x\t0\t\nexited\tb/main/0\t2.0\t3\t0\tError\ta\\tb\nintent\tc"
     )
     one = engines()
     await one.open()

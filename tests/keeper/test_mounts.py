@@ -92,7 +92,8 @@ async def test_a_missing_source_is_refused(engine: Engine) -> None:
 
 async def test_a_source_that_was_made_anew_is_not_the_old_one(engine: Engine, volume: Path) -> None:
     mounts = (Mount(str(volume), "/mnt"),)
-    assert await engine.output("cat", "/mnt/file", mounts=mounts) == "content\n"
+    for _ in range(3):
+        assert await engine.output("cat", "/mnt/file", mounts=mounts) == "content\n"
     _make_anew(volume)
     assert await engine.output("cat", "/mnt/file", mounts=mounts) == "other\n"
 
@@ -110,6 +111,21 @@ async def test_the_termination_message_is_each_containers_own(engine: Engine, tm
         assert ended.exit_code == 0
     assert [path.read_text() for path in paths] == [f"{path}\n" for path in paths]
     assert not exists("/dev/termination-log")
+
+
+async def test_a_message_is_not_seen_by_the_next_container(engine: Engine, tmp_path: Path) -> None:
+    for number in range(3):
+        script = f"cat /dev/termination-log; echo {number} >> /dev/termination-log"
+        assert await engine.output("sh", "-c", script, termination_message=tmp_path / str(number)) == ""
+        assert (tmp_path / str(number)).read_text() == f"{number}\n"
+
+
+async def test_a_file_that_is_there_before_is_used_itself(engine: Engine, tmp_path: Path) -> None:
+    message = tmp_path / "message"
+    message.write_text("before\n")
+    script = "cat /dev/termination-log; echo after >> /dev/termination-log"
+    assert await engine.output("sh", "-c", script, termination_message=message) == "before\n"
+    assert message.read_text() == "before\nafter\n"
 
 
 async def test_no_message_makes_no_file(engine: Engine, tmp_path: Path) -> None:

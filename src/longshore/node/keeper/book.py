@@ -27,10 +27,11 @@ class Book:
                     self.entries[key] = Entry(
                         key, journal.unescape(log), float(at), int(memory), journal.unescape(message)
                     )
-                case ["started", key, pid, ticks, at, inode] if key in self.entries:
+                case ["started", key, pid, ticks, at, inode, file] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)
                     entry.started_at, entry.pipe_inode = float(at), int(inode)
+                    entry.message_file = journal.unescape(file)
                 case ["exited", key, at, code, number, reason, message] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.finished_at = "exited", float(at)

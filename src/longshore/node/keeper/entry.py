@@ -19,6 +19,7 @@ class Entry:
         "adopted",
         "cgroup",
         "code",
+        "copy",
         "execs",
         "finished_at",
         "intended_at",
@@ -28,6 +29,7 @@ class Entry:
         "master",
         "memory",
         "message",
+        "message_file",
         "oom",
         "phase",
         "pid",
@@ -73,6 +75,10 @@ class Entry:
         """Its limit in bytes, or 0."""
         self.termination = termination
         """The file its last words go to, or ""."""
+        self.message_file = ""
+        """What is mounted for it meanwhile,"""
+        self.copy: tuple[object, int] | None = None
+        """and the namespace that it is mounted in; see namespaces.py."""
         self.cgroup = ""
         self.execs: set[int] = set()
         """Commands run beside it, which end with it."""
@@ -113,7 +119,15 @@ class Entry:
         )
 
     def started_line(self) -> str:
-        return line("started", self.key, self.pid, self.ticks, f"{self.started_at:.6f}", self.pipe_inode)
+        return line(
+            "started",
+            self.key,
+            self.pid,
+            self.ticks,
+            f"{self.started_at:.6f}",
+            self.pipe_inode,
+            escape(self.message_file),
+        )
 
     def ended_line(self) -> str:
         finished = f"{self.finished_at:.6f}"

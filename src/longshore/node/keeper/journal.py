@@ -2,7 +2,7 @@
 
     boot     BOOT-ID                                     the machine these lines speak of
     intent   KEY TIME LOG MEMORY TERMINATION-MESSAGE     about to start it; never again after this line
-    started  KEY PID START-TICKS TIME PIPE-INODE         runs
+    started  KEY PID START-TICKS TIME PIPE MESSAGE-FILE  runs
     exited   KEY TIME CODE SIGNAL REASON MESSAGE         ended
     lost     KEY TIME MESSAGE                            ended, and nobody knows how
     removed  KEY                                         forgotten, or not started after all

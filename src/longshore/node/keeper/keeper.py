@@ -82,7 +82,7 @@ class Keeper:
             self._book.lost(gone, why)
         if alive:
             self._book.started(alive)
-        self._namespaces.messages.clean(alive)
+        self._namespaces.messages.clean({entry.message_file for entry in alive})
         for entry in alive:
             self._running[entry.pid] = entry
             self._loop.add(entry.pidfd, functools.partial(self._adopted_ended, entry, 0))
@@ -96,7 +96,7 @@ class Keeper:
     def run(self) -> None:
         self._rest()
         self._loop.run()
-        self._namespaces.messages.close()
+        self._namespaces.close()
 
     # Peers
 
@@ -306,7 +306,7 @@ class Keeper:
             finished = output.drain(entry)
             self._mute(entry)
         entry.log.close()
-        self._namespaces.messages.collect(entry)
+        self._namespaces.release(entry)
         sessions.close_input(entry)
         for watcher in entry.watchers:
             watcher(entry.code)

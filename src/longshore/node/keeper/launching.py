@@ -53,7 +53,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
             os.close(fd)
         entry.pipe = entry.stdin = entry.master = -1
         limiter.ended(entry)
-        namespaces.messages.collect(entry)
+        namespaces.release(entry)
         if isinstance(problem, OSError):
             raise cannot_run(f"preparing the container: {problem}") from None
         raise

@@ -2,8 +2,8 @@
 
 To be mounted a file must exist, and to make one on a disk costs more than to start the process. So it is made
 in memory, and what is in it when the container ends goes to the path that was asked for; nothing written, no
-file. It is found again by its name if the keeper is replaced meanwhile. Where there is no directory for shared
-memory, or the file is already there, it is used as it is.
+file. The journal has its name, for a keeper that takes over meanwhile. Where there is no directory for shared
+memory, or the file is there before, it is used as it is.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import os
 import stat
 import zlib
 
-from longshore.node.keeper.entry import Entry
-
 _SHARED = "/dev/shm"
 _MOST = 64 * 1024  # bytes of the end that are kept; Kubernetes shows 4096
+_MODE = 0o666  # any user of the container may write, as kubelets allow
 
 
 class Messages:
     def __init__(self, directory: str) -> None:
         name = f"longshore-{os.geteuid()}-{zlib.crc32(os.fsencode(directory)):08x}"
         self._memory = os.path.join(_SHARED, name)
+        self._made = 0
         try:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self._memory, 0o700)
@@ -32,60 +32,56 @@ class Messages:
         except OSError:
             self._memory = ""
 
-    def place(self, entry: Entry) -> str:
-        """Makes the file; any user of the container may write to it, as kubelets allow."""
-        if not self._memory or os.path.exists(entry.termination):
-            return _make(entry.termination)
-        return _make(self._file(entry))
+    def place(self, wanted: str) -> str:
+        """Makes the file to mount: in memory, or the wanted one."""
+        if not self._memory or os.path.exists(wanted):
+            return _make(wanted)
+        self._made += 1
+        return _make(f"{self._memory}/{os.getpid()}-{self._made}")
 
-    def collect(self, entry: Entry) -> None:
-        """The container has ended: its message goes where it belongs."""
-        if not self._memory or not entry.termination:
-            return
+    def collect(self, file: str, wanted: str) -> bool:
+        """Its container has ended: what is in the file goes where it belongs. Whether the file is as new."""
         try:
-            fd = os.open(self._file(entry), os.O_RDONLY | os.O_CLOEXEC)
+            found = os.stat(file)
+            if found.st_size and file != wanted:
+                with open(file, "rb") as source:
+                    source.seek(max(0, found.st_size - _MOST))
+                    text = source.read(_MOST)
+                os.truncate(file, 0)
+                os.makedirs(os.path.dirname(wanted), exist_ok=True)
+                with open(wanted, "wb") as target:
+                    target.write(text)
         except OSError:
-            return
-        try:
-            size = os.fstat(fd).st_size
-            if size:
-                text = os.pread(fd, _MOST, max(0, size - _MOST))
-                os.makedirs(os.path.dirname(entry.termination), exist_ok=True)
-                with open(entry.termination, "wb") as file:
-                    file.write(text)
-        except OSError:
-            pass  # its directory is gone with the pod, or the disk is full
-        finally:
-            os.close(fd)
-        os.unlink(self._file(entry))
+            return False  # its directory is gone with the pod, or the disk is full
+        return file != wanted and found.st_mode & 0o7777 == _MODE and found.st_uid == os.geteuid()
 
-    def clean(self, entries: list[Entry]) -> None:
-        """Leaves only those of these containers: an earlier keeper may not have come to it."""
-        if not self._memory:
-            return
-        wanted = {self._file(entry) for entry in entries}
-        for name in os.listdir(self._memory):
-            path = os.path.join(self._memory, name)
-            if path not in wanted:
-                os.unlink(path)
+    def discard(self, file: str) -> None:
+        if self._memory and file.startswith(self._memory):
+            with contextlib.suppress(OSError):
+                os.unlink(file)
+
+    def clean(self, wanted: set[str]) -> None:
+        """Leaves only these: an earlier keeper may not have come to it."""
+        if self._memory:
+            for name in os.listdir(self._memory):
+                path = f"{self._memory}/{name}"
+                if path not in wanted:
+                    os.unlink(path)
 
     def close(self) -> None:
         if self._memory:
-            with contextlib.suppress(OSError):  # a container that outlives us still has its file there
+            with contextlib.suppress(OSError):
                 os.rmdir(self._memory)
-
-    def _file(self, entry: Entry) -> str:
-        return f"{self._memory}/{entry.key.replace('/', '_')}"
 
 
 def _make(path: str) -> str:
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
     except FileExistsError:
         return path
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    os.fchmod(fd, 0o666)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _MODE)
+    os.fchmod(fd, _MODE)
     os.close(fd)
     return path

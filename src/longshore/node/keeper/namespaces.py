@@ -1,9 +1,9 @@
 """Mount namespaces: what a container sees at the paths its manifest names, and nobody else does.
 
 The keeper has one thread, so it may enter a namespace, start the container there and come back; nothing is
-forked for it. A namespace is built once for a set of mounts (building.py) and kept for a while. The file for
-the termination message is another one for each container: it gets a copy of the namespace, at a tenth of
-a millisecond.
+forked for it. A namespace is built for a set of mounts (building.py), and kept for a while if the same set is
+asked for again. With a file for its termination message a container gets a copy of that namespace for itself,
+and when it has ended the copy is for the next one: there are as many as run at a time.
 
 Root may do this anywhere. Another user may in a user namespace, where the system lets users have one: the
 keeper then lives in one from its start (`become_own_root`), and all containers with it.
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
 _MOST_KEPT = 64
+_MOST_SEEN = 1024
 
 
 def become_own_root() -> str:
@@ -79,6 +80,11 @@ class Namespaces:
         self._own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._own_uts = os.open("/proc/self/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
         self._kept: dict[object, tuple[int, float]] = {}
+        """By what is mounted in them: the namespace, and when it was last asked for."""
+        self._free: dict[object, list[tuple[int, str, float]]] = {}
+        """Copies that no container uses, each with its file for the message, and since when."""
+        self._seen: set[object] = set()
+        """What was asked for once."""
         self._renamed = False
 
     def enter(self, entry: Entry, spec: Spec) -> bool:
@@ -91,15 +97,13 @@ class Namespaces:
             return False  # the termination message and the host name are not worth a refusal
         if not (mounts or termination or hostname or spec["read_only_root"]):
             return False
-        message = -1
         try:
             if termination:
-                message = linux.open_tree(self.messages.place(entry))
-            if mounts or termination or spec["read_only_root"]:
-                self._enter_mounts(mounts, termination[1] if termination else "", spec["read_only_root"])
-            if termination:
-                linux.unshare(linux.NEWNS)
-                building.bind(message, termination[1], read_only=False)
+                self._enter_own(entry, mounts, termination, spec["read_only_root"])
+            elif mounts or spec["read_only_root"]:
+                self._enter_mounts(
+                    _key(mounts, "", spec["read_only_root"]), mounts, "", spec["read_only_root"]
+                )
             if hostname:
                 linux.unshare(linux.NEWUTS)
                 self._renamed = True
@@ -110,9 +114,6 @@ class Namespaces:
         except BaseException:
             self.leave()
             raise
-        finally:
-            if message >= 0:
-                os.close(message)
         return True
 
     def enter_of(self, pid: int) -> bool:
@@ -145,32 +146,93 @@ class Namespaces:
             linux.setns(self._own_uts, linux.NEWUTS)
             self._renamed = False
 
-    def _enter_mounts(self, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> None:
-        key = _key(mounts, termination, read_only)
+    def release(self, entry: Entry) -> None:
+        """The container has ended: its message is taken, and its copy of a namespace is free."""
+        if not entry.message_file:
+            return
+        copy, entry.copy = entry.copy, None
+        good = self.messages.collect(entry.message_file, entry.termination)
+        if copy is not None and good and len(self._free.get(copy[0], ())) < _MOST_KEPT:
+            self._free.setdefault(copy[0], []).append((copy[1], entry.message_file, time.monotonic()))
+            return
+        self.messages.discard(entry.message_file)
+        if copy is not None:
+            os.close(copy[1])
+
+    def _enter_own(
+        self, entry: Entry, mounts: list[tuple[str, str, bool]], termination: tuple[str, str], read_only: bool
+    ) -> None:
+        """A copy of the namespace, with a file of its own for the message."""
+        key = _key(mounts, termination[1], read_only)
+        free = self._free.get(key)
+        if free:
+            fd, entry.message_file, _ = free.pop()
+            entry.copy = (key, fd)
+            linux.setns(fd, linux.NEWNS)
+            return
+        entry.message_file = self.messages.place(termination[0])
+        message = linux.open_tree(entry.message_file)
+        try:
+            kept = self._enter_mounts(key, mounts, termination[1], read_only)
+            if kept:
+                linux.unshare(linux.NEWNS)
+            building.bind(message, termination[1], read_only=False)
+        finally:
+            os.close(message)
+        if kept:
+            entry.copy = (key, os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
+
+    def _enter_mounts(
+        self, key: object, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool
+    ) -> bool:
+        """Whether it is kept for others. One that is asked for only once is not: it would hold on to volumes
+        that go with their pod."""
         found = self._kept.get(key)
         now = time.monotonic()
         if found is not None:
             linux.setns(found[0], linux.NEWNS)
             self._kept[key] = (found[0], now)
-            return
+            return True
         linux.unshare(linux.NEWNS)
         linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
         building.build(self._stage, mounts, termination, read_only)
+        if key not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            self._seen.add(key)
+            return False
         fd = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._kept[key] = (fd, now)
         if len(self._kept) > _MOST_KEPT:
             self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
+        return True
 
     @property
     def keeps_some(self) -> bool:
-        return bool(self._kept)
+        return bool(self._kept or self._free)
 
     def forget_unused(self) -> bool:
         """Lets go of those that nobody asked for lately. Whether any is left."""
         old = time.monotonic() - _KEPT_SECONDS
         for key in [key for key, (_, used) in self._kept.items() if used < old]:
             self._drop(key)
-        return bool(self._kept)
+        for key, copies in list(self._free.items()):
+            for copy in [copy for copy in copies if copy[2] < old]:
+                copies.remove(copy)
+                self._close(copy)
+            if not copies:
+                del self._free[key]
+        return self.keeps_some
+
+    def close(self) -> None:
+        for copies in self._free.values():
+            for copy in copies:
+                self._close(copy)
+        self.messages.close()
+
+    def _close(self, copy: tuple[int, str, float]) -> None:
+        os.close(copy[0])
+        self.messages.discard(copy[1])
 
     def _drop(self, key: object) -> None:
         os.close(self._kept.pop(key)[0])
