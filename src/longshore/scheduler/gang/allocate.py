@@ -66,7 +66,7 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
             again = True
             break
     if group.is_ready:
-        session.commit(group)
+        session.commit(group, placed)
         return again
     if not group.is_pipelined:
         for task in reversed(placed):
@@ -87,7 +87,7 @@ def backfill(session: Session) -> None:
                 continue
             session.allocate(group, task, session.best(task, now))
         if group.is_ready:
-            session.commit(group)
+            session.commit(group, group.in_status(ALLOCATED))
 
 
 def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> None:
@@ -97,7 +97,7 @@ def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task])
     for name, amount in task.requests.items():
         have, may = queue.allocated.get(name, 0), most.get(name, 0)
         if have + amount > may:
-            needed = len(group.in_status(PENDING, PIPELINED, ALLOCATED))
+            needed = sum(group.counts[status] for status in (PENDING, PIPELINED, ALLOCATED))
             group.notes.append(
                 f"needs {needed} × {amounts.words(name, amount)}, queue {queue.name} has "
                 f"{amounts.bare(name, max(may - have, 0))} of {amounts.bare(name, may)} left"

@@ -76,7 +76,7 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     if not conditions:
         del status["conditions"]
     waits = ""
-    if phase in ("Unknown", "Pending", "Inqueue"):
+    if phase in ("Unknown", "Pending", "Inqueue") and not (group.is_ready and not counts[PENDING]):
         waits = f"{counts[PENDING]}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
     changed = status != old
     group.phase = phase
@@ -104,7 +104,7 @@ def allocated(session: Session) -> dict[str, dict[str, str]]:
 
 def fit_error(group: Group) -> str:
     """`pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. …`"""
-    counts = group.counts
+    counts = Counter({status: count for status, count in group.counts.items() if count})
     counts["minAvailable"] = group.min_member
     ready = _READY_TEXT if group.is_ready else _NOT_READY_TEXT
     text = f"{ready}, {_histogram(counts)}"
@@ -162,8 +162,9 @@ def _placed(group: Group) -> int:
 
 
 def _settled(group: Group) -> bool:
-    """Nothing is left to schedule: pods are only leaving."""
-    return not group.in_status(PENDING, PIPELINED) and _placed(group) >= group.min_member
+    """Nothing is left to schedule: pods are only leaving. One that failed leaves a gap that counts."""
+    leaving = sum(bool(task.node) for task in group.in_status(RELEASING))
+    return not group.in_status(PENDING, PIPELINED) and group.ready_count + leaving >= group.min_member
 
 
 def _schedulable(group: Group) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
-from longshore.scheduler.gang.model import HOLDING, Group, Queue, lacking, rest, total
+from longshore.scheduler.gang.model import Group, Queue, lacking, rest, total
 from longshore.scheduler.gang.session import Session
 
 _WAITING = ("", "Pending")
@@ -45,7 +45,7 @@ def _reserved(group: Group) -> Amounts:
         return {}
     if group.phase == "Inqueue":
         return group.min_resources
-    enough = sum(task.status in HOLDING for task in group.tasks.values()) >= group.min_member
+    enough = group.held_count >= group.min_member
     return rest(group.min_resources, group.holding) if group.phase == "Running" and enough else {}
 
 

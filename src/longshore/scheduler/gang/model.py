@@ -90,49 +90,61 @@ class Group:
         """Tasks that no node would take, by uid, with what the nodes said."""
         self.notes: list[str] = []
         """For people: what this cycle decided, with numbers."""
+        self.counts: Counter[str] = Counter()
+        """Tasks by status."""
+        self.ready_count = 0
+        self.holding: Amounts = {}
+        """What its tasks have on nodes."""
+        self._idle = 0
+        self._met: Counter[str] = Counter()
+        self._later: Counter[str] = Counter()
+        for task in self.tasks.values():
+            self._count(task, 1)
 
     def in_status(self, *statuses: str) -> list[Task]:
         return [task for task in self.tasks.values() if task.status in statuses]
 
-    @property
-    def counts(self) -> Counter[str]:
-        return Counter(task.status for task in self.tasks.values())
+    def move(self, task: Task, status: str) -> None:
+        """Changes the status of a task. All counts follow, so that asking costs nothing."""
+        self._count(task, -1)
+        task.status = status
+        self._count(task, 1)
+
+    def _count(self, task: Task, sign: int) -> None:
+        status = task.status
+        self.counts[status] += sign
+        if status in READY:
+            self.ready_count += sign
+            self._met[task.role] += sign
+        elif status == PIPELINED:
+            self._later[task.role] += sign
+        elif status == PENDING and task.best_effort:
+            self._idle += sign
+            self._met[task.role] += sign
+        if status in HOLDING:
+            for name, amount in task.requests.items():
+                self.holding[name] = self.holding.get(name, 0) + sign * amount
 
     @property
-    def holding(self) -> Amounts:
-        return total(task.requests for task in self.tasks.values() if task.status in HOLDING)
-
-    @property
-    def ready_count(self) -> int:
-        return sum(task.status in READY for task in self.tasks.values())
+    def held_count(self) -> int:
+        return sum(self.counts[status] for status in HOLDING)
 
     @property
     def is_ready(self) -> bool:
-        """Enough tasks have room, in all and of each role."""
-        counted = [
-            task
-            for task in self.tasks.values()
-            if task.status in READY or (task.status == PENDING and task.best_effort)
-        ]
-        return len(counted) >= self.min_member and self._roles_met(counted)
+        """Enough tasks have room, in all and of each role; those that ask for nothing always have."""
+        return self.ready_count + self._idle >= self.min_member and self._roles_met(self._met)
 
     @property
     def is_pipelined(self) -> bool:
         """Enough tasks have room, or will have it when others have left."""
-        counted = [
-            task
-            for task in self.tasks.values()
-            if task.status in READY
-            or task.status == PIPELINED
-            or (task.status == PENDING and task.best_effort)
-        ]
-        return len(counted) >= self.min_member and self._roles_met(counted)
+        count = self.ready_count + self._idle + self.counts[PIPELINED]
+        return count >= self.min_member and self._roles_met(self._met + self._later)
 
     @property
     def invalid(self) -> str:
         """Why the gang cannot be complete whatever nodes there are; empty when it can."""
         valid = [task for task in self.tasks.values() if task.status in VALID]
-        if not self._roles_met(valid):
+        if not self._roles_met(Counter(task.role for task in valid)):
             return "Not enough valid pods of each task for gang-scheduling"
         if len(valid) < self.min_member:
             return f"Not enough valid tasks for gang-scheduling, valid: {len(valid)}, min: {self.min_member}"
@@ -156,10 +168,9 @@ class Group:
         """Minimums of roles only count when the gang's own minimum leaves room for them."""
         return bool(self.min_roles) and self.min_member >= sum(self.min_roles.values())
 
-    def _roles_met(self, tasks: Iterable[Task]) -> bool:
+    def _roles_met(self, found: Counter[str]) -> bool:
         if not self._roles_count():
             return True
-        found = Counter(task.role for task in tasks)
         return all(found[role] >= wanted for role, wanted in self.min_roles.items())
 
 

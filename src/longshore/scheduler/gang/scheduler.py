@@ -46,6 +46,8 @@ _BOUND: Final = 0.1
 _LATER: Final = 1.0
 """Volcano's own pace."""
 _FAILURE_PAUSE: Final = 1.0
+_REST: Final = 3
+"""After a cycle, so many times as long as it took are left to others."""
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ class GangScheduler:
         self._priorities = cluster.follow(_PRIORITIES, _Anything(self))
         self._timer: Timer | None = None
         self._due = float("inf")
+        self._rested = 0.0
         self._running = False
         self._acting: set[asyncio.Task[None]] = set()
 
@@ -166,18 +169,20 @@ class GangScheduler:
         """A cycle runs so many seconds from now, or sooner if one was due before."""
         if not self._running:
             return
-        due = self._clock.monotonic() + within
+        now = self._clock.monotonic()
+        due = max(now + within, self._rested)
         if due >= self._due:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._clock.call_later(within, self._cycle)
+        self._timer = self._clock.call_later(due - now, self._cycle)
 
     def _cycle(self) -> None:
         self._due, self._timer = float("inf"), None
         if not self._running:
             return
+        begun = self._clock.monotonic()
         try:
             plan = decide(self._observe())
         except Exception:
@@ -185,6 +190,8 @@ class GangScheduler:
             self.look(_LATER)
             return
         self._act(plan)
+        ended = self._clock.monotonic()
+        self._rested = ended + _REST * (ended - begun)
 
     def _observe(self) -> Cycle:
         now = self._clock.monotonic()

@@ -32,6 +32,7 @@ from longshore.scheduler.volumes import Needs
 _FULL: Final = "Too many pods"
 _CROWDED: Final = "node(s) pod number exceeded"
 """Volcano's words for it."""
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ class Session:
         """Group, type, reason and message."""
         self.rooms: dict[str, Room] = {}
         for node in view.ledger:
+            if _arriving(node):
+                continue
             room = self.rooms[node.name] = Room(node.copy())
             for pod in node.pods.values():
                 if "deletionTimestamp" in pod.obj["metadata"]:
@@ -188,13 +191,15 @@ class Session:
 
     def allocate(self, group: Group, task: Task, room: Room) -> None:
         """Room that is there now."""
-        task.status, task.node = ALLOCATED, room.node.name
+        group.move(task, ALLOCATED)
+        task.node = room.node.name
         room.node.add(task.pod)
         self._charge(group, task, 1)
 
     def pipeline(self, group: Group, task: Task, room: Room) -> None:
         """Room that others will leave."""
-        task.status, task.node = PIPELINED, room.node.name
+        group.move(task, PIPELINED)
+        task.node = room.node.name
         room.pipelined = total((room.pipelined, task.requests))
         self._charge(group, task, 1)
 
@@ -206,28 +211,31 @@ class Session:
             room.pipelined = {n: a - task.requests.get(n, 0) for n, a in room.pipelined.items()}
         else:
             room.node.remove(task.pod)
-        task.status, task.node = PENDING, ""
+        group.move(task, PENDING)
+        task.node = ""
         self._charge(group, task, -1)
 
-    def commit(self, group: Group) -> None:
-        """Everything of the group that has room is bound."""
-        for task in group.in_status(ALLOCATED):
+    def commit(self, group: Group, tasks: Iterable[Task]) -> None:
+        """Those of the tasks that have room now are bound."""
+        for task in tasks:
+            if task.status != ALLOCATED:
+                continue
             context = self.context(task)
             needs = context.needs if isinstance(context, Context) else volumes.NOTHING
             self.binds.append(Bind(task, task.node, needs))
-            task.status = BINDING
+            group.move(task, BINDING)
 
     def evict(self, group: Group, task: Task) -> None:
         """In thought: the task leaves its node."""
         room = self.rooms[task.node]
         room.releasing = total((room.releasing, task.requests))
         self._charge(group, task, -1)
-        task.status = RELEASING
+        group.move(task, RELEASING)
 
     def unevict(self, group: Group, task: Task, status: str) -> None:
         room = self.rooms[task.node]
         room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
-        task.status = status
+        group.move(task, status)
         self._charge(group, task, 1)
 
     def _charge(self, group: Group, task: Task, sign: int) -> None:
@@ -246,3 +254,11 @@ def _packed(task: Task, node: Node) -> float:
             return 0.0
         parts.append(with_it / all_)
     return 100.0 * sum(parts) / len(parts) if parts else 0.0
+
+
+def _arriving(node: Node) -> bool:
+    """A node that says it is ready and still has the taint every new node comes with. It is about to lose
+    it, and to count it as one that refuses pods would be news for a moment only."""
+    conditions = ((node.obj or {}).get("status") or {}).get("conditions") or ()
+    ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+    return ready and not node.pods and any(taint.get("key") == _NOT_READY for taint in node.taints)

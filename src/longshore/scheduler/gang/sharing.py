@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from longshore.scheduler.amounts import PODS, Amounts
-from longshore.scheduler.gang.model import HOLDING, PENDING, Group, Queue, rest, total
+from longshore.scheduler.gang.model import PENDING, Group, Queue, rest, total
 
 _MINIMAL = Fraction(1, 10)
 """Less than this is no growth: Volcano's tolerance."""
@@ -32,7 +32,7 @@ def fill(queues: Mapping[str, Queue], groups: Iterable[Group], room: Amounts, *,
         queue.request = total((queue.request, holding, pending))
         if group.min_resources is not None:
             queue.elastic = total((queue.elastic, rest(holding, group.min_resources)))
-            enough = sum(task.status in HOLDING for task in group.tasks.values()) >= group.min_member
+            enough = group.held_count >= group.min_member
             if group.phase == "Inqueue" or (group.phase == "Running" and enough):
                 queue.inqueue = total((queue.inqueue, rest(group.min_resources, holding)))
     for queue in queues.values():
