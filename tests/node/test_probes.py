@@ -135,7 +135,10 @@ def test_a_probe_that_takes_longer_than_its_time_limit_has_failed() -> None:
         await world.create(containers=probed(readinessProbe=ask(timeoutSeconds=2)))
         await world.clock.sleep(8)
         assert (await main(world))["ready"] is False
-        assert ("Unhealthy", "Readiness probe failed: command timed out after 2s") in await world.events()
+        assert (
+            "Unhealthy",
+            'Readiness probe failed: command timed out: "ask" timed out after 2s',
+        ) in await world.events()
 
     told(story, NEVER)
 

@@ -31,17 +31,18 @@ from longshore.node.admission import Ledger
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
+from longshore.node.engines import Engines
 from longshore.node.events import Events
 from longshore.node.eviction import Evictions
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod import recall
 from longshore.node.pod.act import Actor, cancelled
+from longshore.node.pod.adoption import adopt
 from longshore.node.pod.decide import decide
 from longshore.node.pod.facts import facts_of
-from longshore.node.pod.life import Life, Paths
+from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
-from longshore.node.preparing.types import CannotPrepare, NotReady
 from longshore.node.registration import Registration
 from longshore.node.runtime import Runtime, State
 from longshore.node.status import moments
@@ -119,8 +120,8 @@ class Agent(Handler):
         archive: Archive | None = None,
     ) -> None:
         self._client, self._clock, self._rng, self._name = client, clock, rng, name
-        self._runtimes, self._preparer = runtimes, preparer
-        self._default = next(iter(runtimes.values()))
+        self._preparer = preparer
+        self._engines = Engines(runtimes, self._changed)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         self._events = Events(self._recorder, clock)
         self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=f"spec.nodeName={name}")
@@ -137,8 +138,8 @@ class Agent(Handler):
         self._metrics = NodeMetrics(registry, self)
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
-        self._known: dict[str, list[State]] = {}
-        """What the engines remembered at the start, until its pod is found."""
+        self._reported: set[str] = set()
+        """Uids of pods whose end is in the API and not yet in the cache: what the cache tells is old news."""
         self._ready: list[Life] = []
         self._awake = False
         self._leaving = False
@@ -156,7 +157,7 @@ class Agent(Handler):
     async def run(
         self, *, on_stop: OnStop = "keep", stop_grace: float = 5.0, ready: asyncio.Event | None = None
     ) -> None:
-        await self._open()
+        await self._engines.open()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
@@ -181,24 +182,11 @@ class Agent(Handler):
             await cancelled(self._tasks)
             for life in self.lives.values():
                 _quiet(life)
-            for runtime in self._runtimes.values():
-                await runtime.close(kill=on_stop == "kill")
-
-    async def _open(self) -> None:
-        for runtime in self._runtimes.values():
-            for state in await runtime.open(self._changed):
-                self._known.setdefault(state.key.pod_uid, []).append(state)
+            await self._engines.close(kill=on_stop == "kill")
 
     async def _reap(self) -> None:
-        """What runs and has no pod is killed; what is left of pods that are gone is removed."""
-        orphans, self._known = self._known, {}
-        for uid, states in orphans.items():
-            log.info("%s has containers and is in the API no more; they are killed and removed", uid)
-            for runtime in self._runtimes.values():
-                running = [state.key for state in states if state.phase == "running"]
-                for key in running:
-                    await runtime.signal(key, 9)
-                await runtime.remove([state.key for state in states if state.phase != "running"])
+        """Nothing runs, and nothing is on disk, that belongs to no pod."""
+        await self._engines.reap()
         present = {pod["metadata"]["uid"] for pod in self._pods.cache}
         await self._cleaner.remove_strangers(present | self.lives.keys())
 
@@ -206,9 +194,14 @@ class Agent(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         uid = obj["metadata"]["uid"]
-        states = self._known.pop(uid, None)
+        states = self._engines.take(uid)
         status = obj.get("status") or {}
-        if status.get("phase") in recall.TERMINAL and states is None and not _waits_for_us(obj):
+        is_over = status.get("phase") in recall.TERMINAL
+        if uid in self._reported:
+            if is_over:
+                self._reported.discard(uid)
+            return
+        if is_over and states is None and not _waits_for_us(obj):
             return
         if states is None and not status.get("startTime"):
             self._new(obj)
@@ -239,6 +232,7 @@ class Agent(Handler):
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         uid = obj["metadata"]["uid"]
+        self._reported.discard(uid)
         life = self.lives.get(uid)
         if life is None:
             self._cleaner.pod_gone(obj)
@@ -290,31 +284,15 @@ class Agent(Handler):
             self._ledger.hold(uid, pod["spec"])
         if "deletionTimestamp" in pod["metadata"]:
             self._deleted(life)
+            # It had some of its grace period already. Whole seconds: the last one may not be over.
+            ends = moments.seconds(pod["metadata"]["deletionTimestamp"]) + 1.0
+            left = max(ends - self._clock.now().timestamp(), 0.0)
+            memory.delete_grace = min(memory.delete_grace, left)
         life.adopting = True
-        self._spawn(self._adopt(life))
+        self._spawn(self._adopted(life))
 
-    async def _adopt(self, life: Life) -> None:
-        """Finds the pod's files again, and with them the last words of containers that ended meanwhile."""
-        memory = life.memory
-        try:
-            if not memory.terminal:
-                memory.prepared = await self._preparer.pod(memory.pod)
-        except NotReady as err:
-            log.info("pod %s: %s", memory.facts.title, err)
-        except Exception:
-            log.exception("pod %s: could not be prepared again", memory.facts.title)
-        for record in memory.records():
-            if record.state is not None and memory.prepared is not None:
-                try:
-                    found = self._preparer.container(
-                        memory.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip
-                    )
-                except CannotPrepare:
-                    continue
-                life.paths[record.facts.name] = Paths(found.termination_message, found.log)
-        for record in memory.records():
-            if record.over and record.ended is None:
-                record.ended = self._actor.end_of(life, record)
+    async def _adopted(self, life: Life) -> None:
+        await adopt(life, self._preparer, self._actor)
         life.adopting = False
         self.wake(life)
 
@@ -324,23 +302,17 @@ class Agent(Handler):
         return self._addresses.of(uid, (pod.get("status") or {}).get("podIP") or "")
 
     def _life(self, pod: Obj, memory: Any) -> Life:
-        wanted = pod["spec"].get("runtimeClassName")
-        runtime = self._runtimes.get(wanted) if wanted else self._default
-        life = self.lives[memory.facts.uid] = Life(memory, runtime)
+        life = self.lives[memory.facts.uid] = Life(memory, self._engines.of(pod))
         return life
 
     # ---- what the engine says
 
-    def _changed(self, state: State) -> None:
+    def _changed(self, runtime: Runtime, state: State) -> None:
         life = self.lives.get(state.key.pod_uid)
         if life is not None:
             self._actor.ended(life, state)
-        elif state.key.pod_uid in self._known:  # told before its pod was seen
-            states = self._known[state.key.pod_uid]
-            states[:] = [known for known in states if known.key != state.key] + [state]
-        else:
-            for runtime in self._runtimes.values():
-                self._spawn(runtime.remove([state.key]))
+        elif not self._engines.ended(runtime, state):
+            self._cleaner.keys(runtime, [state.key])
 
     # ---- looking
 
@@ -448,6 +420,8 @@ class Agent(Handler):
             self._cleaner.pod_gone(life.memory.pod)
         if self.lives.get(facts.uid) is life:
             del self.lives[facts.uid]
+            if not life.memory.gone:
+                self._reported.add(facts.uid)
 
     def _forget(self, life: Life) -> None:
         """The pod is gone from the API, and nothing of it runs."""

@@ -91,7 +91,8 @@ class Cleaner:
         """What is left of pods that are not in the API any more, from an earlier run."""
         for uid in await self._preparer.known() - present:
             self.gone(uid)
-        await asyncio.to_thread(_remove_logs, self._logs, present)
+        if strangers := _strange_logs(self._logs, present):
+            await asyncio.to_thread(_remove, strangers)
 
     async def run(self, lives: Mapping[str, Life]) -> None:
         """Keeps files that follow ConfigMaps, Secrets and the pod itself current, until cancelled."""
@@ -118,11 +119,9 @@ def _remove(directories: list[Path]) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _remove_logs(logs: Path, present: set[str]) -> None:
+def _strange_logs(logs: Path, present: set[str]) -> list[Path]:
     try:
         names = os.listdir(logs)
     except FileNotFoundError:
-        return
-    for name in names:
-        if name.count("_") == 2 and name.rpartition("_")[2] not in present:
-            shutil.rmtree(logs / name, ignore_errors=True)
+        return []
+    return [logs / n for n in names if n.count("_") == 2 and n.rpartition("_")[2] not in present]

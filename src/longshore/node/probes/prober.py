@@ -59,11 +59,9 @@ class Prober:
         probe: Obj = target.spec[name]
         needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
         period = float(probe.get("periodSeconds") or 10)
-        begun = target.clock.monotonic()
         await self._clock.sleep(max(float(probe.get("initialDelaySeconds") or 0), 0.0))
         row, last = 0, None
         due = self._clock.monotonic()
-        assert due >= begun
         while True:
             result = await self._ask(probe, target)
             row = row + 1 if result.ok is last else 1
@@ -83,7 +81,9 @@ class Prober:
             async with asyncio.timeout(patience):
                 return await hooks.run(probe, target)
         except TimeoutError:
-            return hooks.Result(False, f"command timed out after {patience:g}s")
+            command = (probe.get("exec") or {}).get("command")
+            what = f'command timed out: "{" ".join(command)}"' if command else "no answer:"
+            return hooks.Result(False, f"{what} timed out after {patience:g}s")
         except Exception as err:
             log.exception("probe of %s", target.key)
             return hooks.Result(False, str(err))

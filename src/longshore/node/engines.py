@@ -1,0 +1,75 @@
+"""The engines of a node, and what they remembered when longshore started.
+
+Each pod takes what is known of its containers when it is first seen. What nobody has taken once all pods
+are known belongs to pods that are gone: it is killed and forgotten.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.node.runtime import Runtime, State
+
+_KILL: Final = 9
+
+log = logging.getLogger(__name__)
+
+
+class Engines:
+    """By name, the default first. `changed` hears which engine's container ended."""
+
+    def __init__(self, runtimes: Mapping[str, Runtime], changed: Callable[[Runtime, State], None]) -> None:
+        self._runtimes, self._changed = dict(runtimes), changed
+        self._default = next(iter(runtimes.values()))
+        self._known: dict[str, list[tuple[Runtime, State]]] = {}
+
+    async def open(self) -> None:
+        """Connects to each. One that cannot be used is left out, unless it is the default."""
+        for name, runtime in list(self._runtimes.items()):
+            try:
+                states = await runtime.open(partial(self._changed, runtime))
+            except Exception:
+                if runtime is self._default:
+                    raise
+                log.exception("engine %s cannot be used; pods that ask for it wait", name)
+                del self._runtimes[name]
+                continue
+            for state in states:
+                self._known.setdefault(state.key.pod_uid, []).append((runtime, state))
+
+    async def close(self, *, kill: bool) -> None:
+        for runtime in self._runtimes.values():
+            await runtime.close(kill=kill)
+
+    def of(self, pod: Obj) -> Runtime | None:
+        """The one that runs this pod; None if it asks for one this node does not have."""
+        wanted = pod["spec"].get("runtimeClassName")
+        return self._runtimes.get(wanted) if wanted else self._default
+
+    def take(self, uid: str) -> list[State] | None:
+        """What was remembered of a pod; None if nothing was. It is told once."""
+        found = self._known.pop(uid, None)
+        return None if found is None else [state for _, state in found]
+
+    def ended(self, runtime: Runtime, state: State) -> bool:
+        """Notes an end that nobody has taken yet. False if it is not of those."""
+        states = self._known.get(state.key.pod_uid)
+        if states is None:
+            return False
+        states[:] = [known for known in states if known[1].key != state.key] + [(runtime, state)]
+        return True
+
+    async def reap(self) -> None:
+        """Kills and forgets what was not taken; what is killed is forgotten when its end is told."""
+        strangers, self._known = self._known, {}
+        for uid, states in strangers.items():
+            log.info("pod %s is not in the API any more; what it left is killed and removed", uid)
+            for runtime, state in states:
+                if state.phase == "running":
+                    await runtime.signal(state.key, _KILL)
+                else:
+                    await runtime.remove([state.key])
