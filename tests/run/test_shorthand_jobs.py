@@ -59,7 +59,7 @@ def test_braces_stand_for_the_item_and_nothing_else_is_expanded(
 
 def test_the_file_of_items_is_named_on_the_pods() -> None:
     template = made("x", items="/data/items/1")["spec"]["template"]
-    assert template["metadata"]["annotations"] == {"longshore.dev/items": "/data/items/1"}
+    assert template["metadata"]["annotations"]["longshore.dev/items"] == "/data/items/1"
 
 
 def test_a_few_variables_are_passed_and_others_only_when_asked_for() -> None:

@@ -113,6 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return failure.code
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read the output has seen enough: longshore get pods | head
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def help_text() -> str:

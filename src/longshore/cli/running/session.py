@@ -40,6 +40,7 @@ async def main(arguments: Namespace) -> int:
         async with place.opened(arguments) as here:
             kept = items.keep(content, here.directory) if content else None
             if not manifests:
+                _check(arguments, here)
                 manifests = [files.Manifest(_job(arguments, content, kept), "the command line")]
             return await _Session(here, arguments, kept).run(manifests)
 
@@ -58,6 +59,16 @@ def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, o
         fail_fast=arguments.fail_fast,
     )
     return shorthand.job(wanted, os.environ, os.getcwd())
+
+
+def _check(arguments: Namespace, here: Place) -> None:
+    """A command that is not there is found out before it fails a hundred times."""
+    import shutil
+
+    program = arguments.after_dashes[0]
+    given = dict(variable.partition("=")[::2] for variable in arguments.env)
+    if here.directory is not None and shutil.which(program, path=given.get("PATH")) is None:
+        raise Failure(f"{program}: there is no such program, or it may not be run", 2)
 
 
 class _Session:

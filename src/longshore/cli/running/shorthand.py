@@ -19,6 +19,8 @@ from longshore.cli.main import Failure
 PASSED: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 """What every command gets of the caller's environment, and all that begins with LC_."""
 ITEMS: Final = "longshore.dev/items"
+_UNSTARTABLE: Final = {"longshore.dev/fail-unstartable-after": "5s"}
+"""Somebody waits: what cannot be started is a failure soon, and not tried for ever."""
 _BRACES: Final = {"{}": "$(LONGSHORE_ITEM)", "{#}": "$(JOB_COMPLETION_INDEX)"}
 
 
@@ -53,9 +55,11 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
         container["resources"] = {"requests": asked}
         if wanted.memory:
             container["resources"]["limits"] = {"memory": wanted.memory}
-    template: dict[str, Any] = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    if wanted.items:
-        template["metadata"] = {"annotations": {ITEMS: wanted.items}}
+    annotations = {**_UNSTARTABLE, **({ITEMS: wanted.items} if wanted.items else {})}
+    template = {
+        "metadata": {"annotations": annotations},
+        "spec": {"restartPolicy": "Never", "containers": [container]},
+    }
     at_once = wanted.parallelism or min(wanted.completions, len(os.sched_getaffinity(0)))
     spec = {
         "completions": wanted.completions,

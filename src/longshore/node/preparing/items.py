@@ -39,7 +39,11 @@ def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
 class _Lines:
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self._ends = array("Q", (at for at, byte in enumerate(content) if byte == 10))
+        self._ends = array("Q")
+        at = content.find(b"\n")
+        while at >= 0:
+            self._ends.append(at)
+            at = content.find(b"\n", at + 1)
         if content and not content.endswith(b"\n"):
             self._ends.append(len(content))
 

@@ -153,6 +153,7 @@ class Link(asyncio.Protocol):
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=errors,
                 env={"PYTHONPATH": root, "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
+                start_new_session=True,  # a Ctrl-C on longshore's terminal is not for the keeper
             )
         if await process.wait():
             raise KeeperGone(said.read_text(errors="replace").strip() or "the keeper could not be started")
