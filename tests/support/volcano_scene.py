@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
+from longshore.apiserver.call import User
 from longshore.client import Client, What
 from longshore.client.local import LocalClient
 from longshore.machinery import virtual
 from longshore.machinery.metrics import Registry
 from longshore.machinery.virtual import VirtualClock
 from longshore.store import Store
+from longshore.up import manifests
 
 T = TypeVar("T")
 Run = Callable[..., Coroutine[Any, Any, None]]
@@ -54,6 +56,25 @@ class Scene:
         return [(event["type"], event["reason"], event["message"]) for event in found]
 
 
+async def _with_its_rights(api: Api, client: Client, name: str) -> LocalClient:
+    """A client that may do what `longshore manifests` gives this controller, and nothing else."""
+    group = "rbac.authorization.k8s.io"
+    role = {"metadata": {"name": name}, "rules": manifests.rules([name])}
+    await client.create((f"{group}/v1", "ClusterRole"), role)
+    binding = {
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "User", "name": name, "apiGroup": group}],
+    }
+    await client.create((f"{group}/v1", "ClusterRoleBinding"), binding)
+    return LocalClient(api, user=User(name, ("system:authenticated",)))
+
+
+def _name_of(run: Run) -> str:
+    package = getattr(run, "func", run).__module__.split(".")[2]
+    return {"volcano_flow": "volcano-jobflow"}.get(package, package.replace("_", "-"))
+
+
 def play(
     script: Callable[[Scene], Awaitable[T]], *controllers: Run, start: datetime = virtual.START, seed: int = 0
 ) -> T:
@@ -61,16 +82,17 @@ def play(
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for name in ("root", "default"):
             await client.create(QUEUES, {"metadata": {"name": name}})
             await client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
         registry = Registry()
-        running = [
-            asyncio.create_task(run(client, clock=clock, rng=clock.rng, registry=registry))
-            for run in controllers
-        ]
+        running = []
+        for run in controllers:
+            own = await _with_its_rights(api, client, _name_of(run))
+            running.append(asyncio.create_task(run(own, clock=clock, rng=clock.rng, registry=registry)))
         try:
             return await script(Scene(client, clock, registry))
         finally:

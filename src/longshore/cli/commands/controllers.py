@@ -14,6 +14,11 @@ from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, N
 from collections.abc import Sequence
 from pathlib import Path
 
+_NARROW = (
+    "cronjob", "job", "ttl", "volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow",
+    "volcano-podgroup",
+)  # fmt: skip
+"""Those that can look after one namespace alone."""
 _OWN = {
     "rights": "in another cluster, rights are not longshore's to give",
     "serviceaccount": "it hands out its authority",
@@ -117,7 +122,7 @@ def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> No
     """Refuses one namespace for controllers that need to see all of them."""
     from longshore.cli.main import Failure
 
-    wide = [name for name in controllers if name not in ("cronjob", "job", "ttl")]
+    wide = [name for name in controllers if name not in _NARROW]
     if namespace and wide:
         raise Failure(f"{flag}: these controllers work on all namespaces: {', '.join(wide)}", 2)
 
