@@ -23,8 +23,22 @@ QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 
 class Scene:
-    def __init__(self, client: LocalClient, clock: VirtualClock, schedulers: Schedulers) -> None:
-        self.client, self.clock, self.schedulers = client, clock, schedulers
+    def __init__(self, client: LocalClient, clock: VirtualClock, options: Obj) -> None:
+        self.client, self.clock, self._options = client, clock, options
+        self.start()
+
+    def start(self) -> None:
+        self.schedulers = Schedulers(self.client, clock=self.clock, rng=self.clock.rng, **self._options)
+        self._working = asyncio.create_task(self.schedulers.run())
+
+    async def stop(self) -> None:
+        self._working.cancel()
+        await asyncio.gather(self._working, return_exceptions=True)
+
+    async def restart(self) -> None:
+        """Schedulers that remember nothing."""
+        await self.stop()
+        self.start()
 
     async def node(self, name: str = "n1", *, labels: Obj | None = None, **parts: Any) -> Obj:
         amounts = {"cpu": "2", "memory": "4Gi", "pods": "110", **parts.pop("give", {})}
@@ -146,12 +160,10 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
         for queue in ("root", "default"):
             await client.create(QUEUES, {"metadata": {"name": queue}, "spec": {"weight": 1}})
             await client.patch(QUEUES, queue, {"status": {"state": "Open"}}, subresource="status")
-        schedulers = Schedulers(client, clock=clock, rng=clock.rng, **options)
-        working = asyncio.create_task(schedulers.run())
+        scene = Scene(client, clock, options)
         try:
-            await story(Scene(client, clock, schedulers))
+            await story(scene)
         finally:
-            working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
+            await scene.stop()
 
     virtual.run(main)

@@ -58,7 +58,7 @@ class DefaultScheduler:
         self._failures: dict[str, int] = {}
         self.explanations = explanations or Explanations()
         self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
-        self._reporter = Reporter(client, self._recorder, clock, self._pending.__contains__)
+        self._reporter = Reporter(client, self._recorder, clock, self._waits)
         self._binder = Binder(
             client, self._ledger, clock=clock, rng=cluster.rng, bound=self._bound, failed=self._failed
         )
@@ -262,6 +262,9 @@ class DefaultScheduler:
     def _tell(self, pods: list[Pod], plan: Plan) -> None:
         for pod in pods:
             self._reporter.waits(pod, plan.message, plan.numbers)
+
+    def _waits(self, uid: str) -> bool:
+        return uid in self._pending or (uid in self._failures and uid not in self._ledger.pods)
 
     def _bound(self, pod: Pod, node: str) -> None:
         self._metrics.attempt("scheduled")
