@@ -98,7 +98,9 @@ class Bench:
             await self._slots.acquire()
             keys.append(Key(f"pod-{number}", "main", 0))
             log = self._directory / "log"
-            container = Container(keys[-1], "bench", "pod", "", ("/bin/true",), log=log, **fields(number))
+            container = Container(
+                keys[-1], "bench", "pod", "", command=("/bin/true",), log=log, **fields(number)
+            )
             tasks.append(asyncio.ensure_future(self._runtime.start(container)))
         await self._done.wait()
         took = Round(time.perf_counter() - began, self._keeper_cpu() - keeper, time.process_time() - engine)

@@ -55,7 +55,7 @@ async def test_containers_and_their_exit_codes_survive_the_owner(engines: Engine
 
 
 async def test_the_keeper_is_replaced_and_the_running_are_adopted(engine: Engine, tmp_path: Path) -> None:
-    script = "while [ ! -e go ]; do sleep 0.02; done; echo after; exit 0"
+    script = "while [ ! -e go ]; do sleep 0.02; done; echo after; exit 7"
     state = await engine.start("sh", "-c", f"echo before; {script}", working_dir=str(tmp_path))
     await until(lambda: "before" in engine.log(state.key))
     old = engine.keeper
@@ -65,24 +65,27 @@ async def test_the_keeper_is_replaced_and_the_running_are_adopted(engine: Engine
     assert (again.phase, again.pid) == ("running", state.pid)
     (tmp_path / "go").touch()
     ended = await engine.end(state.key)
-    assert (ended.phase, ended.exit_code) in (("exited", 0), ("lost", 0))
+    assert (ended.phase, ended.exit_code) in (("exited", 7), ("lost", 0))
     assert engine.log(state.key) == "before\nafter\n"
 
 
-async def test_what_ended_without_a_keeper_is_lost_and_not_started_again(
+async def test_what_ended_without_a_keeper_is_told_and_not_started_again(
     engines: Engines, tmp_path: Path
 ) -> None:
     first = engines()
     await first.open()
-    container = first.container("sh", "-c", "echo x >> count; sleep 0.1", working_dir=str(tmp_path))
+    container = first.container("sh", "-c", "echo x >> count; sleep 0.1; exit 7", working_dir=str(tmp_path))
     state = await first.runtime.start(container)
     await first.runtime.close(kill=False)
     kill(first.keeper)
     await until(lambda: not alive(state.pid))
     second = engines()
     await second.open()
-    assert [(s.key, s.phase) for s in second.remembered] == [(container.key, "lost")]
-    assert (await second.runtime.start(container)).phase == "lost"
+    assert [s.key for s in second.remembered] == [container.key]
+    assert (await second.runtime.start(container)).pid == state.pid
+    await until(lambda: second.told or second.remembered[0].phase != "running")
+    ended = (*second.told, second.remembered[0])[0]
+    assert (ended.phase, ended.exit_code) in (("lost", 0), ("exited", 7))
     assert (tmp_path / "count").read_text() == "x\n"
 
 

@@ -40,7 +40,7 @@ class Engine:
     def container(self, *command: str, **fields: Any) -> Container:
         key = fields.pop("key", None) or Key(f"{self.directory.name}-{next(self._numbers)}", "main", 0)
         fields.setdefault("log", self.directory / "logs" / f"{key.pod_uid}.log")
-        return Container(key, "default", "pod", "image", command, **fields)
+        return Container(key, "default", "pod", "image", command=command, **fields)
 
     async def start(self, *command: str, **fields: Any) -> State:
         return await self.runtime.start(self.container(*command, **fields))

@@ -1,7 +1,8 @@
 """What a keeper does about containers that an earlier keeper started and did not see end.
 
-Those that still run are watched by pidfd. This keeper is not their parent, so their exit code comes from the
-kernel only where that can be asked by pidfd (Linux 6.15); elsewhere they end as `lost`. Nothing is started
+Those that still run are watched by pidfd. This keeper is not their parent, so it does not get their exit
+code, but may see it: in /proc until their parent has reaped them, and by pidfd afterwards (Linux 6.15). If it
+comes too late for the one and the kernel is too old for the other, they are `lost`. Nothing is started
 again. An intent without a start is looked for by its tag: the earlier keeper may have died in between.
 """
 
@@ -39,13 +40,13 @@ def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
 
 
 def _watch(entry: Entry) -> bool:
-    """Whether it is the same process as then, and runs."""
+    """Whether it is the same process as then. One that has ended is watched too, to be told with its code."""
     try:
         pidfd = os.pidfd_open(entry.pid)
     except OSError:
         return False
     fields = processes.stat(entry.pid)
-    same = fields and fields[0] not in b"ZX" and abs(int(fields[19]) - entry.ticks) <= _SAME_START
+    same = fields and abs(int(fields[19]) - entry.ticks) <= _SAME_START
     if not same or (int(fields[3]) != entry.pid and processes.tag_of(entry.pid) != entry.key):
         os.close(pidfd)
         return False
@@ -70,15 +71,18 @@ def reopen_output(entry: Entry) -> int:
     return -1
 
 
-def exit_status(pidfd: int) -> int | None:
-    """As `wait` gives it, of a process that has ended and is not our child; None where the kernel keeps it
-    to the parent."""
+def exit_status(entry: Entry) -> int | None:
+    """As `wait` gives it, of a process that has ended and is not our child; None if not known (yet)."""
     info = bytearray(_INFO_SIZE)
     info[0:8] = _INFO_EXIT.to_bytes(8, "little")
     try:
-        fcntl.ioctl(pidfd, _PIDFD_GET_INFO, info)
+        fcntl.ioctl(entry.pidfd, _PIDFD_GET_INFO, info)
     except OSError:
-        return None
-    if not int.from_bytes(info[0:8], "little") & _INFO_EXIT:
-        return None
-    return int.from_bytes(info[60:64], "little", signed=True)
+        pass  # an older kernel
+    else:
+        if int.from_bytes(info[0:8], "little") & _INFO_EXIT:
+            return int.from_bytes(info[60:64], "little", signed=True)
+    fields = processes.stat(entry.pid)
+    if fields and fields[0] == b"Z" and abs(int(fields[19]) - entry.ticks) <= _SAME_START:
+        return int(fields[-1])
+    return None

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from longshore.node.keeper.wire import Message, Spec
 
 _IDLE = 10.0  # seconds with nothing running and nobody connected, after which it leaves
+_TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
 _SWEEP = 0.25  # seconds after an end until those who left its session are looked for
 _FORGET = 15.0  # seconds between looks at namespaces that nobody uses
 _LOOK = 0.1  # seconds until memory is looked at for the first time
@@ -127,7 +128,7 @@ class Keeper:
         answers: list[bytes] = []
         starts: dict[str, tuple[int, Spec]] = {}
         for op, number, payload in messages:
-            if starts and (op != "start" or payload["key"] in starts):
+            if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
                 self._start(list(starts.values()), answers)
                 starts = {}
             if op == "start":
@@ -321,7 +322,7 @@ class Keeper:
         self._loop.at("sweep", _SWEEP if finished else 0.0, self._sweep)
 
     def _adopted_ended(self, entry: Entry, asked: int, mask: int = 0) -> None:
-        status = adoption.exit_status(entry.pidfd)
+        status = adoption.exit_status(entry)
         if asked == 0:
             self._loop.remove(entry.pidfd)
             killing.group(entry.pid, signal.SIGKILL)
