@@ -17,8 +17,14 @@ _KINDS = {
     "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch"),
     "Pod": ("pod", "pods", "po"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
+    "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
 }
-_VERSIONS = {"Pod": "v1", "PodGroup": "scheduling.volcano.sh/v1beta1"}
+_SERVED = {
+    "Pod": ("v1", "Pod"),
+    "PodGroup": ("scheduling.volcano.sh/v1beta1", "PodGroup"),
+    "Volcano Job": ("batch.volcano.sh/v1alpha1", "Job"),
+}
+_PLURALS = {"Volcano Job": "vcjobs"}
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
 
@@ -29,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="job/NAME|cronjob/NAME|pod/NAME|podgroup/NAME",
+        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME",
         help="the object to explain; for pods and groups, where they went or what they wait for",
     )
     connecting.add_arguments(parser)
@@ -60,8 +66,8 @@ def _named(words: list[str]) -> tuple[str, str]:
         if word in spellings and slash and name and "/" not in name and " " not in name:
             return kind, name
     raise Failure(
-        f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, pod/NAME "
-        "for a pod, podgroup/NAME for a gang",
+        f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
+        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang",
         2,
     )
 
@@ -73,7 +79,9 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     from longshore.up import explained
 
     async with client:
-        answer = await client.request("GET", explained.path(namespace, f"{kind.lower()}s", name))
+        answer = await client.request(
+            "GET", explained.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)
+        )
         if answer.code == 404:
             who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
             raise Failure(f"no {who} runs in this server: only longshore up can say why")
@@ -81,7 +89,7 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
             raise Failure(str(StatusError.from_status(types.decode(answer.body), answer.code)))
         plans = types.decode(answer.body)["plans"]
         try:
-            found = await client.get((_VERSIONS.get(kind, "batch/v1"), kind), name, namespace)
+            found = await client.get(_SERVED.get(kind, ("batch/v1", kind)), name, namespace)
         except StatusError as err:
             if err.code != 404 or not plans:
                 raise Failure(str(err)) from None
