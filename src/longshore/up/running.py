@@ -97,7 +97,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             tls.load_cert_chain(fresh.server)
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
-        names = options.controllers if options.controllers is not None else tuple(controllers.CONTROLLERS)
+        names = options.controllers if options.controllers is not None else _all_controllers(options)
         wiring = controllers.Wiring(
             RealClock(), random.Random(), certificates.ca_cert.read_text(), volumes=directory / "volumes"
         )
@@ -119,6 +119,11 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             place = node.Place(directory / "node", server, show)
             stack.push_async_callback(_cancel, [await node.start(client, wiring, options, place)])
         yield Longshore(url, config, client, api)
+
+
+def _all_controllers(options: Options) -> tuple[str, ...]:
+    """Without a node there is nowhere to keep volumes: whoever brings the nodes brings their storage."""
+    return tuple(name for name in controllers.CONTROLLERS if options.node or name != "volume")
 
 
 def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
