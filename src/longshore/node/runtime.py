@@ -51,6 +51,8 @@ class Container:
     namespace: str
     pod: str
     image: str
+    pull: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
+    """When the image is fetched; the process engine has no use for images."""
     command: tuple[str, ...] = ()
     """The manifest's `command`, expanded. The process engine needs one; podman images may bring one."""
     args: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -110,4 +111,8 @@ def _engines(default: str, root: Path) -> dict[str, Runtime]:
     from longshore.node.runtimes.process import ProcessRuntime
 
     made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper")}
+    if default == "podman" or shutil.which("podman"):
+        from longshore.node.runtimes.podman import PodmanRuntime
+
+        made["podman"] = PodmanRuntime(root / "podman")
     return {default: made[default], **made}

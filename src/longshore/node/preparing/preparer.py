@@ -117,6 +117,7 @@ class Preparer:
             namespace=namespace,
             pod=meta["name"],
             image=spec.get("image") or "",
+            pull=spec.get("imagePullPolicy") or "IfNotPresent",
             command=environment.expand_all(spec.get("command"), value_of),
             args=environment.expand_all(spec.get("args"), value_of),
             env=variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),

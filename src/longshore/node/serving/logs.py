@@ -194,7 +194,7 @@ class _Printer:
             if len(parts) != 4 or parts[0] < since:
                 continue
             if timestamps and self._begins:
-                out.append(parts[0] + b" ")
+                out.append(parts[0].removesuffix(b"+00:00").removesuffix(b"Z") + b"Z ")
             out.append(parts[3])
             self._begins = parts[2] != b"P"
             if self._begins:

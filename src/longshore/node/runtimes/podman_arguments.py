@@ -1,0 +1,135 @@
+"""A container as `podman create` has it on its command line. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import encode
+from longshore.node.runtime import Container, Key, Mount
+
+KEY_LABEL: Final = "dev.longshore.key"
+OWNER_LABEL: Final = "dev.longshore.owner"
+_LOG_SIZE: Final = "50mb"
+"""As much as the other engine keeps in its five files. Podman cannot rotate: the file begins anew."""
+
+_DOMAIN: Final = (
+    r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*"
+)
+_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE: Final = re.compile(
+    rf"(?:(?P<domain>{_DOMAIN}(?::[0-9]+)?)/)?(?P<path>{_PART}(?:/{_PART})*)"
+    r"(?P<tag>:[\w][\w.-]{0,127})?(?P<digest>@[A-Za-z][A-Za-z0-9]*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this machine asks of every container."""
+
+    owner: str
+    """Marks the containers of one longshore."""
+    runtime: str = ""
+    """An OCI runtime other than podman's default."""
+    ulimits: tuple[str, ...] = ()
+    """`nofile=…`, where podman's own limits are beyond what may be set here."""
+
+
+def name_of(key: Key) -> str:
+    return f"longshore-{key.pod_uid}-{key.container}-{key.attempt}"
+
+
+def key_of(text: str) -> Key:
+    uid, container, attempt = text.split("/")
+    return Key(uid, container, int(attempt))
+
+
+def reference(image: str) -> str:
+    """The full name of an image, as Kubernetes completes it. ValueError for what is none."""
+    found = _REFERENCE.fullmatch(image)
+    if found is None:
+        raise ValueError("invalid reference format")
+    domain, path, tag, digest = found.group("domain", "path", "tag", "digest")
+    if domain is not None and "." not in domain and ":" not in domain and domain != "localhost":
+        if domain != domain.lower():
+            raise ValueError("invalid reference format: repository name must be lowercase")
+        domain, path = None, f"{domain}/{path}"
+    if domain is None:
+        domain, path = "docker.io", path if "/" in path else f"library/{path}"
+    return f"{domain}/{path}{tag or ''}{digest or ''}" if tag or digest else f"{domain}/{path}:latest"
+
+
+def create(container: Container, image: str, machine: Machine) -> list[str]:
+    """The words after `podman`."""
+    words = ["--runtime", machine.runtime] if machine.runtime else []
+    words += ["create", "--name", name_of(container.key), "--pull", "never"]
+    words += ["--label", f"{KEY_LABEL}={container.key}", "--label", f"{OWNER_LABEL}={machine.owner}"]
+    # Pods have addresses of this machine's loopback network, so all share its network.
+    words += ["--network", "host", "--systemd", "false", "--sdnotify", "ignore", "--http-proxy=false"]
+    words += ["--log-driver", "k8s-file", "--log-opt", f"path={container.log}"]
+    words += ["--log-opt", f"max-size={_LOG_SIZE}"]
+    for limit in machine.ulimits:
+        words += ["--ulimit", limit]
+    for name, value in container.env:
+        words += ["--env", f"{name}={value}"]
+    for mount in _mounts(container):
+        words += ["--mount", _mount(mount)]
+    words += _identity(container) + _limits(container)
+    if container.working_dir:
+        words += ["--workdir", container.working_dir]
+    if container.stdin:
+        words.append("--interactive")
+    if container.tty:
+        words.append("--tty")
+    if container.command:
+        words += ["--entrypoint", encode(list(container.command)).decode()]
+    return [*words, image, *container.args]
+
+
+def _mounts(container: Container) -> list[Mount]:
+    mounts = list(container.mounts)
+    if container.termination_message is not None:
+        mounts.append(Mount(str(container.termination_message), container.termination_path))
+    return mounts
+
+
+def _mount(mount: Mount) -> str:
+    fields = ["type=bind", f"source={mount.source}", f"target={mount.target}", "bind-propagation=rprivate"]
+    if mount.read_only:
+        fields.append("ro=true")
+    return ",".join(_quoted(field) for field in fields)
+
+
+def _quoted(field: str) -> str:
+    """As podman reads comma-separated values."""
+    return '"' + field.replace('"', '""') + '"' if set(field) & set(',"\n') else field
+
+
+def _identity(container: Container) -> Sequence[str]:
+    words = []
+    if container.user is not None:
+        group = f":{container.group}" if container.group is not None else ""
+        words += ["--user", f"{container.user}{group}"]
+    elif container.group is not None:
+        words += ["--user", f"0:{container.group}"]
+    for group_number in container.groups:
+        words += ["--group-add", str(group_number)]
+    if container.hostname:
+        words += ["--hostname", container.hostname]
+    if container.read_only_root:
+        words += ["--read-only", "--read-only-tmpfs=false"]
+    return words
+
+
+def _limits(container: Container) -> Sequence[str]:
+    limits, words = container.limits, []
+    if limits.memory is not None:
+        words += ["--memory", str(limits.memory), "--memory-swap", str(limits.memory)]
+    if limits.cpu_millis is not None:
+        words += ["--cpus", f"{limits.cpu_millis / 1000:g}"]
+    if limits.cpu_request_millis:
+        words += ["--cpu-shares", str(max(2, limits.cpu_request_millis * 1024 // 1000))]
+    return words

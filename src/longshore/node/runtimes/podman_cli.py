@@ -1,0 +1,102 @@
+"""Runs podman's commands, a few at a time, and says what this machine asks of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import shutil
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from longshore.api.types import decode
+
+_AT_ONCE: Final = 4
+"""Each is a program of some fifty megabytes, and podman's database lets one write at a time."""
+_CAP_SYS_RESOURCE: Final = 1 << 24
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def problem(self) -> str:
+        """The last thing it said, without its own name in front."""
+        lines = [line for line in self.err.splitlines() if line.strip()]
+        return lines[-1].removeprefix("Error: ") if lines else f"podman ended with {self.code}"
+
+
+class PodmanMissing(Exception):
+    """There is no podman on this machine. Install it, or use the process engine."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "there is no podman here; install it (tools/install-podman), or use --runtime process"
+        )
+
+
+class Cli:
+    def __init__(self, program: str = "podman") -> None:
+        self.program = program
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self, *words: str) -> Ran:
+        async with self._turns:
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    self.program,
+                    *words,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env=environment(),
+                    start_new_session=True,  # Ctrl-C at longshore's terminal is not for it
+                )
+            except FileNotFoundError:
+                raise PodmanMissing from None
+            out, err = await process.communicate()
+        assert process.returncode is not None
+        return Ran(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+    async def json(self, *words: str) -> Any:
+        """What a command that must succeed prints."""
+        ran = await self.run(*words)
+        if ran.code:
+            raise RuntimeError(f"podman {' '.join(words)}: {ran.problem}")
+        return decode(ran.out or "null")
+
+    async def oci_runtime(self) -> str:
+        """Another one where the default does not work: crun refuses version 1 of control groups beside parts
+        of version 2."""
+        info = await self.json("info", "--format", "json")
+        host = info["host"]
+        if host["cgroupVersion"] == "v1" and host["ociRuntime"]["name"] == "crun" and shutil.which("runc"):
+            return "runc"
+        return ""
+
+
+def environment() -> dict[str, str]:
+    """Time stamps of logs are in UTC."""
+    return {**os.environ, "TZ": "UTC"}
+
+
+def ulimits() -> tuple[str, ...]:
+    """Who may not raise limits (CAP_SYS_RESOURCE) can only give containers less than there is."""
+    with open("/proc/self/status") as status:
+        rights = next(int(line.split()[1], 16) for line in status if line.startswith("CapEff:"))
+    if rights & _CAP_SYS_RESOURCE or os.geteuid() != 0:
+        return ()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    # Podman lowers its own limit of processes before it sets that of a container.
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[1] // 4
+    return _limit("nofile", files), _limit("nproc", processes)
+
+
+def _limit(name: str, value: int) -> str:
+    return f"{name}={value}:{value}"
+
+
+def names(found: Sequence[dict[str, Any]]) -> list[str]:
+    return [entry["Names"][0] for entry in found]
