@@ -182,3 +182,24 @@ def test_gated_pods_of_a_gang_are_not_bound() -> None:
         assert await scene.bound("g-") == ["g-0"]
 
     play(story)
+
+
+def test_enough_subgroups_must_be_whole() -> None:
+    async def story(scene: Scene) -> None:
+        policy = {
+            "name": "w",
+            "subGroupSize": 2,
+            "minSubGroups": 2,
+            "labelSelector": {"matchLabels": {"gang": "g"}},
+            "matchLabelKeys": ["volcano.sh/task-index"],
+        }
+        await scene.node()
+        await scene.gang("g", 3, 2, {"cpu": "100m"}, subGroupPolicy=[policy])
+        await scene.members("g", [0], {"cpu": "100m"}, role="x")
+        await scene.settle(2)
+        assert await scene.bound("g-") == []  # index 1 stands alone
+        await scene.members("g", [1], {"cpu": "100m"}, role="x")
+        await scene.settle(0.1)
+        assert len(await scene.bound("g-")) == 4
+
+    play(story)

@@ -57,7 +57,7 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     conditions: list[Obj] = [*(old.get("conditions") or ())]
     unschedulable = False
     if group.tasks:
-        if group.is_ready:
+        if group.has_minimum:
             new = _condition("Scheduled", "tasks in gang are ready to be scheduled", "", cycle, now)
             conditions = _with(conditions, new)
         elif not _settled(group):
@@ -76,7 +76,7 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     if not conditions:
         del status["conditions"]
     waits = ""
-    if phase in ("Unknown", "Pending", "Inqueue") and not (group.is_ready and not counts[PENDING]):
+    if phase in ("Unknown", "Pending", "Inqueue") and not (group.has_minimum and not counts[PENDING]):
         waits = f"{counts[PENDING]}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
     changed = status != old
     group.phase = phase
@@ -106,7 +106,7 @@ def fit_error(group: Group) -> str:
     """`pod group is not ready, 3 Pending, 3 minAvailable; Pending: 1 Unschedulable, 2 Schedulable. …`"""
     counts = Counter({status: count for status, count in group.counts.items() if count})
     counts["minAvailable"] = group.min_member
-    ready = _READY_TEXT if group.is_ready else _NOT_READY_TEXT
+    ready = _READY_TEXT if group.has_minimum else _NOT_READY_TEXT
     text = f"{ready}, {_histogram(counts)}"
     pending = Counter(_why(group, task)[0] for task in group.in_status(PENDING))
     if pending:

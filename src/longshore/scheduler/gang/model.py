@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from longshore.api import pod_resources, quantity
+from longshore.api.selectors import labels
 from longshore.api.types import Obj
 from longshore.machinery import clock
 from longshore.machinery.cache import Key, key_of
@@ -36,22 +37,38 @@ _SLA: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 _COUNT: Final = "count/"
 
 
+Subgroup: TypeAlias = tuple[int, tuple[str, ...]]
+"""Which policy of the group, and the values of the labels by which it divides."""
+
+
 class Task:
     """A pod of a gang."""
 
-    __slots__ = ("gated", "index", "node", "pod", "possible", "preemptable", "priority", "role", "status")
+    __slots__ = (
+        "gated",
+        "index",
+        "node",
+        "pod",
+        "possible",
+        "preemptable",
+        "priority",
+        "role",
+        "status",
+        "subgroup",
+    )
 
     def __init__(self, pod: Pod, status: str, node: str) -> None:
         meta = pod.obj["metadata"]
-        notes, labels = meta.get("annotations") or {}, meta.get("labels") or {}
+        notes, own = meta.get("annotations") or {}, meta.get("labels") or {}
         self.pod, self.status, self.node = pod, status, node
-        self.role: str = notes.get(ROLE) or labels.get(ROLE) or ""
+        self.role: str = notes.get(ROLE) or own.get(ROLE) or ""
         self.gated = bool(pod.obj["spec"].get("schedulingGates"))
         self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
-        self.index = _number(labels.get(_INDEX), -1)
-        self.preemptable = (notes.get(_PREEMPTABLE) or labels.get(_PREEMPTABLE)) != "false"
+        self.index = _number(own.get(_INDEX), -1)
+        self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"
         self.possible: tuple[str, str] | None = None
         """What was tried for it in this cycle and taken back: a status and a node."""
+        self.subgroup: Subgroup | None = None
 
     @property
     def requests(self) -> Amounts:
@@ -98,6 +115,13 @@ class Group:
         self._idle = 0
         self._met: Counter[str] = Counter()
         self._later: Counter[str] = Counter()
+        self._policies = [
+            (policy.get("subGroupSize") or 1, policy.get("minSubGroups") or 0)
+            for policy in spec.get("subGroupPolicy") or ()
+        ]
+        self._parts: Counter[Subgroup] = Counter()
+        self._later_parts: Counter[Subgroup] = Counter()
+        self._divide(spec.get("subGroupPolicy") or ())
         for task in self.tasks.values():
             self._count(task, 1)
 
@@ -115,12 +139,16 @@ class Group:
         self.counts[status] += sign
         if status in READY:
             self.ready_count += sign
-            self._met[task.role] += sign
-        elif status == PIPELINED:
-            self._later[task.role] += sign
         elif status == PENDING and task.best_effort:
             self._idle += sign
+        elif status == PIPELINED:
+            self._later[task.role] += sign
+            if task.subgroup is not None:
+                self._later_parts[task.subgroup] += sign
+        if status in READY or (status == PENDING and task.best_effort):
             self._met[task.role] += sign
+            if task.subgroup is not None:
+                self._parts[task.subgroup] += sign
         if status in HOLDING:
             for name, amount in task.requests.items():
                 self.holding[name] = self.holding.get(name, 0) + sign * amount
@@ -132,13 +160,22 @@ class Group:
     @property
     def is_ready(self) -> bool:
         """Enough tasks have room, in all and of each role; those that ask for nothing always have."""
-        return self.ready_count + self._idle >= self.min_member and self._roles_met(self._met)
+        return self.has_minimum and self._roles_met(self._met) and self._parts_met(self._parts)
+
+    @property
+    def has_minimum(self) -> bool:
+        """`is_ready` but for roles and subgroups: what groups are told goes by the number alone."""
+        return self.ready_count + self._idle >= self.min_member
 
     @property
     def is_pipelined(self) -> bool:
         """Enough tasks have room, or will have it when others have left."""
         count = self.ready_count + self._idle + self.counts[PIPELINED]
-        return count >= self.min_member and self._roles_met(self._met + self._later)
+        return (
+            count >= self.min_member
+            and self._roles_met(self._met + self._later)
+            and self._parts_met(self._parts + self._later_parts)
+        )
 
     @property
     def invalid(self) -> str:
@@ -146,6 +183,8 @@ class Group:
         valid = [task for task in self.tasks.values() if task.status in VALID]
         if not self._roles_met(Counter(task.role for task in valid)):
             return "Not enough valid pods of each task for gang-scheduling"
+        if not self._parts_met(Counter(task.subgroup for task in valid if task.subgroup is not None)):
+            return "Not enough valid subGroups of each task for gang-scheduling"
         if len(valid) < self.min_member:
             return f"Not enough valid tasks for gang-scheduling, valid: {len(valid)}, min: {self.min_member}"
         return ""
@@ -163,6 +202,23 @@ class Group:
             for task in self.tasks.values()
         )
         return hope >= self.min_member
+
+    def _divide(self, policies: Iterable[Obj]) -> None:
+        """Each task belongs to a subgroup of the first policy that selects it."""
+        for number, policy in enumerate(policies):
+            selector = labels.from_selector(policy.get("labelSelector") or {})
+            keys = policy.get("matchLabelKeys") or ()
+            for task in self.tasks.values():
+                own = task.pod.labels
+                if task.subgroup is None and selector.matches(own) and all(key in own for key in keys):
+                    task.subgroup = number, tuple(own[key] for key in keys)
+
+    def _parts_met(self, found: Counter[Subgroup]) -> bool:
+        """Enough subgroups are whole."""
+        for number, (size, least) in enumerate(self._policies):
+            if least and sum(n == number and count >= size for (n, _), count in found.items()) < least:
+                return False
+        return True
 
     def _roles_count(self) -> bool:
         """Minimums of roles only count when the gang's own minimum leaves room for them."""
