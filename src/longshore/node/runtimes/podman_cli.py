@@ -6,7 +6,6 @@ import asyncio
 import os
 import resource
 import shutil
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from longshore.api.types import decode
@@ -43,22 +42,26 @@ class Cli:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, *words: str) -> Ran:
-        async with self._turns:
-            try:
+        """Its output goes to files in memory: pipes would be held open by the monitor that `start` leaves."""
+        out, err = os.memfd_create("out"), os.memfd_create("err")
+        try:
+            async with self._turns:
                 process = await asyncio.create_subprocess_exec(
                     self.program,
                     *words,
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.PIPE,
-                    stderr=asyncio.subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
                     env=environment(),
                     start_new_session=True,  # Ctrl-C at longshore's terminal is not for it
                 )
-            except FileNotFoundError:
-                raise PodmanMissing from None
-            out, err = await process.communicate()
-        assert process.returncode is not None
-        return Ran(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+                code = await process.wait()
+            return Ran(code, _content(out), _content(err))
+        except FileNotFoundError:
+            raise PodmanMissing from None
+        finally:
+            os.close(out)
+            os.close(err)
 
     async def json(self, *words: str) -> Any:
         """What a command that must succeed prints."""
@@ -75,6 +78,11 @@ class Cli:
         if host["cgroupVersion"] == "v1" and host["ociRuntime"]["name"] == "crun" and shutil.which("runc"):
             return "runc"
         return ""
+
+
+def _content(descriptor: int) -> str:
+    size = os.fstat(descriptor).st_size
+    return os.pread(descriptor, size, 0).decode(errors="replace")
 
 
 def environment() -> dict[str, str]:
@@ -96,7 +104,3 @@ def ulimits() -> tuple[str, ...]:
 
 def _limit(name: str, value: int) -> str:
     return f"{name}={value}:{value}"
-
-
-def names(found: Sequence[dict[str, Any]]) -> list[str]:
-    return [entry["Names"][0] for entry in found]
