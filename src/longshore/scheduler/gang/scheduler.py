@@ -10,16 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Mapping
 from typing import Final
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Unreachable
 from longshore.machinery.cache import Key
 from longshore.machinery.clock import Timer, to_seconds
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informer import Handler
 from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder, reference
 from longshore.scheduler import verdict
@@ -27,24 +23,19 @@ from longshore.scheduler.binding import Binder
 from longshore.scheduler.claiming import Claims
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.evicting import Evictor
-from longshore.scheduler.gang import model, observe
+from longshore.scheduler.gang import model, observe, watching
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
 from longshore.scheduler.gang.session import Bind, Evict
 from longshore.scheduler.gang.settings import Settings
-from longshore.scheduler.gang.writing import PODGROUPS, Statuses
+from longshore.scheduler.gang.watching import BOUND, LATER, SOON
+from longshore.scheduler.gang.writing import PODGROUPS, QUEUES, Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.shape import Pod
 
 NAME: Final = "volcano"
-_QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
-_SOON: Final = 0.01
-"""Long enough for the pods that one controller makes together to be seen together."""
-_BOUND: Final = 0.1
-_LATER: Final = 1.0
-"""Volcano's own pace."""
 _FAILURE_PAUSE: Final = 1.0
 _REST: Final = 3
 """After a cycle, so many times as long as it took are left to others."""
@@ -71,8 +62,6 @@ class GangScheduler:
         self._blocked: dict[str, float] = {}
         """Pods whose binding failed, and until when they are left alone."""
         self._told: dict[str, dict[str, str]] = {}
-        self._counted: dict[str, Mapping[str, str]] = {}
-        """Counts of queues that are being written, by uid."""
         self.explanations = Explanations()
         self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
         self._reporter = Reporter(client, self._recorder, clock, self._waits, patience=0.0)
@@ -82,10 +71,11 @@ class GangScheduler:
         self._claims = Claims(client, cluster.claims, clock)
         self._evictor = Evictor(client, self._recorder, clock)
         self._statuses = Statuses(client, clock=clock, rng=cluster.rng)
+        self._counts = Counts(client)
         self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
-        self._groups = cluster.follow(PODGROUPS, _Groups(self))
-        self._queues = cluster.follow(_QUEUES, _Queues(self))
-        self._priorities = cluster.follow(_PRIORITIES, _Anything(self))
+        self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
+        self._queues = cluster.follow(QUEUES, watching.Queues(self))
+        self._priorities = cluster.follow(_PRIORITIES, watching.Anything(self))
         self._timer: Timer | None = None
         self._due = float("inf")
         self._rested = 0.0
@@ -95,7 +85,7 @@ class GangScheduler:
     async def run(self) -> None:
         """Schedules until cancelled."""
         self._running = True
-        self.look(_SOON)
+        self.look(SOON)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
@@ -106,6 +96,7 @@ class GangScheduler:
                 task.cancel()
             self._binder.cancel()
             self._statuses.cancel()
+            self._counts.cancel()
             if self._timer is not None:
                 self._timer.cancel()
 
@@ -132,15 +123,15 @@ class GangScheduler:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
             if before is not None and not before["spec"].get("nodeName"):
-                return _BOUND
+                return BOUND
             ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-            return _SOON if ended else _LATER
+            return SOON if ended else LATER
         group = self._groups.get(*key) if key is not None else None
         if group is None:
-            return _LATER
+            return LATER
         members = self._of.get(key, ()) if key is not None else ()
         complete = len(members) >= ((group.get("spec") or {}).get("minMember") or 0)
-        return _SOON if complete else _LATER
+        return SOON if complete else LATER
 
     def pod_gone(self, pod: Obj) -> None:
         known = self._pods.pop(pod["metadata"]["uid"], None)
@@ -148,13 +139,13 @@ class GangScheduler:
             self._drop(known)
             self._reporter.forget(known.uid)
             self._blocked.pop(known.uid, None)
-        self.look(_SOON)
+        self.look(SOON)
 
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._claims.changed()
         if flags & ~verdict.PODS and (self._pods or len(self._groups)):
-            self.look(_SOON)
+            self.look(SOON)
 
     def _drop(self, pod: Pod) -> None:
         key = model.group_of(pod.obj)
@@ -187,7 +178,7 @@ class GangScheduler:
             plan = decide(self._observe())
         except Exception:
             log.exception("a cycle of the gang scheduler failed")
-            self.look(_LATER)
+            self.look(LATER)
             return
         self._act(plan)
         ended = self._clock.monotonic()
@@ -231,28 +222,7 @@ class GangScheduler:
         for name, allocated in plan.allocated.items():
             queue = self._queues.get("", name)
             if queue is not None:
-                self._count(queue, allocated)
-
-    def _count(self, queue: Obj, allocated: Mapping[str, str]) -> None:
-        """Brings `status.allocated` up to date. It is for people: one that fails is written next time."""
-        old: dict[str, str] = (queue.get("status") or {}).get("allocated") or {}
-        uid = queue["metadata"]["uid"]
-        if old == allocated or self._counted.get(uid) == allocated:
-            return
-        self._counted[uid] = allocated
-        gone: Obj = {name: None for name in old if name not in allocated}
-        patch = {"metadata": {"uid": uid}, "status": {"allocated": {**gone, **allocated}}}
-        task = asyncio.create_task(self._write_queue(queue["metadata"]["name"], uid, patch))
-        self._acting.add(task)
-        task.add_done_callback(self._acting.discard)
-
-    async def _write_queue(self, name: str, uid: str, patch: Obj) -> None:
-        try:
-            await self._cluster.client.patch(_QUEUES, name, patch, subresource="status")
-        except (StatusError, Unreachable) as err:
-            log.debug("queue %s could not be written: %s", name, err)
-        finally:
-            self._counted.pop(uid, None)
+                self._counts.put(queue, allocated)
 
     def _report(self, report: GroupReport) -> None:
         group = report.group
@@ -263,7 +233,7 @@ class GangScheduler:
             )
             self._statuses.put(group.obj, report.status)
             if fell:
-                self.look(_LATER)  # it must be let in again
+                self.look(LATER)  # it must be let in again
         if report.waits:
             if group.tasks:
                 self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
@@ -273,7 +243,7 @@ class GangScheduler:
             self._reporter.waits(each.task.pod, each.message, reason=each.reason)
         self._explain(report)
         if group.deadline is not None and report.status["phase"] == "Pending":
-            self.look(max(group.deadline - self._clock.now().timestamp(), 0) + _SOON)
+            self.look(max(group.deadline - self._clock.now().timestamp(), 0) + SOON)
 
     def _explain(self, report: GroupReport) -> None:
         group = report.group
@@ -337,7 +307,7 @@ class GangScheduler:
         self._metrics.attempt("error")
         self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
-        self.look(_FAILURE_PAUSE + _SOON)
+        self.look(_FAILURE_PAUSE + SOON)
 
     def _waits(self, uid: str) -> bool:
         pod = self._pods.get(uid)
@@ -362,61 +332,14 @@ class GangScheduler:
             for told in self.explanations.of(*key)
         ]
 
-    # ---- groups and queues
+    # ---- groups
 
-    def group_seen(self, old: Obj | None, new: Obj) -> None:
-        self._statuses.seen(new)
-        if old is None or old.get("spec") != new.get("spec"):
-            self.look(_SOON)
-        elif (old.get("status") or {}) != (new.get("status") or {}):
-            self.look(_LATER)
+    def group_seen(self, group: Obj) -> None:
+        self._statuses.seen(group)
 
-    def group_gone(self, obj: Obj) -> None:
-        self._statuses.forget(obj["metadata"]["uid"])
-        self._told.pop(obj["metadata"]["uid"], None)
-        self.look(_SOON)
-
-
-class _Groups(Handler):
-    def __init__(self, scheduler: GangScheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        self._scheduler.group_seen(None, obj)
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        self._scheduler.group_seen(old, new)
-
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._scheduler.group_gone(obj)
-
-
-class _Queues(Handler):
-    """Counters of queues change with every gang, and matter to nobody here."""
-
-    def __init__(self, scheduler: GangScheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        self._scheduler.look(_SOON)
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        states = [(each.get("status") or {}).get("state") for each in (old, new)]
-        if states[0] != states[1] or old.get("spec") != new.get("spec"):
-            self._scheduler.look(_SOON)
-        elif (old.get("status") or {}).get("allocated") != (new.get("status") or {}).get("allocated"):
-            self._scheduler.look(_LATER)  # should two writes have overtaken each other
-
-
-class _Anything(Handler):
-    def __init__(self, scheduler: GangScheduler) -> None:
-        self._scheduler = scheduler
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        self._scheduler.look(_SOON)
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        self._scheduler.look(_SOON)
+    def group_gone(self, group: Obj) -> None:
+        self._statuses.forget(group["metadata"]["uid"])
+        self._told.pop(group["metadata"]["uid"], None)
 
 
 def _same(old: Obj, new: Obj) -> bool:

@@ -1,4 +1,4 @@
-"""Writes the status of PodGroups in the background, one write at a time for each, only the latest.
+"""Writes the status of PodGroups and queues in the background, of each only the latest.
 
 PodGroups have no status subresource: Volcano writes the object, and so does this, as a patch of the status
 alone. Remembers what was written until the cache shows it, so that a cycle never decides on older news.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from collections.abc import Mapping
 from typing import Final
 
 from longshore.api.errors import StatusError
@@ -19,6 +20,7 @@ from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import Clock
 
 PODGROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 _COUNTS: Final = ("running", "succeeded", "failed", "conditions")
 log = logging.getLogger(__name__)
 
@@ -81,3 +83,40 @@ class Statuses:
         gone: Obj = {part: None for part in _COUNTS if part not in status}
         patch = {"metadata": {"uid": uid}, "status": {**gone, **status}}
         return await self._client.patch(PODGROUPS, name, patch, namespace)
+
+
+class Counts:
+    """`status.allocated` of queues. It is for people: one that fails is written after the next cycle."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._wanted: dict[str, Mapping[str, str]] = {}
+        self._writing: dict[str, asyncio.Task[None]] = {}
+
+    def put(self, queue: Obj, allocated: Mapping[str, str]) -> None:
+        """Returns at once."""
+        uid = queue["metadata"]["uid"]
+        old: dict[str, str] = (queue.get("status") or {}).get("allocated") or {}
+        if old != allocated and self._wanted.get(uid) != allocated:
+            self._wanted[uid] = allocated
+            if uid not in self._writing:
+                self._writing[uid] = asyncio.create_task(self._write(queue["metadata"]["name"], uid, old))
+
+    def cancel(self) -> None:
+        for task in self._writing.values():
+            task.cancel()
+
+    async def _write(self, name: str, uid: str, old: Mapping[str, str]) -> None:
+        try:
+            while (allocated := self._wanted.get(uid)) is not None:
+                gone: Obj = {part: None for part in old if part not in allocated}
+                patch = {"metadata": {"uid": uid}, "status": {"allocated": {**gone, **allocated}}}
+                await self._client.patch(QUEUES, name, patch, subresource="status")
+                old = allocated
+                if self._wanted.get(uid) is allocated:
+                    del self._wanted[uid]
+        except (StatusError, Unreachable) as err:
+            log.debug("queue %s could not be written: %s", name, err)
+            self._wanted.pop(uid, None)
+        finally:
+            self._writing.pop(uid, None)
