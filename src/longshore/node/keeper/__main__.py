@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import gc
 import os
+import resource
 import socket
 import sys
 import time
@@ -19,6 +20,7 @@ from longshore.node.keeper.keeper import Keeper
 from longshore.node.keeper.namespaces import Namespaces
 
 _WAIT_FOR_LOCK = 5.0
+_FILES = 65536
 
 
 def main() -> int:
@@ -40,6 +42,7 @@ def main() -> int:
             os.write(tell, b"another keeper holds this directory and does not answer\n")
             return 1
         linux.become_subreaper()
+        _allow_many_files()
         linux.set_name("longshore-keep")
         problem = namespaces.become_own_root()
         keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem))
@@ -66,6 +69,14 @@ def _detach(directory: str) -> None:
     os.set_inheritable(log, False)
     os.chdir("/")
     os.umask(0o022)
+
+
+def _allow_many_files() -> None:
+    """Three for each running container; the usual limit of 1024 is for programs that use select."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _acquire(lock: int) -> bool:

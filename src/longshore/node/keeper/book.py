@@ -13,6 +13,7 @@ class Book:
     def __init__(self, path: str) -> None:
         self._journal = journal.Journal(path)
         self.entries: dict[str, Entry] = {}
+        self._late: list[str] = []
         self.same_boot = True
         """Whether the processes of the journal can still be there."""
 
@@ -54,15 +55,20 @@ class Book:
         self.same_boot = True
 
     def intend(self, entries: list[Entry]) -> None:
-        self._journal.write([entry.intent_line() for entry in entries])
+        self._write([entry.intent_line() for entry in entries])
         for entry in entries:
             self.entries[entry.key] = entry
 
     def started(self, entries: list[Entry]) -> None:
-        self._journal.write([entry.started_line() for entry in entries])
+        """That cannot be taken back, so it is written later if the disk is full; the tag helps meanwhile."""
+        self._write_sometime([entry.started_line() for entry in entries])
+
+    def not_started(self, entry: Entry) -> None:
+        del self.entries[entry.key]
+        self._write_sometime([journal.line("removed", entry.key)])
 
     def ended(self, entries: list[Entry]) -> None:
-        self._journal.write([entry.ended_line() for entry in entries])
+        self._write([entry.ended_line() for entry in entries])
 
     def remove(self, keys: Iterable[str]) -> None:
         """Forgets those that do not run."""
@@ -70,7 +76,7 @@ class Book:
             key for key in keys if (entry := self.entries.get(key)) is not None and entry.phase != "running"
         ]
         if gone:
-            self._journal.write([journal.line("removed", key) for key in gone])
+            self._write([journal.line("removed", key) for key in gone])
             for key in gone:
                 del self.entries[key]
         if self._journal.is_large():
@@ -82,3 +88,13 @@ class Book:
         for entry in entries:
             entry.phase, entry.finished_at, entry.message = "lost", now, message
         self.ended(entries)
+
+    def _write(self, lines: list[str]) -> None:
+        self._journal.write([*self._late, *lines])
+        self._late = []
+
+    def _write_sometime(self, lines: list[str]) -> None:
+        try:
+            self._write(lines)
+        except OSError:
+            self._late += lines

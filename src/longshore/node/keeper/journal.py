@@ -14,6 +14,7 @@ the last moments may be missing, and then no container runs any more either.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 
@@ -54,13 +55,15 @@ class Journal:
                     yield text[:-1].split("\t")
 
     def write(self, lines: Iterable[str]) -> None:
-        """Raises OSError if not all of it could be written; what was is no event, as its last line is cut."""
+        """All of it or nothing: raises OSError when the disk is full."""
         data = "".join(lines).encode("ascii")
-        written = os.write(self._fd, data)
-        self._size += written
-        if written != len(data):
-            os.write(self._fd, b"\n")
-            raise OSError(28, "the journal could not be written", self._path)
+        try:
+            if os.write(self._fd, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(data)
 
     def is_large(self) -> bool:
         return self._size > max(_COMPACT_FROM, 4 * self._compacted)

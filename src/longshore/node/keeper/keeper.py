@@ -41,6 +41,7 @@ _IDLE = 10.0  # seconds with nothing running and nobody connected, after which i
 _TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
 _SWEEP = 0.25  # seconds after an end until those who left its session are looked for
 _FORGET = 15.0  # seconds between looks at namespaces that nobody uses
+_TELL_AGAIN = 1.0  # seconds until the journal of a full disk is tried again
 _LOOK = 0.1  # seconds until memory is looked at for the first time
 _KILL_AGAIN = 0.05  # seconds; until they are all gone
 _ASK_AGAIN = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
@@ -61,6 +62,7 @@ class Keeper:
         self._ended: list[Entry] = []
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
+        self._idle_since = 0.0
         self._server = server
         self._namespaces = namespaces
         self._limiter = limits.choose()
@@ -117,12 +119,21 @@ class Keeper:
 
     def _rest(self) -> None:
         """Leaves when there has been nothing to do and nobody to do it for."""
-        if not self._connections and not self._running:
+        self._idle_since = time.monotonic()
+        if self._is_idle():
             self._loop.at("idle", 0.0 if self._leaving else self._idle, self._leave_if_idle)
 
+    def _is_idle(self) -> bool:
+        return not self._connections and not self._running and not self._ended
+
     def _leave_if_idle(self) -> None:
-        if not self._connections and not self._running:
+        if not self._is_idle():
+            return
+        left = self._idle_since + self._idle - time.monotonic()
+        if left <= 0 or self._leaving:
             self._loop.stop()
+        else:
+            self._loop.at("idle", left, self._leave_if_idle)
 
     def _handle(self, connection: Connection, messages: list[Message]) -> None:
         answers: list[bytes] = []
@@ -136,8 +147,8 @@ class Keeper:
                 continue
             try:
                 answer = self._answer(connection, op, number, payload)
-            except Refused as refused:
-                answers.append(wire.pack(("refused", number, (refused.reason, refused.message))))
+            except (Refused, OSError) as problem:
+                answers.append(_refusal(number, problem))
                 continue
             if answer is not _LATER:
                 answers.append(wire.pack(("ok", number, answer)))
@@ -216,17 +227,16 @@ class Keeper:
             new.append((number, entry))
         try:
             self._book.intend([entry for _, entry in new])
-        except OSError as error:
-            for number, _ in new:
-                answers.append(wire.pack(("refused", number, ("CreateContainerError", str(error)))))
+        except OSError as problem:
+            answers += [_refusal(number, problem) for number, _ in new]
             return
         begun: list[tuple[int, Entry]] = []
         for number, entry in new:
             try:
                 self._launch(entry)
-            except Refused as refused:
-                answers.append(wire.pack(("refused", number, (refused.reason, refused.message))))
-                self._book.remove((entry.key,))
+            except (Refused, OSError) as problem:
+                answers.append(_refusal(number, problem))
+                self._book.not_started(entry)
                 continue
             begun.append((number, entry))
         self._book.started([entry for _, entry in begun])
@@ -342,11 +352,14 @@ class Keeper:
         ended, self._ended = self._ended, []
         try:
             self._book.ended(ended)
-        finally:
-            message = wire.pack(("ended", 0, [entry.state() for entry in ended]))
-            for connection in list(self._connections):
-                if connection.subscribed:
-                    connection.send(message)
+        except OSError:
+            self._ended = ended  # nobody is told what could be forgotten
+            self._loop.at("tell", _TELL_AGAIN, self._tell)
+            return
+        message = wire.pack(("ended", 0, [entry.state() for entry in ended]))
+        for connection in list(self._connections):
+            if connection.subscribed:
+                connection.send(message)
         if not self._running:
             self._all_stopped()
             self._rest()
@@ -390,6 +403,12 @@ class Keeper:
             connection.close()
         self._kill(list(self._running.values()))
         self._rest()
+
+
+def _refusal(number: int, problem: Refused | OSError) -> bytes:
+    if isinstance(problem, Refused):
+        return wire.pack(("refused", number, (problem.reason, problem.message)))
+    return wire.pack(("refused", number, ("CreateContainerError", f"the keeper: {problem}")))
 
 
 def _entry(spec: Spec, now: float) -> Entry:
