@@ -45,3 +45,15 @@ def test_a_quick_run_of_jobs_prints_its_figures() -> None:
     assert run.returncode == 0, run.stderr
     for line in ("one-pod Jobs, in process", "one-pod Jobs, over HTTP", "cost of a pod", "memory at the end"):
         assert line in run.stdout
+
+
+def test_a_quick_run_of_volcano_jobs_prints_its_figures() -> None:
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("volcano.py")), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    for line in ("one-pod Volcano Jobs", "3 gangs of 5", "pods of these gangs", "memory at the end"):
+        assert line in run.stdout
