@@ -99,6 +99,15 @@ async def test_children_in_the_background_do_not_keep_it_alive(engine: Engine, t
     await until(lambda: not any(alive(pid) for pid in pids))
 
 
+async def test_one_that_hid_by_clearing_its_environment_is_found_when_nothing_else_runs(
+    engine: Engine, tmp_path: Path
+) -> None:
+    script = "env -i setsid sleep 100 & echo $! > pid; sleep 0.1"
+    await engine.run("sh", "-c", script, working_dir=str(tmp_path))
+    hidden = int((tmp_path / "pid").read_text())
+    await until(lambda: not alive(hidden))
+
+
 async def test_kill_reaches_descendants_that_left_the_group(engine: Engine, tmp_path: Path) -> None:
     script = "setsid sh -c 'setsid sleep 100 & echo $! > below; sleep 100' & echo started; wait"
     state = await engine.start("sh", "-c", script, working_dir=str(tmp_path))

@@ -392,6 +392,8 @@ class Keeper:
     def _all_stopped(self) -> None:
         if self._running:
             return
+        if self._stopping:
+            self._sweep()
         for connection, number in self._stopping:
             connection.send(wire.pack(("ok", number, None)))
         self._stopping = []

@@ -38,12 +38,13 @@ def containers(entries: list[Entry], ours: set[int]) -> None:
 
 
 def orphans(ours: set[int], running: set[str]) -> None:
-    """Children that nobody started here, of containers that do not run."""
+    """Children that nobody started here, of containers that do not run. One without a tag cleared its
+    environment: whose it is nobody can say while anything runs."""
     snapshot = processes.Snapshot()
     for pid in snapshot.children(os.getpid()):
         if pid not in ours:
             key = processes.tag_of(pid)
-            if key and key not in running:
+            if key not in running if key else not running:
                 for member in snapshot.members(pid):
                     one(member)
 

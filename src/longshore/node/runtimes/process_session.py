@@ -62,7 +62,7 @@ class ProcessSession:
                 far.append(read)
             for name in ("stdout", "stderr"):
                 near, write = os.pipe2(os.O_CLOEXEC)
-                self._streams[near] = name  # type: ignore[index]
+                self._streams[near] = name
                 far.append(write)
         try:
             request = wire.pack(("exec", 1, (key, list(command), path, stdin)))
@@ -211,9 +211,9 @@ class ProcessSession:
             os.close(fd)
 
     async def _writable(self, fd: int) -> None:
-        ready: asyncio.Future[None] = self._loop.create_future()
-        self._loop.add_writer(fd, lambda: ready.done() or ready.set_result(None))
+        ready = asyncio.Event()
+        self._loop.add_writer(fd, ready.set)
         try:
-            await ready
+            await ready.wait()
         finally:
             self._loop.remove_writer(fd)
