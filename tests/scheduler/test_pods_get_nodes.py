@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from scheduling_scene import PODS, Scene, play
 
+from longshore.client import PatchType
+
 
 def test_a_pod_is_bound_and_an_event_says_where() -> None:
     async def story(scene: Scene) -> None:
@@ -141,5 +143,58 @@ def test_many_pods_that_wait_are_told_at_upstreams_rate() -> None:
         assert 100 <= await told() <= 150
         await scene.settle(10)
         assert await told() == 299
+
+    play(story)
+
+
+def test_once_a_pod_repels_others_pods_of_one_shape_are_told_apart_by_their_labels() -> None:
+    async def story(scene: Scene) -> None:
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+        apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        await scene.node()
+        await scene.pod("first", labels={"app": "db"}, affinity=apart)
+        await scene.settle()
+        await scene.pod("second", labels={"app": "db"})
+        await scene.pod("web", labels={"app": "web"})
+        await scene.settle()
+        assert [await scene.node_of(name) for name in ("first", "second", "web")] == ["n1", "", "n1"]
+        assert "existing pods anti-affinity rules" in (await scene.condition("second"))["message"]
+        await scene.node("n2")
+        await scene.settle()
+        assert await scene.node_of("second") == "n2"
+
+    play(story)
+
+
+def test_a_heartbeat_of_a_node_wakes_nobody_but_a_larger_one_does() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node()
+        await scene.pod("p", {"cpu": "3"})
+        await scene.settle()
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        await scene.client.patch(("v1", "Node"), "n1", ready, subresource="status")
+        await scene.settle()
+        assert await scene.node_of("p") == ""
+        larger = {"status": {"allocatable": {"cpu": "4"}}}
+        await scene.client.patch(("v1", "Node"), "n1", larger, subresource="status")
+        await scene.settle(0.1)
+        assert await scene.node_of("p") == "n1"
+
+    play(story)
+
+
+def test_a_pod_resized_in_place_counts_with_what_it_asks_now() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node()
+        await scene.pod("p", {"cpu": "2"})
+        await scene.pod("q", {"cpu": "1"})
+        await scene.settle()
+        assert await scene.node_of("q") == ""
+        smaller = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}
+        await scene.client.patch(
+            PODS, "p", smaller, "default", subresource="resize", type=PatchType.STRATEGIC
+        )
+        await scene.settle(0.1)
+        assert await scene.node_of("q") == "n1"
 
     play(story)

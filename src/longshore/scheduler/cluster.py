@@ -116,9 +116,11 @@ class _Pods(Handler):
                 flags = verdict.ROOM
         elif node:
             uid = obj["metadata"]["uid"]
-            was_assumed = uid in cluster.ledger.assumed
-            if cluster.ledger.confirm(cluster.shapes.pod(obj), node) or was_assumed or moved:
-                flags = verdict.PODS
+            known, assumed = uid in cluster.ledger.pods, uid in cluster.ledger.assumed
+            changed = cluster.ledger.confirm(cluster.shapes.pod(obj), node)
+            if changed or assumed or moved:
+                # A known pod that asks for something else now may have left room.
+                flags = verdict.PODS | verdict.ROOM if known and changed else verdict.PODS
         listener = cluster.listeners.get(spec.get("schedulerName", ""))
         if listener is not None:
             listener.pod_changed(obj)

@@ -66,6 +66,8 @@ class DefaultScheduler:
         self._evictor = Evictor(client, self._recorder, clock)
         self._metrics = Metrics(registry or Registry(), name, self._pending.__len__)
         self._due = self._running = self._by_labels = False
+        self._news = 0
+        """What happened since the last pass, as flags."""
         self._acting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -111,10 +113,11 @@ class DefaultScheduler:
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._claims.changed()
-        if self._by_labels != bool(self._ledger.repelling):
-            self._regroup()
-        if self._pending.wake(flags):
+        if len(self._pending):
+            self._news |= flags
             self._soon()
+        else:
+            self._by_labels = bool(self._ledger.repelling)
 
     def _queue(self, obj: Obj) -> None:
         uid = obj["metadata"]["uid"]
@@ -178,6 +181,11 @@ class DefaultScheduler:
 
     def _pass(self) -> None:
         self._due = False
+        if self._news:
+            if self._by_labels != bool(self._ledger.repelling):
+                self._regroup()
+            self._pending.wake(self._news)
+            self._news = 0
         view = self._cluster.view()
         for _ in range(_TURN):
             if not self._running or (group := self._pending.pop()) is None:

@@ -102,13 +102,12 @@ class Pending:
         group.parked, group.plan, group.untold = True, plan, []
         return new
 
-    def wake(self, flags: int) -> bool:
-        """Unparks whom one of these changes may help; whether there is anybody to try."""
+    def wake(self, flags: int) -> None:
+        """Unparks whom one of these changes may help."""
         for group in self._groups.values():
             if group.parked and group.plan is not None and group.plan.wakes & flags:
                 group.parked = False
                 self._push(group)
-        return bool(self._heap)
 
     def unpark(self, uid: str) -> None:
         group = self._of.get(uid)

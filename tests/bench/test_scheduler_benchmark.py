@@ -1,0 +1,18 @@
+"""The benchmark of the scheduler runs; what it measures is for people."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[2] / "bench" / "scheduler.py"
+
+
+def test_it_prints_both_rates_and_their_ratio() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--quick"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "pods scheduled" in done.stdout
+    assert "of bare" in done.stdout
