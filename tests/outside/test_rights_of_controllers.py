@@ -152,7 +152,8 @@ def test_jobs_of_other_managers_are_left_alone() -> None:
     "name",
     [
         *("cronjob", "garbage", "job", "namespace", "podgc", "ttl"),
-        *("volcano-cronjob", "volcano-gc", "volcano-jobflow", "volcano-podgroup", "volcano-queue"),
+        *("volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow", "volcano-podgroup"),
+        "volcano-queue",
     ],
 )
 def test_every_controller_that_can_run_outside_has_rights(name: str) -> None:
