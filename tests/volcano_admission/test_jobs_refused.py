@@ -49,6 +49,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (job(task("a", dependsOn={"name": ["a"]})), NO_ORDER),
     (job(task("a", dependsOn={"name": ["b"]}), task("b", dependsOn={"name": ["a"]})), NO_ORDER),
     (job(task("a", dependsOn={"name": ["zz"]})), NO_ORDER),
+    (job(task("b"), task("a", dependsOn={"name": ["b", "b"]})), NO_ORDER),
     (job(task("w", 5, partitionPolicy={"totalPartitions": 2, "partitionSize": 2})),
      "'Replicas' are not equal to TotalPartitions*PartitionSize in task: w, job: j"),
     (job(task("w", 4, minAvailable=3,

@@ -68,6 +68,9 @@ def _both_tiers(spec: Obj, listed: Sequence[Obj]) -> bool:
 
 
 def _ordered(listed: Sequence[Obj]) -> bool:
+    """Whether all tasks can have their turn. As upstream counts, a name that is there twice never has."""
     if not any(task.get("dependsOn") for task in listed):
         return True
-    return dag.is_acyclic({t.get("name", ""): (t.get("dependsOn") or {}).get("name") or () for t in listed})
+    waits_for = {t.get("name", ""): (t.get("dependsOn") or {}).get("name") or () for t in listed}
+    once = all(len({*others}) == len(others) for others in waits_for.values())
+    return once and len(waits_for) == len(listed) and dag.is_acyclic(waits_for)
