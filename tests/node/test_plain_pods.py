@@ -46,6 +46,18 @@ def test_a_command_that_ends_at_once_costs_one_status_write() -> None:
     told(story, scripted(main=Run(0.005)))
 
 
+def test_an_end_that_comes_as_an_earlier_status_is_sent_is_reported_too() -> None:
+    """Whatever the moment: the held-back status of a running pod is sent a little after 15 ms."""
+
+    async def story(world: World) -> None:
+        await world.create()
+        status = await world.phase("Succeeded", seconds=60)
+        assert status["containerStatuses"][0]["state"]["terminated"]["reason"] == "Completed"
+
+    for tenths in range(150, 175):
+        told(story, scripted(main=Run(tenths / 10_000)))
+
+
 def test_a_command_that_fails_makes_the_pod_fail() -> None:
     async def story(world: World) -> None:
         await world.create()

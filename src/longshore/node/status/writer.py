@@ -82,18 +82,17 @@ class StatusWriter:
         status = self._status(life)
         if status == life.written:
             return
-        life.writing = True
-        self._spawn(self._write(life, status))
+        life.writing, life.dirty = True, False
+        self._spawn(self._write(life, status, final=life.final))
 
     def _status(self, life: Life) -> Obj:
         now = moments.text(self._clock.now().timestamp())
         return status_of(life.memory, life.engine, now, final=life.final)
 
-    async def _write(self, life: Life, status: Obj) -> None:
+    async def _write(self, life: Life, status: Obj, *, final: bool) -> None:
+        """`final` as it was when `status` was made: what has come since makes the pod dirty."""
         memory, pause = life.memory, _FIRST_PAUSE
         while not memory.gone:
-            life.dirty = False
-            final = life.final
             try:
                 answer = await self._put(memory.pod, status)
             except StatusError as err:
@@ -115,7 +114,7 @@ class StatusWriter:
                     break
                 if not life.dirty:
                     break
-            status = self._status(life)
+            life.dirty, final, status = False, life.final, self._status(life)
             if status == life.written:
                 break
         life.writing = False
