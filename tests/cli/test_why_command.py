@@ -65,7 +65,7 @@ def test_an_earlier_job_of_the_name_and_one_that_is_gone_are_told_apart(
     [
         ("job/none", 1, 'jobs.batch "none" not found'),
         ("job/theirs", 1, "Job 'theirs' is managed by example.org/x: longshore leaves it alone"),
-        ("pod/x", 2, "'pod/x' is"),
+        ("service/x", 2, "'service/x' is"),
         ("job/", 2, "'job/' is"),
     ],
 )

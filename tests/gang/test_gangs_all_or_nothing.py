@@ -13,7 +13,7 @@ def test_a_gang_that_fits_is_bound_whole_within_a_moment() -> None:
     async def story(scene: Scene) -> None:
         await scene.node()
         await scene.gang("g", 3, 3, {"cpu": "500m"})
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert len(await scene.bound("g-")) == 3
         await scene.settle()
         assert await scene.phase("g") == "Running"
@@ -64,7 +64,7 @@ def test_a_gang_that_lacks_pods_waits_for_them() -> None:
             "Pending: 1 Unschedulable"
         )
         await scene.members("g", [1], {"cpu": "500m"})
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert len(await scene.bound("g-")) == 2
 
     play(story)
@@ -78,7 +78,7 @@ def test_more_than_the_minimum_is_bound_as_room_allows() -> None:
         assert sorted(await scene.bound("g-")) == ["g-0", "g-1", "g-2"]
         assert await scene.phase("g") == "Running"
         await scene.finish("g-0")
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert "g-3" in await scene.bound("g-")
 
     play(story)
@@ -91,7 +91,7 @@ def test_each_role_needs_its_own_minimum() -> None:
         await scene.settle(2)
         assert await scene.bound("g-") == []
         await scene.members("g", [0], {"cpu": "1"}, role="ps")
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert sorted(await scene.bound("g-")) == ["g-0", "g-ps-0"]
 
     play(story)
@@ -119,7 +119,7 @@ def test_a_group_beyond_the_cluster_is_not_let_in() -> None:
         *_, told = scene.schedulers.explain_group("default", "big")
         assert any("needs 5 cpu, of the cluster's 4 (times 1.2) 0 are used" in line for line in told.why)
         await scene.gang("small", 1, 1, {"cpu": "1"})
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert await scene.bound("small") == ["small-0"]
 
     play(story)
@@ -178,7 +178,7 @@ def test_gated_pods_of_a_gang_are_not_bound() -> None:
         assert await scene.bound("g-") == []
         assert (await scene.condition("g-0"))["reason"] == "SchedulingGated"
         await scene.client.patch(PODS, "g-0", {"spec": {"schedulingGates": None}}, "default")
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert await scene.bound("g-") == ["g-0"]
 
     play(story)
@@ -199,7 +199,7 @@ def test_enough_subgroups_must_be_whole() -> None:
         await scene.settle(2)
         assert await scene.bound("g-") == []  # index 1 stands alone
         await scene.members("g", [1], {"cpu": "100m"}, role="x")
-        await scene.settle(0.1)
+        await scene.settle(0.3)
         assert len(await scene.bound("g-")) == 4
 
     play(story)

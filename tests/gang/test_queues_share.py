@@ -23,6 +23,32 @@ def test_two_queues_of_weight_three_and_one_share_a_full_node() -> None:
     play(story)
 
 
+def test_gangs_that_come_one_after_the_other_are_seen_together() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "8"})
+        await scene.queue("a", weight=3)
+        await scene.queue("b", weight=1)
+        await scene.settle()
+        await scene.gang("a", 1, 8, {"cpu": "1"}, queue="a")
+        await scene.settle(0.15)
+        await scene.gang("b", 1, 8, {"cpu": "1"}, queue="b")
+        await scene.settle(0.4)
+        assert (len(await scene.bound("a-")), len(await scene.bound("b-"))) == (6, 2)
+
+    play(story)
+
+
+def test_a_group_is_let_in_before_its_pods_are_gathered() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node()
+        await scene.settle()
+        await scene.gang("g", 2, 0, {"cpu": "1"})
+        await scene.settle(0.05)
+        assert await scene.phase("g") == "Inqueue"
+
+    play(story)
+
+
 def test_a_capability_is_never_exceeded() -> None:
     async def story(scene: Scene) -> None:
         await scene.node(give={"cpu": "8"})

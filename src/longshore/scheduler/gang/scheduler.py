@@ -1,8 +1,6 @@
 """The loop of the gang scheduler: sees what changed, runs a cycle when one may help, carries out its plan.
 
-Volcano looks once a second. Here a cycle follows within milliseconds of anything that could let a gang in,
-and within a second of what only changes how things are told (a bound pod that runs now). Outcomes and texts
-are Volcano's, without the waiting.
+When that is, `pacing.py` says.
 """
 
 from __future__ import annotations
@@ -10,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from longshore.api.types import Obj
 from longshore.machinery.cache import Key
-from longshore.machinery.clock import Timer, to_seconds
+from longshore.machinery.clock import to_seconds
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder, reference
@@ -26,9 +26,10 @@ from longshore.scheduler.evicting import Evictor
 from longshore.scheduler.gang import model, observe, watching
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
+from longshore.scheduler.gang.model import Group
+from longshore.scheduler.gang.pacing import Pace
 from longshore.scheduler.gang.session import Bind, Evict
-from longshore.scheduler.gang.settings import Settings
-from longshore.scheduler.gang.watching import BOUND, LATER, SOON
+from longshore.scheduler.gang.settings import ENQUEUE, Settings
 from longshore.scheduler.gang.writing import PODGROUPS, QUEUES, Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
@@ -37,8 +38,9 @@ from longshore.scheduler.shape import Pod
 NAME: Final = "volcano"
 _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FAILURE_PAUSE: Final = 1.0
-_REST: Final = 3
-"""After a cycle, so many times as long as it took are left to others."""
+_BOUND: Final = 0.1
+"""After a binding was seen: nobody waits for it, but phases follow."""
+_AFTER: Final = 0.01
 
 log = logging.getLogger(__name__)
 
@@ -76,29 +78,23 @@ class GangScheduler:
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
         self._queues = cluster.follow(QUEUES, watching.Queues(self))
         self._priorities = cluster.follow(_PRIORITIES, watching.Anything(self))
-        self._timer: Timer | None = None
-        self._due = float("inf")
-        self._rested = 0.0
-        self._running = False
+        self.pace = Pace(clock, cycle=self._cycle, gate=self._gate)
         self._acting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Schedules until cancelled."""
-        self._running = True
-        self.look(SOON)
+        self.pace.start()
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
                 tasks.create_task(self._reporter.run())
         finally:
-            self._running = False
+            self.pace.stop()
             for task in self._acting:
                 task.cancel()
             self._binder.cancel()
             self._statuses.cancel()
             self._counts.cancel()
-            if self._timer is not None:
-                self._timer.cancel()
 
     # ---- what the cluster tells
 
@@ -117,21 +113,28 @@ class GangScheduler:
             self._of.setdefault(key, {})[uid] = new
         if pod["spec"].get("nodeName"):
             self._reporter.placed(uid)
-        self.look(self._haste(before, pod, key))
+        self._hurry(before, pod, key)
 
-    def _haste(self, before: Obj | None, pod: Obj, key: Key | None) -> float:
+    def _hurry(self, before: Obj | None, pod: Obj, key: Key | None) -> None:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
-            if before is not None and not before["spec"].get("nodeName"):
-                return BOUND
-            ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-            return SOON if ended else LATER
-        group = self._groups.get(*key) if key is not None else None
+            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+                self.pace.room()
+            elif before is not None and not before["spec"].get("nodeName"):
+                self.pace.tell(_BOUND)
+            else:
+                self.pace.tell()
+        elif key is not None and self.complete(key):
+            self.pace.arrived()
+        else:
+            self.pace.tell()
+
+    def complete(self, key: Key) -> bool:
+        """Whether a group is there with as many pods as it needs."""
+        group = self._groups.get(*key)
         if group is None:
-            return LATER
-        members = self._of.get(key, ()) if key is not None else ()
-        complete = len(members) >= ((group.get("spec") or {}).get("minMember") or 0)
-        return SOON if complete else LATER
+            return False
+        return len(self._of.get(key, ())) >= max((group.get("spec") or {}).get("minMember") or 0, 1)
 
     def pod_gone(self, pod: Obj) -> None:
         known = self._pods.pop(pod["metadata"]["uid"], None)
@@ -139,13 +142,13 @@ class GangScheduler:
             self._drop(known)
             self._reporter.forget(known.uid)
             self._blocked.pop(known.uid, None)
-        self.look(SOON)
+        self.pace.room()
 
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._claims.changed()
         if flags & ~verdict.PODS and (self._pods or len(self._groups)):
-            self.look(SOON)
+            self.pace.room()
 
     def _drop(self, pod: Pod) -> None:
         key = model.group_of(pod.obj)
@@ -156,35 +159,32 @@ class GangScheduler:
 
     # ---- cycles
 
-    def look(self, within: float) -> None:
-        """A cycle runs so many seconds from now, or sooner if one was due before."""
-        if not self._running:
-            return
-        now = self._clock.monotonic()
-        due = max(now + within, self._rested)
-        if due >= self._due:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._due = due
-        self._timer = self._clock.call_later(due - now, self._cycle)
-
     def _cycle(self) -> None:
-        self._due, self._timer = float("inf"), None
-        if not self._running:
+        plan = self._decide(self._settings)
+        if plan is not None:
+            self._act(plan)
+
+    def _gate(self) -> None:
+        """Lets groups in that have no pods yet, and says nothing of the others."""
+        if ENQUEUE not in self._settings.actions:
+            self.pace.room()
             return
-        begun = self._clock.monotonic()
+        plan = self._decide(replace(self._settings, actions=(ENQUEUE,)))
+        if plan is not None:
+            self._say_all([event for event in plan.events if not event[0].tasks])
+            for report in plan.reports:
+                if not report.group.tasks:
+                    self._report(report)
+
+    def _decide(self, settings: Settings) -> Plan | None:
         try:
-            plan = decide(self._observe())
+            return decide(self._observe(settings))
         except Exception:
             log.exception("a cycle of the gang scheduler failed")
-            self.look(LATER)
-            return
-        self._act(plan)
-        ended = self._clock.monotonic()
-        self._rested = ended + _REST * (ended - begun)
+            self.pace.tell()
+            return None
 
-    def _observe(self) -> Cycle:
+    def _observe(self, settings: Settings) -> Cycle:
         now = self._clock.monotonic()
         for uid in [uid for uid, until in self._blocked.items() if until <= now]:
             del self._blocked[uid]
@@ -204,7 +204,7 @@ class GangScheduler:
                 sla=self._settings.sla,
             ),
             observe.queues(self._queues),
-            self._settings,
+            settings,
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
             wall.timestamp(),
             to_seconds(wall),
@@ -215,8 +215,7 @@ class GangScheduler:
             self._bind(bind)
         for evict in plan.evictions:
             self._evict(evict)
-        for group, type_, reason, message in plan.events:
-            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
+        self._say_all(plan.events)
         for report in plan.reports:
             self._report(report)
         for name, allocated in plan.allocated.items():
@@ -233,7 +232,7 @@ class GangScheduler:
             )
             self._statuses.put(group.obj, report.status)
             if fell:
-                self.look(LATER)  # it must be let in again
+                self.pace.tell()  # it must be let in again
         if report.waits:
             if group.tasks:
                 self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
@@ -243,7 +242,7 @@ class GangScheduler:
             self._reporter.waits(each.task.pod, each.message, reason=each.reason)
         self._explain(report)
         if group.deadline is not None and report.status["phase"] == "Pending":
-            self.look(max(group.deadline - self._clock.now().timestamp(), 0) + SOON)
+            self.pace.room(max(group.deadline - self._clock.now().timestamp(), 0) + _AFTER)
 
     def _explain(self, report: GroupReport) -> None:
         group = report.group
@@ -252,6 +251,10 @@ class GangScheduler:
             why.append(report.waits)
         now = self._clock.now().timestamp()
         self.explanations.add(group.key, Explanation(group.uid, now, tuple(why)))
+
+    def _say_all(self, events: Iterable[tuple[Group, str, str, str]]) -> None:
+        for group, type_, reason, message in events:
+            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
 
     def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
         """An event of a group, unless it was the last one said about this."""
@@ -307,7 +310,7 @@ class GangScheduler:
         self._metrics.attempt("error")
         self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
-        self.look(_FAILURE_PAUSE + SOON)
+        self.pace.room(_FAILURE_PAUSE + _AFTER)
 
     def _waits(self, uid: str) -> bool:
         pod = self._pods.get(uid)

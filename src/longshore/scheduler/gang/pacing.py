@@ -1,0 +1,102 @@
+"""When the gang scheduler runs a cycle. Volcano runs one a second; this runs one as soon as it is of use.
+
+Room that became free is given away at once. Gangs that arrive are waited for a moment, until nothing more
+arrives (a second at most, Volcano's pace): those that were made together are seen together, and share as
+their queues and priorities say. Groups that wait to be let in need not wait for that: the gate alone opens at
+once. What only changes how things are told is told within a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.machinery.clock import Clock, Timer
+
+SOON: Final = 0.01
+"""What comes together is dealt with together."""
+GATHER: Final = 0.2
+LATER: Final = 1.0
+_REST: Final = 3
+"""After a cycle, so many times as long as it took are left to others."""
+_NEVER: Final = float("inf")
+
+
+class Pace:
+    """`cycle` runs everything, `gate` only lets groups in. Nothing runs before `start` and after `stop`."""
+
+    def __init__(self, clock: Clock, *, cycle: Callable[[], None], gate: Callable[[], None]) -> None:
+        self._clock, self._cycle, self._gate = clock, cycle, gate
+        self._full = self._tell = self._gather = self._open = _NEVER
+        self._first = self._rested = 0.0
+        self._timer: Timer | None = None
+        self._at = _NEVER
+        self._running = False
+
+    def start(self) -> None:
+        self._running = True
+        self.room()
+
+    def stop(self) -> None:
+        self._running = False
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def room(self, within: float = SOON) -> None:
+        """Something may fit that did not before."""
+        self._full = min(self._full, self._clock.monotonic() + within)
+        self._arm()
+
+    def arrived(self) -> None:
+        """A gang, or more of one, is there to be placed."""
+        now = self._clock.monotonic()
+        if self._gather == _NEVER:
+            self._first = now
+        self._gather = min(now + GATHER, self._first + LATER)
+        self._open = min(self._open, now + SOON)
+        self._arm()
+
+    def announced(self) -> None:
+        """A group without pods: it wants to be let in, and its pods will follow."""
+        now = self._clock.monotonic()
+        if self._gather != _NEVER:
+            self._gather = min(now + GATHER, self._first + LATER)
+        self._open = min(self._open, now + SOON)
+        self._arm()
+
+    def tell(self, within: float = LATER) -> None:
+        """Nothing to place, but something to say."""
+        self._tell = min(self._tell, self._clock.monotonic() + within)
+        self._arm()
+
+    def _arm(self) -> None:
+        if not self._running:
+            return
+        due = max(min(self._full, self._tell, self._gather, self._open), self._rested)
+        if due == self._at:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._at = due
+        if due != _NEVER:
+            self._timer = self._clock.call_later(max(due - self._clock.monotonic(), 0), self._run)
+
+    def _run(self) -> None:
+        self._timer, self._at = None, _NEVER
+        now = self._clock.monotonic() + 1e-6  # timers may come that much early
+        if self._gather != _NEVER and self._tell <= now:
+            self._tell = _NEVER  # the cycle for those who gather will say it
+        if min(self._full, self._gather, self._tell) <= now:
+            self._full = self._tell = self._gather = self._open = _NEVER
+            self._timed(self._cycle)
+        elif self._open <= now:
+            self._open = _NEVER
+            self._timed(self._gate)
+        self._arm()
+
+    def _timed(self, run: Callable[[], None]) -> None:
+        begun = self._clock.monotonic()
+        run()
+        ended = self._clock.monotonic()
+        self._rested = ended + _REST * (ended - begun)
