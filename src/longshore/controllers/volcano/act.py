@@ -260,7 +260,7 @@ class Act:
                 PODS, meta["name"], self._key[0], DeleteOptions(uid=meta["uid"])
             )
         except (StatusError, Unreachable) as err:
-            if not (isinstance(err, StatusError) and err.code in (404, 409)):  # gone, or another's by now
+            if not (isinstance(err, StatusError) and err.code == 404):
                 return f"failed to delete pod {meta['name']}, err: {err}"
             answer = None
         self._remembered.going.add(meta["uid"])
@@ -286,8 +286,8 @@ class Act:
             return []  # one that nobody knows has made nothing
 
     async def delete_group(self, name: str, uid: str) -> None:
-        self._remembered.groups.add(uid)
         await objects.remove(self._client, POD_GROUPS, name, self._key[0], uid)
+        self._remembered.groups.add(uid)
 
     async def exists(self, what: tuple[str, str], name: str) -> bool:
         return await objects.get(self._client, what, name, self._key[0]) is not None

@@ -43,6 +43,9 @@ class Intent:
         """Whether the Job's status is still as before: then nothing of it has been written down."""
         return (self.phase, self.version, self.retries) == _state(job)
 
+    def answers(self, request: Request) -> bool:
+        return replace(request, action="") == replace(self.request, action="")
+
 
 def intend(job: Obj, action: str, request: Request, group: Obj | None) -> Intent:
     uid = "" if group is None else group["metadata"]["uid"]

@@ -50,7 +50,11 @@ async def remove(client: Client, what: tuple[str, str], name: str, namespace: st
     try:
         await client.delete(what, name, namespace, DeleteOptions(uid=uid or None))
     except StatusError as err:
-        if err.code != 404 and not (uid and err.code == 409):
+        if err.code == 409 and uid:
+            found = await get(client, what, name, namespace)
+            if found is None or found["metadata"]["uid"] != uid:
+                return
+        if err.code != 404:
             raise
 
 

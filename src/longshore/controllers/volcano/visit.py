@@ -54,7 +54,8 @@ class Visit:
             return None
         intent = intents.read(self._job)
         if intent is not None:
-            self._memory.put_back(self._key, requests)
+            # The request that began it is answered by going on with it.
+            self._memory.put_back(self._key, [r for r in requests if not intent.answers(r)])
             await self._resume(intent)
             return 0.0
         if not self._remembered.known:
