@@ -9,12 +9,13 @@ from keeper_engine import Engine
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The loop that longshore runs on."""
+    return ("asyncio", {"use_uvloop": True})
 
 
 @pytest.fixture
-async def engine(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Engine]:
+async def engine(tmp_path: Path, anyio_backend: object) -> AsyncIterator[Engine]:
     one = Engine(tmp_path)
     await one.open()
     yield one
@@ -22,7 +23,7 @@ async def engine(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Engine]:
 
 
 @pytest.fixture
-async def engines(tmp_path: Path, anyio_backend: str) -> AsyncIterator[Callable[[], Engine]]:
+async def engines(tmp_path: Path, anyio_backend: object) -> AsyncIterator[Callable[[], Engine]]:
     """Several, one after the other, on the same directory; the last one cleans up."""
     made: list[Engine] = []
 

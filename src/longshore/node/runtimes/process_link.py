@@ -69,6 +69,8 @@ class Link(asyncio.Protocol):
 
     def request(self, op: str, payload: Any) -> asyncio.Future[Any]:
         """Sends it with all others of this turn of the loop; the answer comes as the result."""
+        if self._closing:
+            raise KeeperGone("the engine was closed")
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
@@ -78,6 +80,10 @@ class Link(asyncio.Protocol):
             if not self._outgoing:
                 loop.call_soon(self._flush)
             self._outgoing.append(data)
+        elif self._again is not None and self._again.done():
+            self._again = loop.create_task(
+                self._reconnect()
+            )  # it was given up; this is a reason to try again
         return future
 
     async def close(self) -> None:
