@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from node_world import World, scripted, told
 from scripted_runtime import Run
 
 from longshore.api.types import Obj
+from longshore.node.runtime import Container
 
 
 def condition(status: Obj, kind: str) -> Obj:
@@ -97,3 +99,19 @@ def test_events_tell_of_the_start_and_that_the_image_is_not_used() -> None:
         assert ("Started", "Container started", "Normal") in events
 
     told(story)
+
+
+@pytest.mark.parametrize("after", [n / 1000 for n in range(10, 20)])
+def test_an_end_is_reported_whenever_it_comes(after: float) -> None:
+    """Among others in the very moment in which the report that it runs is about to be written."""
+
+    async def story(world: World) -> None:
+        for n in range(20):
+            await world.create(name=f"p{n}")
+        for n in range(20):
+            await world.phase("Succeeded", name=f"p{n}", seconds=10)
+
+    def script(container: Container) -> Run:
+        return Run(after + int(container.pod[1:]) * 0.00005)
+
+    told(story, script)

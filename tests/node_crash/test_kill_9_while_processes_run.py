@@ -26,7 +26,7 @@ from longshore_process import _READY, RunningLongshore
 ROUNDS = int(os.environ.get("LONGSHORE_KILLS", "30"))
 PROCESSES = 200
 JOBS, PODS = "/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods"
-_PATIENCE = 60.0
+_PATIENCE = 40.0
 
 WORK = r"""
 echo "begin $JOB_COMPLETION_INDEX $LONGSHORE_CONTAINER" >> "$BOOK"
@@ -134,7 +134,11 @@ def _finished(up: Up, name: str) -> dict[str, Any]:
         if types & {"Complete", "Failed"}:
             assert "Complete" in types, job["status"]
             return job
-        assert time.monotonic() < end, json.dumps(job["status"])
+        if time.monotonic() > end:
+            why = up.client.made("GET", f"/longshore/why/namespaces/default/jobs/{name}")
+            pods = up.client.made("GET", PODS, query={"labelSelector": f"job-name={name}"})["items"]
+            phases = Counter(pod["status"]["phase"] for pod in pods)
+            pytest.fail(json.dumps({"status": job["status"], "why": why, "pods": phases}, indent=1))
         time.sleep(0.1)
 
 

@@ -420,7 +420,8 @@ class Agent(Handler):
             self._cleaner.pod_gone(life.memory.pod)
         if self.lives.get(facts.uid) is life:
             del self.lives[facts.uid]
-            if not life.memory.gone:
+            seen = self._pods.cache.get(facts.namespace, facts.name) or {}
+            if not life.memory.gone and (seen.get("status") or {}).get("phase") not in recall.TERMINAL:
                 self._reported.add(facts.uid)
 
     def _forget(self, life: Life) -> None:
