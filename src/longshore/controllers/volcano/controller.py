@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.client import Client
 from longshore.controllers.volcano import observe
-from longshore.controllers.volcano.act import Tools
+from longshore.controllers.volcano.act import Refused, Tools
 from longshore.controllers.volcano.handlers import CommandHandler, GroupHandler, JobHandler, PodHandler
 from longshore.controllers.volcano.memory import Memory
 from longshore.controllers.volcano.metrics import VolcanoMetrics
 from longshore.controllers.volcano.names import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from longshore.controllers.volcano.objects import ClaimMissing
+from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.shard import fnv1
 from longshore.controllers.volcano.visit import Visit
 from longshore.machinery.cache import Key
@@ -31,6 +34,7 @@ WORKERS: Final = 16
 _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FIRST_RETRY, _LONGEST_RETRY = 0.005, 1000.0
 """Upstream's seconds after an error."""
+log = logging.getLogger(__name__)
 
 
 async def run(
@@ -135,6 +139,10 @@ class VolcanoJobController:
         problem = ""
         try:
             return await visit.run()
+        except (Refused, ClaimMissing, PluginError) as err:
+            problem = str(err)
+            log.info("%s/%s: trying again: %s", *key, problem)
+            return min(_FIRST_RETRY * 2.0 ** min(remembered.failures - 1, 30), _LONGEST_RETRY)
         except Exception as err:
             problem = str(err)
             raise
