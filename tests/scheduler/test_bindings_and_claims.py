@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from scheduling_scene import PODS, Scene, play
+from scheduling_scene import PODS, QUEUES, Scene, play
 
 from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
+from longshore.machinery.informers import Informers
+from longshore.machinery.recorder import Recorder
+from longshore.scheduler.reporting import Reporter
+from longshore.scheduler.shape import Shapes
 
 CLAIMS, VOLUMES = ("v1", "PersistentVolumeClaim"), ("v1", "PersistentVolume")
 CLASSES = ("storage.k8s.io/v1", "StorageClass")
@@ -167,5 +172,47 @@ def test_what_was_there_before_counts_after_a_restart() -> None:
         await scene.pod("q", {"cpu": "1"})
         await scene.settle()
         assert await scene.node_of("q") == ""
+
+    play(story)
+
+
+def test_what_others_in_the_process_have_cached_already_is_seen() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.stop()
+        scene.client.shared = {}
+        others = Informers(scene.client, clock=scene.clock, rng=scene.clock.rng)
+        for what in (PODS, ("v1", "Node"), ("scheduling.volcano.sh/v1beta1", "PodGroup"), QUEUES):
+            others.get(what)
+        following = asyncio.create_task(others.run())
+        await scene.node()
+        await scene.pod("p", {"cpu": "500m"})
+        await scene.gang("g", 2, 2, {"cpu": "500m"})
+        await scene.settle()
+        for _ in range(2):  # and once more after a restart
+            scene.start()
+            await scene.settle()
+            assert (await scene.node_of("p"), len(await scene.bound("g-"))) == ("n1", 2)
+            await scene.stop()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+    play(story)
+
+
+def test_a_report_that_is_withdrawn_before_its_turn_harms_nobody() -> None:
+    async def story(scene: Scene) -> None:
+        recorder = Recorder(scene.client, "test", clock=scene.clock, rng=scene.clock.rng)
+        reporter = Reporter(scene.client, recorder, scene.clock, lambda uid: True)
+        running = asyncio.create_task(reporter.run())
+        await scene.settle()
+        pod = Shapes().pod(await scene.pod("p", schedulerName="nobody"))
+        reporter.waits(pod, "too early")
+        reporter.placed(pod.uid)
+        await scene.settle()
+        reporter.waits(pod, "for good")
+        await scene.settle()
+        assert (await scene.condition("p"))["message"] == "for good"
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
     play(story)

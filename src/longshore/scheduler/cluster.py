@@ -7,15 +7,16 @@ every pod again.
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping
-from typing import Final, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final, Protocol
 
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.cache import Cache
 from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Handler, OnChange
+from longshore.machinery.informer import Handler, Informer, OnChange
 from longshore.machinery.informers import Informers
 from longshore.scheduler import verdict
 from longshore.scheduler.decide import View
@@ -48,13 +49,14 @@ class Listener(Protocol):
 
 
 class Cluster:
-    """Register listeners before `informers` run."""
+    """Register listeners, then `run`."""
 
     def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
         self.client, self.clock, self.rng = client, clock, rng
         self.ledger, self.shapes = Ledger(), Shapes()
         self.informers = Informers(client, clock=clock, rng=rng)
         self.listeners: dict[str, Listener] = {}
+        self._handlers: list[tuple[Informer, Handler]] = []
         self.pods: Cache = self.follow(POD_KIND, _Pods(self))
         self.follow(NODES, _Nodes(self))
         self._namespaces = self.follow(_NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
@@ -77,10 +79,21 @@ class Cluster:
             listener.woken(flags)
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """The cache of a resource, whose changes `handler` hears. Ask before `informers` run."""
+        """The cache of a resource, whose changes `handler` hears once the cluster runs. Ask before that."""
         informer = self.informers.get(what)
-        informer.add_handler(handler)
+        self._handlers.append((informer, handler))
         return informer.cache
+
+    async def run(self, *schedulers: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Follows the cluster, and when all of it is known, runs the schedulers, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            # Only now: what others in this process have cached already is told at once.
+            for informer, handler in self._handlers:
+                informer.add_handler(handler)
+            tasks.create_task(self.informers.run())
+            await self.informers.synced()
+            for scheduler in schedulers:
+                tasks.create_task(scheduler())
 
 
 class _Pods(Handler):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Collection
 
@@ -57,12 +56,7 @@ class Schedulers:
 
     async def run(self) -> None:
         """Gives pods nodes until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._cluster.informers.run())
-            await self._cluster.informers.synced()
-            for each in (self.pods, self.gangs):
-                if each is not None:
-                    tasks.create_task(each.run())
+        await self._cluster.run(*(each.run for each in (self.pods, self.gangs) if each is not None))
 
 
 async def run(

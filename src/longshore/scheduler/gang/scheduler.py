@@ -59,6 +59,7 @@ class GangScheduler:
         client, clock = cluster.client, cluster.clock
         self._cluster, self._clock, self._ledger = cluster, clock, cluster.ledger
         self._settings = settings or Settings()
+        self.pace = Pace(clock, cycle=self._cycle, gate=self._gate)
         self._pods: dict[str, Pod] = {}
         self._of: dict[Key, dict[str, Pod]] = {}
         self._blocked: dict[str, float] = {}
@@ -78,7 +79,6 @@ class GangScheduler:
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
         self._queues = cluster.follow(QUEUES, watching.Queues(self))
         self._priorities = cluster.follow(_PRIORITIES, watching.Anything(self))
-        self.pace = Pace(clock, cycle=self._cycle, gate=self._gate)
         self._acting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
