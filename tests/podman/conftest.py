@@ -24,8 +24,9 @@ _COMMANDS = ("sh", "cat", "echo", "sleep", "true", "id", "pwd", "tail", "printf"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The loop that longshore runs on: its pipes and sockets are not those of asyncio's own."""
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +137,7 @@ def working(image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-async def yard(anyio_backend: str, tmp_path: Path, working: str) -> AsyncIterator[Yard]:
+async def yard(anyio_backend: object, tmp_path: Path, working: str) -> AsyncIterator[Yard]:
     made = Yard(tmp_path, working)
     await made.runtime.open(made.tell)
     yield made
