@@ -1,0 +1,283 @@
+"""The containers of a keeper, from their start to their end.
+
+Starts that are asked for together are served together: one line-up of intents in the journal, the starts, one
+line-up of starts. Ends are told when the journal has them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from longshore.node.keeper import adoption, killing, launching, output, processes, sampling, sessions
+from longshore.node.keeper.book import Book
+from longshore.node.keeper.entry import Entry
+from longshore.node.keeper.loop import Loop
+from longshore.node.keeper.namespaces import Namespaces
+from longshore.node.keeper.refusing import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from longshore.node.keeper.limits import Limiter
+    from longshore.node.keeper.wire import Spec
+
+_SWEEP = 0.25  # seconds after an end until those who left its session are looked for
+_FORGET = 15.0  # seconds between looks at namespaces that nobody uses
+_TELL_AGAIN = 1.0  # seconds until the journal of a full disk is tried again
+_LOOK = 0.1  # seconds until memory is looked at for the first time
+_KILL_AGAIN = 0.05  # seconds; until they are all gone
+_ASK_AGAIN = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
+_ASK_TIMES = 25
+_NO_CODE = "its exit code is not known: the keeper that started it was killed"
+
+
+class Containers:
+    """`told` hears of those that have ended."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        book: Book,
+        namespaces: Namespaces,
+        limiter: Limiter,
+        told: Callable[[list[Entry]], None],
+    ) -> None:
+        self._loop = loop
+        self._book = book
+        self._namespaces = namespaces
+        self._limiter = limiter
+        self._told = told
+        self._running: dict[int, Entry] = {}
+        self.others: dict[int, Callable[[int], None]] = {}
+        """Children that are no containers, by pid, with what hears of their end."""
+        self._ended: list[Entry] = []
+        self._doomed: list[Entry] = []
+        loop.on_signal(signal.SIGCHLD, self._reap)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs, or has ended and could not be written down yet."""
+        return bool(self._running or self._ended)
+
+    def recover(self) -> None:
+        """Takes over from an earlier keeper."""
+        self._book.load()
+        open_ones = [e for e in self._book.entries.values() if e.phase in ("intent", "running")]
+        same_boot = self._book.same_boot
+        alive, gone = adoption.survivors(open_ones) if same_boot else ([], open_ones)
+        self._book.compact()
+        if gone:
+            why = "it ended while no keeper was there" if same_boot else "the machine was restarted"
+            self._book.lost(gone, why)
+        if alive:
+            self._book.started(alive)
+        self._namespaces.messages.clean({entry.message_file for entry in alive})
+        for entry in alive:
+            self._running[entry.pid] = entry
+            self._loop.add(entry.pidfd, functools.partial(self._adopted_ended, entry, 0))
+            self._limiter.started(entry)
+            if entry.memory:
+                self._loop.at("limits", _LOOK, self._look)
+            entry.pipe = adoption.reopen_output(entry)
+            if entry.pipe >= 0:
+                self._listen(entry)
+
+    def live(self, key: str) -> Entry:
+        entry = self._book.entries.get(key)
+        if entry is None or entry.phase != "running":
+            raise Refused("RunContainerError", "the container is not running")
+        return entry
+
+    def usage(self, keys: list[str]) -> list[tuple[str, float, int]]:
+        snapshot = processes.Snapshot()
+        found = []
+        for key in keys:
+            entry = self._book.entries.get(key)
+            if entry is not None and entry.phase == "running":
+                used = self._limiter.usage(entry, snapshot) or sampling.measure(entry, snapshot)
+                found.append((key, *used))
+        return found
+
+    # Starting
+
+    def start(self, specs: list[Spec]) -> list[Entry | Refused | OSError]:
+        """Each with a key of its own. What became of it, now or when it was started before."""
+        now = time.time()
+        results: dict[str, Entry | Refused | OSError] = {}
+        new: list[Entry] = []
+        for spec in specs:
+            known = self._book.entries.get(spec["key"])
+            if known is None:
+                known = _entry(spec, now)
+                new.append(known)
+            results[spec["key"]] = known
+        try:
+            self._book.intend(new)
+        except OSError as problem:
+            results.update((entry.key, problem) for entry in new)
+            return list(results.values())
+        begun: list[Entry] = []
+        for entry in new:
+            try:
+                self._launch(entry)
+                begun.append(entry)
+            except (Refused, OSError) as problem:
+                results[entry.key] = problem
+                self._book.not_started(entry)
+        self._book.started(begun)
+        return list(results.values())
+
+    def _launch(self, entry: Entry) -> None:
+        launching.container(entry, self._namespaces, self._limiter)
+        if self._namespaces.keeps_some:
+            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
+        entry.phase = "running"
+        self._running[entry.pid] = entry
+        self._listen(entry)
+        if entry.memory:
+            self._loop.at("limits", _LOOK, self._look)
+
+    def _look(self) -> None:
+        again = self._limiter.look(list(self._running.values()))
+        if again:
+            self._loop.at("limits", again, self._look)
+
+    def _forget_namespaces(self) -> None:
+        if self._namespaces.forget_unused():
+            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
+
+    def _listen(self, entry: Entry) -> None:
+        def ready(mask: int) -> None:
+            data = output.read(entry)
+            if data:
+                output.take(entry, data)
+            elif data is not None:
+                self._mute(entry)
+
+        self._loop.add(entry.pipe, ready)
+
+    def _mute(self, entry: Entry) -> None:
+        if entry.pipe >= 0:
+            self._loop.remove(entry.pipe)
+            os.close(entry.pipe)
+            entry.pipe = entry.master = -1
+
+    # Ending
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                info = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                break
+            if info is None:
+                break
+            pid = info.si_pid
+            entry = self._running.get(pid)
+            if entry is not None:
+                killing.group(pid, signal.SIGKILL)  # before its pid, which names the group, is used again
+            _, status = os.waitpid(pid, 0)
+            if entry is not None:
+                self._over(entry, status)
+            elif pid in self.others:
+                self.others.pop(pid)(status)
+        self._tell()
+
+    def _over(self, entry: Entry, status: int | None) -> None:
+        """The first process has ended: so has the container, as with a pid namespace."""
+        limited = entry.cgroup or entry.memory
+        del self._running[entry.pid]
+        entry.finished_at = time.time()
+        if status is None:
+            entry.phase, entry.message = "lost", _NO_CODE
+        else:
+            entry.phase = "exited"
+            if os.WIFSIGNALED(status):
+                entry.signal = os.WTERMSIG(status)
+            entry.code = launching.exit_code(status)
+            killed = self._limiter.ended(entry) and entry.code == 128 + signal.SIGKILL
+            entry.reason = "OOMKilled" if killed else "Error" if entry.code else "Completed"
+        finished = True
+        if entry.pipe >= 0:
+            finished = output.drain(entry)
+            self._mute(entry)
+        entry.log.close()
+        self._namespaces.release(entry)
+        sessions.close_input(entry)
+        for watcher in entry.watchers:
+            watcher(entry.code)
+        for pid in entry.execs:
+            killing.group(pid, signal.SIGKILL)
+        entry.watchers = []
+        entry.listeners = []
+        entry.spec = None
+        if limited:
+            self._loop.at("limits", _LOOK, self._look)
+        self._ended.append(entry)
+        self._loop.at("sweep", _SWEEP if finished else 0.0, self.sweep)
+
+    def _adopted_ended(self, entry: Entry, asked: int, mask: int = 0) -> None:
+        status = adoption.exit_status(entry)
+        if asked == 0:
+            self._loop.remove(entry.pidfd)
+            killing.group(entry.pid, signal.SIGKILL)
+        if status is None and asked < _ASK_TIMES:
+            again = functools.partial(self._adopted_ended, entry, asked + 1)
+            self._loop.at(f"ask {entry.key}", _ASK_AGAIN, again)
+            return
+        os.close(entry.pidfd)
+        entry.pidfd = -1
+        self._over(entry, status)
+        killing.tagged({entry.key})
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._ended:
+            return
+        ended, self._ended = self._ended, []
+        try:
+            self._book.ended(ended)
+        except OSError:
+            self._ended = ended  # nobody is told what could be forgotten
+            self._loop.at("tell", _TELL_AGAIN, self._tell)
+            return
+        self._told(ended)
+
+    def sweep(self) -> None:
+        """Ends those who left an ended container's session and group: they are our children now."""
+        mine = {*self._running, *self.others}
+        killing.orphans(mine, {entry.key for entry in self._running.values()})
+
+    # Signals
+
+    def signal(self, key: str, number: int) -> None:
+        entry = self._book.entries.get(key)
+        if entry is None or entry.phase != "running":
+            return
+        killing.group(entry.pid, number)
+        if number == signal.SIGKILL:
+            self._doom([entry])
+
+    def kill_all(self) -> None:
+        self._doom(list(self._running.values()))
+
+    def _doom(self, entries: list[Entry]) -> None:
+        """All that are killed in one turn share one walk through /proc."""
+        self._doomed += entries
+        self._loop.at("kill", 0.0, self._kill)
+
+    def _kill(self) -> None:
+        self._doomed = [entry for entry in self._doomed if entry.phase == "running"]
+        if self._doomed:
+            killing.containers(self._doomed, {*self._running, *self.others})
+            self._loop.at("kill", _KILL_AGAIN, self._kill)
+
+
+def _entry(spec: Spec, now: float) -> Entry:
+    termination = spec["termination"]
+    entry = Entry(spec["key"], spec["log"], now, spec["memory"] or 0, termination[0] if termination else "")
+    entry.spec = spec
+    return entry
