@@ -104,7 +104,7 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(anyio_backend: str) -> AsyncIterator[Stage]:
+async def stage(anyio_backend: object) -> AsyncIterator[Stage]:
     async with running(_ALONE) as longshore:
         door = LocalDoor()
         longshore.api.door = door

@@ -80,7 +80,7 @@ async def test_attach_joins_the_streams_of_a_container(
 
 
 @pytest.fixture
-async def echo_port(anyio_backend: str) -> AsyncIterator[int]:
+async def echo_port(anyio_backend: object) -> AsyncIterator[int]:
     writers = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

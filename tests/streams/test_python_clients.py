@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import kr8s
@@ -19,7 +21,15 @@ pytestmark = [
     pytest.mark.filterwarnings(
         "ignore:Kubernetes version .* is not supported. Supported versions:UserWarning",
     ),
+    # `kubernetes` leaves sockets to the collector, which is made to find them before the test is over.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> Iterator[None]:
+    yield
+    gc.collect()
 
 
 @pytest.fixture
@@ -55,8 +65,11 @@ def _let_go(forward: Any) -> None:
     """The library leaves its sockets to the collector, and that warns."""
     for port in forward.local_ports.values():
         port.socket.close()
-    while forward.connected:
+    for _ in range(200):
+        if not forward.connected:
+            break
         time.sleep(0.01)
+    forward.websocket.close()
     for port in forward.local_ports.values():
         port.python.close()
 

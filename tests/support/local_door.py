@@ -164,7 +164,7 @@ class LocalDoor:
         try:
             session = await LocalSession.start(command, stdin=stdin, tty=tty)
         except OSError as problem:
-            raise errors.internal(f"error executing command in container: {problem}") from None
+            raise errors.internal(f"error executing command in container: {command[0]}: {problem}") from None
         self.sessions.append(session)
         return session
 
