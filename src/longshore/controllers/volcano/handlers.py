@@ -63,8 +63,8 @@ class PodHandler(Handler):
     def _changes(self, old: Obj | None, new: Obj, mine: PodOf) -> list[Request]:
         def task_pods(name: str) -> tuple[Obj | None, list[Obj]]:
             job = self._jobs.get(*_job_key(new))
-            if job is None or job["metadata"]["uid"] != mine.uid:
-                return None, []
+            if job is None or job["metadata"]["uid"] != mine.uid or not _has_policies(job, name):
+                return None, []  # nobody asks what became of the task as a whole
             found = observe.pods_of(self._pods, mine.uid).get(name, {})
             return tasks.find(job, name), [*found.values()]
 
@@ -101,6 +101,11 @@ class CommandHandler(Handler):
             key = (obj["metadata"]["namespace"], target["name"])
             self._memory.put(key, requests.of_command(obj))
             self._wake(key)
+
+
+def _has_policies(job: Obj, task: str) -> bool:
+    found = tasks.find(job, task)
+    return bool(job["spec"].get("policies")) or bool(found and found.get("policies"))
 
 
 def _job_key(pod: Obj) -> Key:

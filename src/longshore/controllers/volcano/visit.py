@@ -93,7 +93,8 @@ class Visit:
                 self._memory.put_back(self._key, rest)
                 await self._attempt(request, found.action)
                 return True
-        self.why.extend(self._delays.prune(_by_name(self._act.view)))
+        if self._delays:
+            self.why.extend(self._delays.prune(_by_name(self._act.view)))
         due = self._next_due()
         if due is not None:
             self._memory.put_back(self._key, [sync] if sync else [])
