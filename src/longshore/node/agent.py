@@ -454,6 +454,9 @@ class Agent(Handler):
             await self._clock.sleep(0.02)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._leaving:  # a timer that went off too late; what it was to do is found again by the next run
+            work.close()
+            return
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
