@@ -53,7 +53,7 @@ class Cli:
                     stdout=out,
                     stderr=err,
                     env=environment(),
-                    cwd="/tmp",  # its monitor leaves a file where it stands when a container has no memory left
+                    cwd="/tmp",  # its monitor leaves a file where it stands when memory runs out
                     start_new_session=True,  # Ctrl-C at longshore's terminal is not for it
                 )
                 code = await process.wait()
