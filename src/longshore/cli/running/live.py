@@ -24,6 +24,8 @@ from longshore.cli.running import wording
 from longshore.cli.running.progress import Failed, Run
 
 _PERIOD: Final = 0.1
+_SHARE: Final = 20.0
+"""A drawing is followed by so many times its own time of peace: what is shown must not slow what is done."""
 _WIDEST: Final = 40
 _RUNS: Final = 12
 """Bars shown at most: those that ended well give way first."""
@@ -34,11 +36,12 @@ _LINES: Final = 3
 class Live:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._live = RichLive(console=self._console, auto_refresh=False, transient=False)
+        self._live = RichLive(console=self._console, auto_refresh=False, redirect_stdout=False)
         self._runs: list[Run] = []
         self._failures: list[tuple[Run, Failed]] = []
         self._dirty = False
         self._open = False
+        self._cost = 0.0
         self._lines: list[str] = []
 
     def say(self, text: str) -> None:
@@ -68,7 +71,7 @@ class Live:
 
     async def follow(self) -> None:
         while True:
-            await asyncio.sleep(_PERIOD)
+            await asyncio.sleep(max(_PERIOD, _SHARE * self._cost))
             moving = any(run.end is None and run.active for run in self._runs)
             if self._dirty or moving:  # rate and time left change by themselves
                 self._draw()
@@ -81,11 +84,12 @@ class Live:
         sys.stdout.flush()
 
     def _draw(self) -> None:
-        self._dirty = False
+        self._dirty, begun = False, time.thread_time()
         lines, self._lines = self._lines, []
         if lines:
             self._console.print(Text("\n".join(lines)), soft_wrap=True)
         self._live.update(self._picture(time.monotonic()), refresh=True)
+        self._cost = time.thread_time() - begun
 
     def _picture(self, now: float) -> RenderableType:
         shown = sorted(self._runs, key=lambda run: run.end is not None and run.end.well)[:_RUNS]
@@ -162,24 +166,32 @@ def _strip(run: Run, room: int) -> Text:
     """Each cell stands for some indexes; the worst of them gives it its colour."""
     assert run.total is not None
     cells = min(room, run.total)
-    each = run.total / cells
-    running = run.under_way()
-    active = {min(cells - 1, int(index / each)) for index in running}
-    marks = [_cell(run, int(cell * each), int((cell + 1) * each), cell in active) for cell in range(cells)]
+    done, lost = _spread(run.done, run.total, cells), _spread(run.lost, run.total, cells)
+    active = {index * cells // run.total for index in run.under_way()}
+    marks = []
+    for cell in range(cells):
+        size = -(-(cell + 1) * run.total // cells) - -(-cell * run.total // cells)
+        if lost[cell]:
+            marks.append(("█", "red"))
+        elif done[cell] == size:
+            marks.append(("█", "green"))
+        elif cell in active:
+            marks.append(("▓", "cyan"))
+        else:
+            marks.append(("▒", "green") if done[cell] else ("░", "bright_black"))
     text = Text()
     for (mark, color), same in groupby(marks):
         text.append(mark * len(list(same)), color)
     return text
 
 
-def _cell(run: Run, first: int, end: int, active: bool) -> tuple[str, str]:
-    """The mark for the indexes from `first` up to `end`."""
-    span: indexes.Runs = ((first, max(first, end - 1)),)
-    done = indexes.count(indexes.common(run.done, span))
-    if run.lost and indexes.common(run.lost, span):
-        return "█", "red"
-    if done == indexes.count(span):
-        return "█", "green"
-    if active:
-        return "▓", "cyan"
-    return ("▒", "green") if done else ("░", "bright_black")
+def _spread(runs: indexes.Runs, total: int, cells: int) -> list[int]:
+    """How many of these indexes fall into each cell; index i belongs to cell i * cells // total."""
+    counts = [0] * cells
+    for first, last in runs:
+        while first <= last:
+            cell = first * cells // total
+            end = min(last, -(-(cell + 1) * total // cells) - 1)
+            counts[cell] += end - first + 1
+            first = end + 1
+    return counts

@@ -44,9 +44,8 @@ class Run:
     failed: int = 0
     """Pods, retries among them."""
     active: int = 0
-    done: indexes.Runs = ()
-    lost: indexes.Runs = ()
-    """Indexes that failed for good."""
+    lists: tuple[str, str] = ("", "")
+    """Completed and failed indexes as the status has them; read only when somebody asks."""
     end: endings.End | None = None
     started: float = 0.0
     finished: float = 0.0
@@ -60,6 +59,15 @@ class Run:
     @property
     def title(self) -> str:
         return f"{self.kind}/{self.name}"
+
+    @property
+    def done(self) -> indexes.Runs:
+        return indexes.read(self.lists[0], self.total or 0)
+
+    @property
+    def lost(self) -> indexes.Runs:
+        """Indexes that failed for good."""
+        return indexes.read(self.lists[1], self.total or 0)
 
     @property
     def given_up(self) -> int:
@@ -98,9 +106,8 @@ class Run:
         self.suspended = bool(spec.get("suspend"))
         self.succeeded, self.failed = status.get("succeeded", 0), status.get("failed", 0)
         self.active = status.get("active", 0)
-        if self.indexed and self.total:
-            self.done = indexes.read(status.get("completedIndexes", ""), self.total)
-            self.lost = indexes.read(status.get("failedIndexes", ""), self.total)
+        if self.indexed:
+            self.lists = status.get("completedIndexes", ""), status.get("failedIndexes", "")
 
     def rate(self, now: float) -> float:
         """Completions a second, lately."""
