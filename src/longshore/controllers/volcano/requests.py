@@ -108,7 +108,7 @@ def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float
 
 
 def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[Request]:
-    """Of a pod that is new (`old` is None) or changed. The last request is the one upstream makes."""
+    """Of a pod that changed, or is seen for the first time (`old` is None)."""
     if tasks.marked(new):
         return [about(new, mine, OUT_OF_SYNC)]
     phase = tasks.phase(new)
@@ -123,7 +123,8 @@ def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> li
     if phase in ("Running", "Pending"):
         found = []
         task, pods = task_pods(mine.task)
-        if task is not None and tasks.failed(task, pods):
+        # A phase that just changed is the news, as upstream has it; the next change tells of the task.
+        if (old is None or not fresh) and task is not None and tasks.failed(task, pods):
             found.append(about(new, mine, TASK_FAILED))
         if fresh:
             event = POD_RUNNING if phase == "Running" else POD_PENDING
