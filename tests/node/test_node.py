@@ -28,6 +28,7 @@ def test_the_node_registers_itself_ready_and_without_taints() -> None:
         }
         assert node["status"]["capacity"] == node["status"]["allocatable"] == world.capacity.amounts
         assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODE
+        assert node["metadata"]["annotations"] == {"process.engines.longshore.dev/limits": "none"}
 
     told(story)
 

@@ -180,7 +180,7 @@ def test_what_was_decided_is_kept_in_words() -> None:
         await world.create()
         await world.phase("Succeeded")
         why = [line for told in world.explanations.of("ns", "p") for line in told.why]
-        assert "main is started" in why
+        assert "main is started then" in why
         assert "nothing of it runs, and nothing will again" in why
 
     told(story)

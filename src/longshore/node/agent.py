@@ -165,6 +165,7 @@ class Agent(Handler):
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
                 await self._reap()
+                self._registration.annotations = await self._engines.described()
                 await self._registration.register()
                 log.debug("node %s is ready", self._name)
                 if ready is not None:

@@ -45,6 +45,16 @@ class Engines:
         for runtime in self._runtimes.values():
             await runtime.close(kill=kill)
 
+    async def described(self) -> dict[str, str]:
+        """How each keeps limits and what it cannot do here, as annotations of the node."""
+        told: dict[str, str] = {}
+        for name, runtime in self._runtimes.items():
+            features = await runtime.features()
+            told[f"{name}.engines.longshore.dev/limits"] = features.limits
+            if features.notes:
+                told[f"{name}.engines.longshore.dev/notes"] = " ".join(features.notes)
+        return told
+
     def of(self, pod: Obj) -> Runtime | None:
         """The one that runs this pod; None if it asks for one this node does not have."""
         wanted = pod["spec"].get("runtimeClassName")

@@ -51,6 +51,8 @@ class Registration:
         engines: tuple[str, ...],
         labels: Mapping[str, str] | None = None,
     ) -> None:
+        self.annotations: dict[str, str] = {}
+        """What people may want to know of this node, e.g. how it keeps limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
         self._engines, self._labels = engines, dict(labels or {})
         self._lease: Obj | None = None
@@ -87,16 +89,18 @@ class Registration:
         except StatusError as err:
             if err.code != 404:
                 raise
-            first = {
-                "metadata": {"name": self._name, "labels": self._all_labels()},
-                "status": self._status({}),
-            }
+            meta = {"name": self._name, "labels": self._all_labels(), "annotations": self.annotations}
+            first = {"metadata": meta, "status": self._status({})}
             node = await self._client.create(NODES, first)
         taints = (node.get("spec") or {}).get("taints") or []
         kept = [taint for taint in taints if taint.get("key") != NOT_READY]
-        labels = {**(node["metadata"].get("labels") or {}), **self._all_labels()}
-        if len(kept) < len(taints) or labels != node["metadata"].get("labels"):
-            patch = {"metadata": {"labels": labels}, "spec": {"taints": kept or None}}
+        old = node["metadata"]
+        wanted = {
+            "labels": {**(old.get("labels") or {}), **self._all_labels()},
+            "annotations": {**(old.get("annotations") or {}), **self.annotations},
+        }
+        if len(kept) < len(taints) or any(found != (old.get(key) or {}) for key, found in wanted.items()):
+            patch = {"metadata": wanted, "spec": {"taints": kept or None}}
             node = await self._client.patch(NODES, self._name, patch)
         status = self._status(node.get("status") or {})
         if status != node.get("status"):

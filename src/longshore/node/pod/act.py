@@ -69,11 +69,11 @@ class Actor:
 
     # ---- preparing
 
-    def _prepare(self, life: Life, _: plan.Prepare) -> None:
+    def _prepare(self, life: Life, action: plan.Prepare) -> None:
         life.memory.preparing = True
-        self._spawn(self._preparing(life))
+        self._spawn(self._preparing(life, action.start))
 
-    async def _preparing(self, life: Life) -> None:
+    async def _preparing(self, life: Life, first: Record | None) -> None:
         memory = life.memory
         try:
             if life.runtime is None:
@@ -93,7 +93,11 @@ class Actor:
             for warning in getattr(prepared, "warnings", ()):
                 self._events.pod(memory.pod, "Warning", "NotSupported", warning)
         memory.preparing = False
-        self._wake(life)
+        if first is None or memory.prepared is None or memory.unwanted:
+            self._wake(life)
+        else:
+            first.starting = True
+            await self._starting(life, first)
 
     def _unprepared(self, life: Life, reason: str, message: str) -> None:
         memory, now = life.memory, self._clock.monotonic()

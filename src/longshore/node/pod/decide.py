@@ -29,7 +29,7 @@ from longshore.node.pod.plan import (
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 _STARTING: Final = "waits for the engine to start it"
 _RUNS: Final = Plan(why=("runs",))
-_PREPARES: Final = Plan((Prepare(),), ("its volumes and environment are prepared first",))
+_PREPARES: Final = ("its volumes and environment are prepared first",)
 
 
 class Draft:
@@ -142,10 +142,11 @@ def _prepare(memory: Memory, draft: Draft, now: float) -> Plan:
         draft.look(memory.retry_at - now)
         if memory.unprepared is not None:
             draft.why.append(f"cannot be prepared yet: {memory.unprepared.message}")
-    elif draft.again is None:
-        return _PREPARES
     else:
-        draft.actions.append(Prepare())
+        alone = len(memory.mains) == 1 and not memory.inits and memory.mains[0].state is None
+        action = Prepare(memory.mains[0] if alone else None)
+        why = (*_PREPARES, f"{memory.mains[0].facts.name} is started then") if alone else _PREPARES
+        return Plan((action,), why, draft.again)
     return draft.plan()
 
 

@@ -141,5 +141,17 @@ class Memory:
         """Whether the preparer or the engine was asked for something and has not answered."""
         return self.preparing or any(r.starting for r in self.mains) or any(r.starting for r in self.inits)
 
+    @property
+    def unwanted(self) -> bool:
+        """Whether nothing of it is to be started any more, whatever its containers do."""
+        return bool(
+            self.gone
+            or self.deleting is not None
+            or self.terminal
+            or self.verdict
+            or self.rejected
+            or self.leaving
+        )
+
     def records(self) -> list[Record]:
         return self.inits + self.mains if self.inits else self.mains

@@ -64,7 +64,9 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Make the pod's volumes."""
+    """Make the pod's volumes, and if there is only one container, start it then: what most pods need."""
+
+    start: Record | None = None
 
 
 @dataclass(frozen=True, slots=True)
