@@ -86,7 +86,7 @@ def _text(server: Server, target: Target, obj: Obj, with_events: bool) -> str:
             text = nodes.describe(obj, happened, now, *_of_node(server, obj["metadata"]["name"]))
         case _:
             typed = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
-            text = anything.describe(typed, happened, now, namespaced=kind.namespaced)
+            text = anything.describe(typed, happened, now)
     return text if with_events else text[: text.rindex("Events:")]
 
 

@@ -24,9 +24,9 @@ _CAPITALS: Final = {
 _ALREADY: Final = frozenset(("name", "namespace", "labels", "annotations", "managedFields"))
 
 
-def describe(obj: Obj, happened: Sequence[Obj], now: datetime, *, namespaced: bool) -> str:
+def describe(obj: Obj, happened: Sequence[Obj], now: datetime) -> str:
     lines = Lines()
-    head(lines, obj, namespaced=namespaced)
+    head(lines, obj)
     lines.labels("Labels", obj["metadata"].get("labels"))
     lines.annotations("Annotations", obj["metadata"].get("annotations"))
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _ALREADY}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from longshore.api import quantity
 from longshore.api.types import Obj
 from longshore.cli.describing.text import NONE, Lines, when
 
@@ -64,14 +65,14 @@ def _basics(lines: Lines, container: Obj, status: Obj | None) -> None:
         lines.pair(2, "Image ID", status.get("imageID", ""))
     ports = container.get("ports") or ()
     many = "s" if len(ports) > 1 else ""
-    inside = ", ".join(f"{p['containerPort']}/{p.get('protocol', 'TCP')}" for p in ports)
-    outside = ", ".join(f"{p.get('hostPort', 0)}/{p.get('protocol', 'TCP')}" for p in ports)
-    named = ", ".join(
-        f"{p['containerPort']}/{p.get('protocol', 'TCP')}" + (f" ({p['name']})" if p.get("name") else "")
-        for p in ports
-    )
-    lines.pair(2, f"Port{many}", named or inside or NONE)
+    inside = ", ".join(_port(port, port["containerPort"]) for port in ports)
+    outside = ", ".join(_port(port, port.get("hostPort", 0)) for port in ports)
+    lines.pair(2, f"Port{many}", inside or NONE)
     lines.pair(2, f"Host Port{many}", outside or NONE)
+
+
+def _port(port: Obj, number: int) -> str:
+    return f"{number}/{port.get('protocol', 'TCP')}" + (f" ({port['name']})" if port.get("name") else "")
 
 
 def _state(lines: Lines, title: str, state: Obj) -> None:
@@ -85,8 +86,6 @@ def _state(lines: Lines, title: str, state: Obj) -> None:
         lines.pair(2, title, "Waiting")
         if waiting.get("reason"):
             lines.pair(3, "Reason", waiting["reason"])
-        if waiting.get("message"):
-            lines.pair(3, "Message", waiting["message"])
         return
     lines.pair(2, title, "Terminated")
     for key, word in (("reason", "Reason"), ("message", "Message")):
@@ -132,20 +131,20 @@ def _environment(lines: Lines, container: Obj, pod: Obj | None) -> None:
         return
     lines.add(2, "Environment:")
     for variable in variables:
-        first, *more = _value(variable, pod).split("\n")
+        first, *more = _value(variable, container, pod).split("\n")
         lines.pair(3, variable["name"], first)
         for line in more:
             lines.add(3, f"\t{line}")
 
 
-def _value(variable: Obj, pod: Obj | None) -> str:
+def _value(variable: Obj, container: Obj, pod: Obj | None) -> str:
     source = variable.get("valueFrom")
     if source is None:
         return str(variable.get("value", ""))
     if ref := source.get("fieldRef"):
         return f"{_field(ref['fieldPath'], pod)} ({ref.get('apiVersion', 'v1')}:{ref['fieldPath']})"
     if ref := source.get("resourceFieldRef"):
-        return f" ({ref['resource']})"
+        return f"{_amount(ref, container)} ({ref['resource']})"
     if ref := source.get("secretKeyRef"):
         return (
             f"<set to the key '{ref['key']}' in secret '{ref.get('name', '')}'>\t"
@@ -156,6 +155,17 @@ def _value(variable: Obj, pod: Obj | None) -> str:
         f"<set to the key '{ref.get('key')}' of config map '{ref.get('name', '')}'>\t"
         f"Optional: {_bool(ref.get('optional'))}"
     )
+
+
+def _amount(ref: Obj, container: Obj) -> str:
+    """What a container asks for, in the unit that the reference names; empty where only the node knows."""
+    which, _, resource = ref["resource"].partition(".")
+    amount = ((container.get("resources") or {}).get(which) or {}).get(resource)
+    if amount is None or ref.get("containerName", container["name"]) != container["name"]:
+        return ""
+    unit = ref.get("divisor", "1")
+    whole = quantity.milli_value(unit if not quantity.is_zero(unit) else "1")
+    return str(-(-quantity.milli_value(amount) // whole))
 
 
 def _field(path: str, pod: Obj | None) -> str:

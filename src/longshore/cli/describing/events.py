@@ -20,4 +20,6 @@ def describe(lines: Lines, events: Sequence[Obj], now: datetime) -> None:
     for event in happenings.in_order(list(events)):
         cells = event.get("type", ""), event.get("reason", ""), happenings.seen(event, now)
         message = event.get("message", "").strip().replace("\n", "\n\t\t\t\t")
+        if part := (event.get("involvedObject") or {}).get("fieldPath"):
+            message = f"{part}: {message}"
         lines.add(1, "\t".join((*cells, happenings.source(event), message)))
