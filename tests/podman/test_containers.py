@@ -97,6 +97,9 @@ async def test_what_cannot_start_says_why(yard: Yard) -> None:
         with pytest.raises(CannotStart) as refused:
             await yard.runtime.start(container)
         assert refused.value.reason == reason, refused.value
+    with pytest.raises(CannotStart, match="Back-off pulling image") as waits:
+        await yard.runtime.start(cases["ErrImagePull"])
+    assert waits.value.reason == "ImagePullBackOff"
     with pytest.raises(CannotStart, match="executable file"):  # and may be tried again
         await yard.runtime.start(cases["RunContainerError"])
 

@@ -102,7 +102,7 @@ class CannotStart(Exception):
 
     `reason` is what the container waits with: RunContainerError (a command that is not there),
     CreateContainerConfigError (a manifest this engine cannot follow here), CreateContainerError,
-    ErrImagePull, ErrImageNeverPull, InvalidImageName.
+    ErrImagePull, ImagePullBackOff, ErrImageNeverPull, InvalidImageName.
     """
 
     def __init__(self, reason: str, message: str) -> None:

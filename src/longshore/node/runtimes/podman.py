@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import time
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -31,6 +32,8 @@ from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 _SETTLING: Final = 0.1
 _TRIES: Final = 50
 """How often, and how far apart, podman is asked about a container whose monitor has just ended."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 300.0
+"""Between two attempts to pull an image, as kubelets have it."""
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
 
@@ -42,7 +45,12 @@ class PodmanRuntime:
 
     name = "podman"
 
-    def __init__(self, directory: Path, *, cli: Cli | None = None) -> None:
+    def __init__(
+        self, directory: Path, *, cli: Cli | None = None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._monotonic = monotonic
+        self._pulls: dict[str, tuple[float, float, str]] = {}
+        """Images that could not be pulled: not before when, after which pause, and why."""
         self._notes = directory
         self._cli = cli or Cli()
         self._machine = arguments.Machine(hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16])
@@ -152,10 +160,22 @@ class PodmanRuntime:
                 "ErrImageNeverPull",
                 f'Container image "{container.image}" is not present with pull policy of Never',
             )
+        self._refuse_while_backing_off(container.image, full)
         pulled: Ran = await self._cli.run("pull", "--quiet", full)
         if pulled.code:
-            raise CannotStart("ErrImagePull", f'failed to pull and unpack image "{full}": {pulled.problem}')
+            message = f'failed to pull and unpack image "{full}": {pulled.problem}'
+            _, pause, _ = self._pulls.get(full, (0.0, 0.0, ""))
+            pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+            self._pulls[full] = (self._monotonic() + pause, pause, message)
+            raise CannotStart("ErrImagePull", message)
+        self._pulls.pop(full, None)
         return full
+
+    def _refuse_while_backing_off(self, image: str, full: str) -> None:
+        until, _, message = self._pulls.get(full, (0.0, 0.0, ""))
+        if self._monotonic() < until:
+            text = f'Back-off pulling image "{image}": ErrImagePull: {message}'
+            raise CannotStart("ImagePullBackOff", text)
 
     async def signal(self, key: Key, number: int) -> None:
         if number == 9:
