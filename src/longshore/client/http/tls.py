@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import ssl
-import tempfile
 
 from longshore.client.config.connection import Connection
 from longshore.client.errors import ConfigError
@@ -31,6 +30,8 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
 
 def _load_pair(made: ssl.SSLContext, certificate: tuple[bytes, bytes], server: str) -> None:
     """OpenSSL reads pairs from files only: one is made (mode 0600), read and removed."""
+    import tempfile
+
     cert, key = certificate
     fd, path = tempfile.mkstemp(prefix="longshore-")
     try:
