@@ -8,6 +8,7 @@ No clock is read here. Leap seconds do not exist, as in Go.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 ZERO_SECONDS: Final = -62135596800
@@ -39,6 +40,7 @@ class Instant(NamedTuple):
         return self.seconds == ZERO_SECONDS and not self.nanos
 
 
+@lru_cache(maxsize=1024)
 def canonical(text: str) -> str | None:
     """RFC 3339 text as Kubernetes writes it; None for Go's zero time, which is written as null."""
     match = _CANONICAL(text)

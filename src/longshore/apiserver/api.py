@@ -22,7 +22,7 @@ from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call
 from longshore.apiserver.catalog import DEFINITIONS, Catalog
 from longshore.apiserver.crd import lifecycle, scale
-from longshore.apiserver.rest import create, delete, get, patch, update, watch
+from longshore.apiserver.rest import alike, create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
 from longshore.apiserver.rest.watch import Changes
 from longshore.apiserver.subresources import dispatch
@@ -65,7 +65,9 @@ class Api:
         self.collectors: list[Collector] = []
         """What others count, shown with the server's own metrics."""
         self._clock = clock
-        self._rng = rng or random.SystemRandom()
+        # Names and uids are no secrets; the system is asked once, not for each of them.
+        self._rng = rng or random.Random(random.SystemRandom().getrandbits(256))
+        self.alike = alike.Alike()
         self._now = (0, "")
 
     # ---- what the verbs ask for

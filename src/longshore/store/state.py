@@ -84,6 +84,9 @@ class State:
             return next(iter(spaces.values())).ordered()
         return [entry for name in sorted(spaces) for entry in spaces[name].ordered()]
 
+    def is_empty(self, storage: str) -> bool:
+        return not self._storages.get(storage)
+
     def counts(self) -> dict[str, int]:
         """How many objects each storage has."""
         return {

@@ -84,6 +84,10 @@ class Store:
             return self._contents.state.get(key)
         return None if event.type == "DELETED" else event.entry
 
+    def is_empty(self, storage: str) -> bool:
+        """Whether there are no objects of a storage, and none is staged."""
+        return not self._staged.of(storage) and self._contents.state.is_empty(storage)
+
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
         """The newest staged states of one storage (or one namespace of it), for writers that must count."""
         entries = self._contents.state.entries(storage, namespace)

@@ -42,11 +42,14 @@ def plan_of(shape: Shape) -> Plan:
     return found
 
 
-def change_of(shape: MapShape, old: Obj, new: Obj, skip: FieldSet) -> tuple[FieldSet, FieldSet]:
+def change_of(
+    shape: MapShape, old: Obj, new: Obj, skip: FieldSet, given: Mapping[str, FieldSet] | None = None
+) -> tuple[FieldSet, FieldSet]:
     """The sets of fields that were set and that went away between two whole objects.
 
     `skip` names what is not looked at: top-level fields, and single fields of metadata. What no one
-    can own (metadata's name, uid, version and so on) is never looked at.
+    can own (metadata's name, uid, version and so on) is never looked at. `given` is what was set of whole
+    parts, where somebody knows.
     """
     set_: FieldSet = {}
     gone: FieldSet = {}
@@ -56,6 +59,9 @@ def change_of(shape: MapShape, old: Obj, new: Obj, skip: FieldSet) -> tuple[Fiel
     for key in new if len(new) >= len(old) and new.keys() >= old.keys() else {**new, **old}:
         step = "f:" + key
         if step in skip and not (skipped := skip[step]):
+            continue
+        if given is not None and key in given:
+            set_[step] = given[key]
             continue
         before, after = old.get(key, _MISSING), new.get(key, _MISSING)
         if before is after or before == after:

@@ -7,7 +7,7 @@ stay without until someone applies. Conflicts are no matter here: see `applying.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from longshore.api.apply import compare, entries, fieldset
@@ -27,11 +27,13 @@ def after_update(
     now: str,
     subresource: str = "",
     versions: Collection[str] = (),
+    given: Mapping[str, FieldSet] | None = None,
 ) -> None:
     """Writes new's managedFields. `old` is the stored object, or None when `new` is being created.
 
     `new` is decoded and defaulted, but no hook and no admission has touched it: what these add has no
     owner. `versions` are further API versions of the kind; entries of unknown versions are dropped.
+    `given` are the fields of whole parts that are new, by name, where they are known already.
     """
     assert isinstance(shape, MapShape)
     meta = new.setdefault("metadata", {})
@@ -42,7 +44,7 @@ def after_update(
     known = fitted(known, shape)
     skip = shape.resets.get(subresource, {})
     try:
-        changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip)
+        changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip, given)
     except Untypable:
         _write(meta, known)
         return

@@ -154,4 +154,6 @@ class _Lookup:
         return entry.obj if entry is not None else None
 
     def list(self, storage: str, namespace: str) -> list[Obj]:
+        if self._api.store.is_empty(storage):
+            return []
         return [e.obj for e in self._api.store.latest_list(storage, namespace or None)]

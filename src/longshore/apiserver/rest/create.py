@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, strategy
+from longshore.api import errors, names, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
-from longshore.apiserver.rest import admission
+from longshore.apiserver.rest import admission, alike
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -31,15 +31,30 @@ _SERVER_SET: Final = (
 def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
+    mark = alike.mark_of(api, call) if wanted.field_validation == "Warn" else None
+    if mark is not None and (known := api.alike.find(mark)) is not None:
+        pod = alike.pod_like(call.value, known)
+        if pod is not None:
+            return create_object(api, call, pod, wanted, known=known)
     obj = body.object_of(call, wanted.field_validation)
     call.resource.strategy.default(obj)
-    return create_object(api, call, obj, wanted)
+    answer = create_object(api, call, obj, wanted)
+    if mark is not None and not call.warnings:
+        api.alike.learn(mark, obj)
+    return answer
 
 
 def create_object(
-    api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False
+    api: Api,
+    call: Call,
+    obj: Obj,
+    wanted: options.WriteOptions,
+    *,
+    applied: bool = False,
+    known: alike.Known | None = None,
 ) -> Answer:
-    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
+    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already; the spec of a
+    pod like one that is `known` has been through all of this."""
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})
     place(call, meta)
@@ -53,28 +68,35 @@ def create_object(
             shape=api.shape(resource),
             now=api.now(),
             subresource="",
+            given=None if known is None else {"spec": known.fields},
         )
     obj = to_stored(call, obj)
     meta = obj["metadata"]
     admission.namespace_is_open(api, call, obj)
     api.catalog.check_open(resource)
-    admission.mutate_create(api, call, obj)
+    if known is None:
+        admission.mutate_create(api, call, obj)
     call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
     generated = not meta.get("name") and bool(meta.get("generateName"))
     _fill(api, call, meta, counts_generation=kind.counts_generation)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
-    kind.prepare_create(obj, context)
+    if known is None:
+        kind.prepare_create(obj, context)
+    else:
+        obj["status"] = known.status()
     problems = metadata.validate_create(
         meta,
         namespaced=resource.namespaced,
         name_rule=kind.name_rule,
         short_finalizers=resource.style == "custom",
     )
-    problems += kind.validate_create(obj, context)
+    if known is None:
+        problems += kind.validate_create(obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
-    call.warn(kind.warnings_create(obj, context))
+    if known is None or names.dns1123_label(meta["name"]):
+        call.warn(kind.warnings_create(obj, context))
     charged = admission.charge(api, call, obj)
     if not applied and asked_version not in (None, "", "0"):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
