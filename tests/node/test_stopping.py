@@ -167,17 +167,3 @@ def test_a_pod_that_somebody_else_calls_failed_is_stopped_and_stays_failed() -> 
         assert (await world.status())["reason"] == "NodeLost"
 
     told(story, scripted(main=Run(None)))
-
-
-def test_old_news_of_a_pod_that_has_ended_does_not_start_it_again() -> None:
-    async def story(world: World) -> None:
-        pod = await world.create()
-        await world.phase("Succeeded")
-        assert world.agent is not None
-        late = {**pod, "metadata": {**pod["metadata"], "labels": {"late": "yes"}}}
-        world.agent._reported.add(pod["metadata"]["uid"])  # as between the write and its echo
-        world.agent.on_update(pod, late)
-        await world.clock.sleep(5)
-        assert len(world.machine.started) == 1
-
-    told(story, scripted(main=Run(0.5)))

@@ -405,7 +405,8 @@ class Agent(Handler):
                 await self._client.delete(PODS, facts.name, facts.namespace, options)
                 break
             except StatusError as err:
-                if err.code in (404, 409):
+                seen = self._pods.cache.get(facts.namespace, facts.name)
+                if err.code == 404 or (seen is not None and seen["metadata"]["uid"] != facts.uid):
                     break
                 log.warning("pod %s could not be deleted: %s", facts.title, err)
             except Unreachable as err:
