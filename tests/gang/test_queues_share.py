@@ -215,3 +215,61 @@ def test_a_gang_that_waited_too_long_is_let_in_by_its_sla() -> None:
         assert await scene.phase("g") == "Inqueue"
 
     play(story, gangs=Settings(sla=True))
+
+
+def test_inside_a_gang_tasks_of_more_priority_take_the_room_of_others() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.priority("hi", 1000)
+        await scene.node()
+        await scene.gang("g", 1, 2, {"cpu": "1"}, minResources={})
+        await scene.settle()
+        await scene.members("g", [0], {"cpu": "1"}, role="chief", priorityClassName="hi")
+        await scene.settle()
+        found = [await scene.get(f"g-{n}") for n in range(2)]
+        leaving = [p for p in found if p is None or "deletionTimestamp" in p["metadata"]]
+        assert len(leaving) == 1
+        for each in leaving:
+            if each is not None:
+                await scene.delete(each["metadata"]["name"])
+        await scene.settle(2)
+        assert await scene.node_of("g-chief-0") == "n1"
+
+    play(story, gangs=Settings(actions=ACTIONS))
+
+
+def test_gangs_can_be_protected_down_to_their_minimum() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.priority("hi", 1000)
+        await scene.node(give={"cpu": "3"})
+        await scene.gang("low", 2, 3, {"cpu": "1"}, minResources={})
+        await scene.settle()
+        await scene.gang("high", 2, 2, {"cpu": "1"}, minResources={}, priorityClassName="hi")
+        await scene.settle(2)
+        found = [await scene.get(f"low-{n}") for n in range(3)]
+        assert all(p is not None and "deletionTimestamp" not in p["metadata"] for p in found)
+        await scene.gang("small", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
+        await scene.settle(2)
+        found = [await scene.get(f"low-{n}") for n in range(3)]
+        assert sum(p is None or "deletionTimestamp" in p["metadata"] for p in found) == 1
+
+    play(story, gangs=Settings(actions=ACTIONS, gang_preemptable=True))
+
+
+def test_what_a_queue_deserves_may_be_said_in_numbers() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "4"})
+        await scene.queue("a", deserved={"cpu": "1"})
+        await scene.queue("b", deserved={"cpu": "3"})
+        await scene.gang("a", 1, 4, {"cpu": "1"}, queue="a", minResources={})
+        await scene.settle()
+        assert len(await scene.bound("a-")) == 4  # it may borrow what nobody uses
+        await scene.gang("b", 3, 3, {"cpu": "1"}, queue="b", minResources={})
+        await scene.settle()
+        for n in range(4):
+            found = await scene.get(f"a-{n}")
+            if found and "deletionTimestamp" in found["metadata"]:
+                await scene.delete(f"a-{n}")
+        await scene.settle(2)
+        assert (len(await scene.bound("a-")), len(await scene.bound("b-"))) == (1, 3)
+
+    play(story, gangs=Settings(actions=ACTIONS, capacity=True))

@@ -57,10 +57,10 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
             if group.goes_on():
                 continue
             break
-        if now:
+        if now and session.within_limits(queue, task):
             session.allocate(group, task, session.best(task, now))
         else:
-            session.pipeline(group, task, session.best(task, later))
+            session.pipeline(group, task, session.best(task, later or now))
         placed.append(task)
         if group.is_ready and tasks:
             again = True

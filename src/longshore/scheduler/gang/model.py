@@ -249,6 +249,8 @@ class Queue:
         self.limit: Amounts = {}
         """What it may have at most, all in all."""
         self.allocated: Amounts = {}
+        self.releasing: Amounts = {}
+        """What tasks on their way out still have."""
         self.request: Amounts = {}
         self.inqueue: Amounts = {}
         self.elastic: Amounts = {}

@@ -132,9 +132,23 @@ class Session:
             for above in sharing.ancestors(queue, self.queues)
         )
 
-    def _below(self, above: Queue) -> Amounts:
+    def within_limits(self, queue: Queue, task: Task) -> bool:
+        """Whether a task may be bound now: those on their way out count until they are gone."""
+        asked = task.requests
+        if lacking(total((queue.allocated, queue.releasing, asked)), queue.limit, asked):
+            return False
+        return not any(
+            lacking(
+                total((self._below(above, leaving=True), asked)),
+                above.capability,
+                [name for name in asked if name in above.capability],
+            )
+            for above in sharing.ancestors(queue, self.queues)
+        )
+
+    def _below(self, above: Queue, *, leaving: bool = False) -> Amounts:
         return total(
-            queue.allocated
+            total((queue.allocated, queue.releasing)) if leaving else queue.allocated
             for queue in self.queues.values()
             if queue is above or above in sharing.ancestors(queue, self.queues)
         )
@@ -229,12 +243,16 @@ class Session:
         """In thought: the task leaves its node."""
         room = self.rooms[task.node]
         room.releasing = total((room.releasing, task.requests))
+        queue = self.queues[group.queue]
+        queue.releasing = total((queue.releasing, task.requests))
         self._charge(group, task, -1)
         group.move(task, RELEASING)
 
     def unevict(self, group: Group, task: Task, status: str) -> None:
         room = self.rooms[task.node]
         room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
+        queue = self.queues[group.queue]
+        queue.releasing = {n: a - task.requests.get(n, 0) for n, a in queue.releasing.items()}
         group.move(task, status)
         self._charge(group, task, 1)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from longshore.scheduler.amounts import PODS, Amounts
-from longshore.scheduler.gang.model import PENDING, Group, Queue, rest, total
+from longshore.scheduler.gang.model import PENDING, RELEASING, Group, Queue, rest, total
 
 _MINIMAL = Fraction(1, 10)
 """Less than this is no growth: Volcano's tolerance."""
@@ -29,6 +29,8 @@ def fill(queues: Mapping[str, Queue], groups: Iterable[Group], room: Amounts, *,
         holding = group.holding
         pending = total(task.requests for task in group.tasks.values() if task.status == PENDING)
         queue.allocated = total((queue.allocated, holding))
+        leaving = (t.requests for t in group.tasks.values() if t.status == RELEASING and t.node)
+        queue.releasing = total((queue.releasing, *leaving))
         queue.request = total((queue.request, holding, pending))
         if group.min_resources is not None:
             queue.elastic = total((queue.elastic, rest(holding, group.min_resources)))
