@@ -69,6 +69,14 @@ class RunningLongshore:
             with err:
                 return err.code, json.load(err)
 
+    def text(self, path: str) -> str:
+        """What is there as plain text, as a pod's log is."""
+        request = urllib.request.Request(
+            self.server + path, headers={"Authorization": f"Bearer {self.token}"}
+        )
+        with urllib.request.urlopen(request, context=self.tls, timeout=20) as answer:
+            return str(answer.read().decode())
+
     def made(self, method: str, path: str, body: object = None, **more: Any) -> Any:
         """The answer of a request that must succeed."""
         status, answer = self.request(method, path, body, **more)
