@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -112,6 +117,43 @@ def test_exec_runs_in_the_pod(place: Place, server: str) -> None:
     assert place.kubectl.ok("exec", "-i", server, "--", "cat", stdin="some\ntext") == "some\ntext"
     missing = place.kubectl("exec", server, "--", "no-such-command")
     assert 'exec: "no-such-command": executable file not found in $PATH' in missing.stderr
+
+
+def test_exec_with_a_terminal(place: Place, server: str) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+    process = subprocess.Popen(
+        [place.kubectl.program, "exec", "-it", server, "--", "env", "PS1=> ", "sh"],
+        env=place.kubectl.environment(),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+
+    def until(wanted: bytes) -> None:
+        seen, end = b"", time.monotonic() + 10
+        while wanted not in seen:
+            assert time.monotonic() < end, seen
+            if select.select([ours], [], [], 0.2)[0]:
+                seen += os.read(ours, 4096)
+
+    until(b"> ")
+    os.write(ours, b"stty size\n")
+    until(b"33 101")
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+    os.write(ours, b"while ! stty size | grep '20 60'; do sleep 0.1; done; echo now sm$((1+1))ller\n")
+    until(b"now sm2ller")
+    os.write(ours, b"sleep 100\n")
+    time.sleep(0.3)
+    os.write(ours, b"\x03")
+    os.write(ours, b"echo still $((40+2))\n")
+    until(b"still 42")
+    os.write(ours, b"exit 7\n")
+    assert process.wait(10) == 7
+    os.close(ours)
 
 
 def test_cp_goes_both_ways(place: Place, server: str) -> None:
