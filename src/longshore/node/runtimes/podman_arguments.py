@@ -77,7 +77,7 @@ def create(container: Container, image: str, machine: Machine) -> list[str]:
         words += ["--env", f"{name}={value}"]
     for mount in _mounts(container):
         words += ["--mount", _mount(mount)]
-    words += _identity(container) + _limits(container)
+    words += [*_identity(container), *_limits(container)]
     if container.working_dir:
         words += ["--workdir", container.working_dir]
     if container.stdin:
