@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from longshore_process import longshore_up
-from volcano_real import Jobs
+from real_gangs import Jobs
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The examples of Volcano Jobs, as processes that find each other by nothing but what the plugins tell them."""
+"""The examples of Volcano Jobs: processes that find each other by nothing but what the plugins tell them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from longshore_command import Command
-from volcano_real import EXAMPLES, Jobs
+from real_gangs import EXAMPLES, Jobs
 
 pytestmark = pytest.mark.xdist_group("volcano-real")
 
