@@ -30,6 +30,12 @@ def connect(api: Api, call: Call) -> Answer:
     if not (pod.get("spec") or {}).get("nodeName"):
         raise errors.bad_request(f"pod {call.name} does not have a host assigned")
     door = door_to(api, pod)
+    if call.subresource == "proxy":
+        raise errors.StatusError(
+            503,
+            "ServiceUnavailable",
+            "longshore does not carry requests to pods; use port-forward, which carries whole connections",
+        )
     if call.subresource == "portforward":
         return Answer(call.resource, link=link.to_ports(door, pod, call))
     return Answer(call.resource, link=link.to_container(door, pod, container, call))
