@@ -79,13 +79,13 @@ class Archive:
             self._shrink(index)
         return True
 
-    def of(self, namespace: str, *, kind: str = "", name: str = "") -> list[Obj]:
+    def of(self, namespace: str, *, kind: str = "", name: str = "", most: int = 500) -> list[Obj]:
         """Records of failed pods, oldest first: of a whole namespace, of one owner (`kind` Job), or of pods
-        with this name (`kind` Pod)."""
+        with this name (`kind` Pod). Of many, the newest."""
         with self._lock:
             found = [kept for kept in self._loaded().values() if _fits(kept, namespace, kind, name)]
         records = []
-        for kept in found:
+        for kept in found[-most:]:
             record = _read(kept.directory)
             if record is not None:
                 records.append(record)
