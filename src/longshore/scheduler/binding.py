@@ -22,6 +22,7 @@ from longshore.scheduler.shape import Pod
 _PODS: Final = ("v1", "Pod")
 _SETTLED: Final = (404, 409)
 """Gone, leaving, or bound by another: the watch tells which."""
+_MOST: Final = 512
 log = logging.getLogger(__name__)
 
 Failed = Callable[[Pod, str], None]
@@ -29,7 +30,7 @@ Bound = Callable[[Pod, str], None]
 
 
 class Binder:
-    """Of one scheduler. `bound` and `failed` hear how each binding ended."""
+    """Of one scheduler. `bound` and `failed` hear how each binding ended, `freed` when it is busy no more."""
 
     def __init__(
         self,
@@ -40,16 +41,28 @@ class Binder:
         rng: random.Random,
         bound: Bound,
         failed: Failed,
+        freed: Callable[[], None] | None = None,
     ) -> None:
         self._client, self._ledger, self._clock, self._rng = client, ledger, clock, rng
-        self._bound, self._failed = bound, failed
+        self._bound, self._failed, self._freed = bound, failed, freed
         self._running: set[asyncio.Task[bool]] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether more bindings are on their way than one commit should take."""
+        return len(self._running) >= _MOST
 
     def start(self, pod: Pod, node: str) -> None:
         """Binds a pod that the ledger assumes on this node. Returns at once."""
         task = asyncio.create_task(self.bind(pod, node))
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[bool]) -> None:
+        was_busy = self.busy
+        self._running.discard(task)
+        if was_busy and self._freed is not None:
+            self._freed()
 
     async def bind(self, pod: Pod, node: str) -> bool:
         """Whether the pod has its node now."""

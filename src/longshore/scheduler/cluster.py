@@ -103,13 +103,13 @@ class _Pods(Handler):
         self._cluster = cluster
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._seen(obj, moved=False)
+        self._seen(None, obj, moved=False)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is not new:
             moved = old["metadata"].get("labels") != new["metadata"].get("labels")
             leaves = "deletionTimestamp" in new["metadata"] and "deletionTimestamp" not in old["metadata"]
-            self._seen(new, moved=moved or leaves)
+            self._seen(old, new, moved=moved or leaves)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         cluster = self._cluster
@@ -120,7 +120,7 @@ class _Pods(Handler):
         if cluster.ledger.remove(uid) is not None:
             cluster.wake(verdict.ROOM)
 
-    def _seen(self, obj: Obj, *, moved: bool) -> None:
+    def _seen(self, old: Obj | None, obj: Obj, *, moved: bool) -> None:
         cluster, spec = self._cluster, obj["spec"]
         flags = 0
         node = spec.get("nodeName")
@@ -129,16 +129,28 @@ class _Pods(Handler):
                 flags = verdict.ROOM
         elif node:
             uid = obj["metadata"]["uid"]
-            known, assumed = uid in cluster.ledger.pods, uid in cluster.ledger.assumed
-            changed = cluster.ledger.confirm(cluster.shapes.pod(obj), node)
+            known, assumed = cluster.ledger.pods.get(uid), uid in cluster.ledger.assumed
+            if known is not None and old is not None and known.node == node and _asks_the_same(old, obj):
+                cluster.ledger.still(known, obj)
+                changed = False
+            else:
+                changed = cluster.ledger.confirm(cluster.shapes.pod(obj), node)
             if changed or assumed or moved:
                 # A known pod that asks for something else now may have left room.
-                flags = verdict.PODS | verdict.ROOM if known and changed else verdict.PODS
+                left = known is not None and changed
+                flags = verdict.PODS | verdict.ROOM if left else verdict.PODS
         listener = cluster.listeners.get(spec.get("schedulerName", ""))
         if listener is not None:
             listener.pod_changed(obj)
         if flags:
             cluster.wake(flags)
+
+
+def _asks_the_same(old: Obj, new: Obj) -> bool:
+    """Whether a pod takes the same of its node: of a bound pod little more can change."""
+    before, after = old["spec"], new["spec"]
+    parts = ("containers", "initContainers", "resources")
+    return all(before.get(part) == after.get(part) for part in parts)
 
 
 class _Nodes(Handler):

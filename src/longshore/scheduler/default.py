@@ -60,7 +60,13 @@ class DefaultScheduler:
         self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
         self._reporter = Reporter(client, self._recorder, clock, self._waits)
         self._binder = Binder(
-            client, self._ledger, clock=clock, rng=cluster.rng, bound=self._bound, failed=self._failed
+            client,
+            self._ledger,
+            clock=clock,
+            rng=cluster.rng,
+            bound=self._bound,
+            failed=self._failed,
+            freed=self._soon,
         )
         self._claims = Claims(client, cluster.claims, clock)
         self._evictor = Evictor(client, self._recorder, clock)
@@ -188,7 +194,7 @@ class DefaultScheduler:
             self._news = 0
         view = self._cluster.view()
         for _ in range(_TURN):
-            if not self._running or (group := self._pending.pop()) is None:
+            if not self._running or self._binder.busy or (group := self._pending.pop()) is None:
                 return
             self._try(group, view)
         self._soon()

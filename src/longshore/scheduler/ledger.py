@@ -180,6 +180,11 @@ class Ledger:
         self._add(pod, node)
         return True
 
+    def still(self, pod: Pod, obj: Obj) -> None:
+        """A pod that counts is bound where it counts, and asks for the same: this is its latest state."""
+        pod.obj = obj
+        self.assumed.discard(pod.uid)
+
     def remove(self, uid: str) -> Pod | None:
         """The pod counts nowhere any more. None if it did not before."""
         pod = self.pods.pop(uid, None)
