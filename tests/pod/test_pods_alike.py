@@ -8,11 +8,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from api_in_memory import Server, api_in_memory
+from api_in_memory import Server
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj, copy_of, encode
+from longshore.apiserver.api import Api
 from longshore.client import PatchType
+from longshore.client.local import LocalClient
+from longshore.store import Store
 
 PODS = ("v1", "Pod")
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -44,8 +47,12 @@ def a_pod(number: int, **spec: Any) -> Obj:
 
 def told(story: Callable[[Server], Awaitable[None]]) -> None:
     async def play() -> None:
-        async with api_in_memory() as server:
-            await story(server)
+        store = Store.open(None)
+        api = Api(store, clock=lambda: 1_800_000_000.0)  # no second passes between two pods
+        client = LocalClient(api, manager="tester")
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
+        await story(Server(api, client))
+        await store.close()
 
     asyncio.run(play())
 
@@ -60,8 +67,7 @@ async def long_way(server: Server, pod: Obj) -> Obj:
     """The same pod over the network, where each is read by itself."""
     answer = await server.send("POST", "/api/v1/namespaces/default/pods", pod, fieldManager="tester")
     assert answer.code == 201, answer.body
-    found = await server.client.get(PODS, pod["metadata"]["name"], "default")
-    return found
+    return await server.client.get(PODS, pod["metadata"]["name"], "default")
 
 
 @pytest.mark.parametrize(

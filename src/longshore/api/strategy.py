@@ -12,8 +12,7 @@ Metadata common to all kinds (names, labels, owner references, ...) is checked b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
@@ -22,8 +21,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 NameRule = Literal["subdomain", "label", "any"]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a hook may know of the request. Time and randomness come from here alone."""
 
     now: str

@@ -28,8 +28,9 @@ class WriteOptions:
 
 def write_options(call: Call, kind: str) -> WriteOptions:
     """Checks the options of a write. `kind` is CreateOptions, UpdateOptions or PatchOptions."""
-    if not call.query and kind != "PatchOptions":
-        return WriteOptions(False, manager_of(call.agent), "Warn")
+    usual = None if kind == "PatchOptions" and is_apply(call.content_type) else _usual(call)
+    if usual is not None:
+        return usual
     problems: list[FieldError] = []
     dry = list(call.query.get("dryRun", ()))
     if dry and set(dry) != {"All"}:
@@ -52,6 +53,20 @@ def write_options(call: Call, kind: str) -> WriteOptions:
     return WriteOptions(bool(dry), manager or manager_of(call.agent), validation or "Warn", force)
 
 
+def _usual(call: Call) -> WriteOptions | None:
+    """The options of a write that names at most its manager."""
+    if len(call.query) > ("fieldManager" in call.query):
+        return None
+    manager = call.one("fieldManager")
+    return None if _manager_problems(manager) else _by_manager(manager or manager_of(call.agent))
+
+
+@lru_cache(maxsize=256)
+def _by_manager(manager: str) -> WriteOptions:
+    return WriteOptions(False, manager, "Warn")
+
+
+@lru_cache(maxsize=64)
 def is_apply(content_type: str | None) -> bool:
     """Whether a PATCH is a server-side apply."""
     return (content_type or "").partition(";")[0].strip() in (

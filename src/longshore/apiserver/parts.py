@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from longshore.api import schema
 from longshore.api.codec import compiled
 from longshore.api.patch import merge_patch, strategic
-from longshore.api.patch.strategic_lists import PatchError
+from longshore.api.patch.strategic_lists import DELETE_PREFIX, PatchError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.patching import MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -41,6 +41,8 @@ def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Ch
     if media_type == MERGE_PATCH:
         merged = merge_patch.merged(before, change)
     elif media_type == STRATEGIC_MERGE_PATCH:
+        if part == "metadata" and change.keys() == _STRIPS:
+            return _with(current, part, _stripped(before, change[_STRIP]))
         try:
             merged = strategic.merged(before, copy_of(change), message)
         except PatchError:
@@ -48,6 +50,20 @@ def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Ch
     else:
         return None
     return _with(current, part, compiled.from_value(merged, message))
+
+
+def _stripped(meta: Obj, gone: Any) -> Obj | None:
+    """The metadata without these finalizers, as everything that waits for an object ends its waiting."""
+    if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
+        return None
+    left = [finalizer for finalizer in meta.get("finalizers") or () if finalizer not in gone]
+    if left:
+        return {**meta, "finalizers": left}
+    return {key: value for key, value in meta.items() if key != "finalizers"}
+
+
+_STRIP: Final = f"{DELETE_PREFIX}/finalizers"
+_STRIPS: Final = {_STRIP}
 
 
 def with_status(resource: Resource, current: Obj, status: Any) -> Changed | None:

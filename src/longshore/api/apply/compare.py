@@ -7,7 +7,7 @@ it, each container included; a changed container is owned only where its members
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -43,20 +43,30 @@ def plan_of(shape: Shape) -> Plan:
 
 
 def change_of(
-    shape: MapShape, old: Obj, new: Obj, skip: FieldSet, given: Mapping[str, FieldSet] | None = None
+    shape: MapShape,
+    old: Obj,
+    new: Obj,
+    skip: FieldSet,
+    given: Mapping[str, FieldSet] | None = None,
+    only: str = "",
 ) -> tuple[FieldSet, FieldSet]:
     """The sets of fields that were set and that went away between two whole objects.
 
     `skip` names what is not looked at: top-level fields, and single fields of metadata. What no one
     can own (metadata's name, uid, version and so on) is never looked at. `given` is what was set of whole
-    parts, where somebody knows.
+    parts, where somebody knows; `only` the one part in which they differ.
     """
     set_: FieldSet = {}
     gone: FieldSet = {}
     if old is new:
         return set_, gone
     fields = shape.fields
-    for key in new if len(new) >= len(old) and new.keys() >= old.keys() else {**new, **old}:
+    every: Iterable[str]
+    if only:
+        every = (only,)
+    else:
+        every = new if len(new) >= len(old) and new.keys() >= old.keys() else {**new, **old}
+    for key in every:
         step = "f:" + key
         if step in skip and not (skipped := skip[step]):
             continue
@@ -92,9 +102,8 @@ def _metadata_change(shape: MapShape, old: Any, new: Any, hidden: frozenset[str]
     set_: FieldSet = {}
     gone: FieldSet = {}
     for key in {**old, **new}:
-        step = "f:" + key
         before, after = old.get(key, _MISSING), new.get(key, _MISSING)
-        if step in hidden or before is after or before == after:
+        if before is after or (step := "f:" + key) in hidden or before == after:
             continue
         child = shape.fields.get(key)
         added, removed = _field_change(plan_of(child) if child else None, before, after)

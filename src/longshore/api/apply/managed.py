@@ -28,12 +28,14 @@ def after_update(
     subresource: str = "",
     versions: Collection[str] = (),
     given: Mapping[str, FieldSet] | None = None,
+    only: str = "",
 ) -> None:
     """Writes new's managedFields. `old` is the stored object, or None when `new` is being created.
 
     `new` is decoded and defaulted, but no hook and no admission has touched it: what these add has no
     owner. `versions` are further API versions of the kind; entries of unknown versions are dropped.
     `given` are the fields of whole parts that are new, by name, where they are known already.
+    `only` names the one part in which the objects differ, but for fields nobody owns.
     """
     assert isinstance(shape, MapShape)
     meta = new.setdefault("metadata", {})
@@ -44,7 +46,7 @@ def after_update(
     known = fitted(known, shape)
     skip = shape.resets.get(subresource, {})
     try:
-        changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip, given)
+        changed, gone = compare.change_of(shape, shape.zero if old is None else old, new, skip, given, only)
     except Untypable:
         _write(meta, known)
         return

@@ -65,7 +65,7 @@ def mutate_create(api: Api, call: Call, obj: Obj) -> None:
 
 def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
     """Puts back what admission set on create and an update may not know of."""
-    if call.resource.storage == "pods" and not call.subresource:
+    if call.resource.storage == "pods" and not call.subresource and new["spec"] is not old["spec"]:
         pod.admit_update(new, old)
 
 

@@ -131,6 +131,7 @@ def store_update(
             now=api.now(),
             subresource=call.subresource,
             versions=api.catalog.versions(resource),
+            only=part or "",
         )
     if version not in (0, old.revision):
         raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
