@@ -23,7 +23,7 @@ def missed(view: View) -> list[Request]:
     """The requests that a controller which sees the Job for the first time must handle."""
     job = view.job
     if phase_of(job) in FINISHED:
-        return [SYNC] if _unfinished_business(view) else []
+        return [SYNC] if unfinished(view) else []
     found = []
     for pods in view.pods.values():
         for pod in pods.values():
@@ -82,7 +82,7 @@ def _partition(task: Obj, index: int) -> str:
     return "" if policy is None else str(tasks.partition_of(index, policy.get("partitionSize") or 0))
 
 
-def _unfinished_business(view: View) -> bool:
+def unfinished(view: View) -> bool:
     """Whether a finished Job still has something that its end takes away."""
     status = view.job.get("status") or {}
     alive = any(

@@ -19,7 +19,14 @@ from longshore.controllers.volcano.act import Act, Refused, Tools
 from longshore.controllers.volcano.delays import Delayed
 from longshore.controllers.volcano.intents import Intent
 from longshore.controllers.volcano.memory import JobMemory
-from longshore.controllers.volcano.names import COMMANDS, RESTARTING, SYNC_JOB, TERMINATE_JOB, phase_of
+from longshore.controllers.volcano.names import (
+    COMMANDS,
+    FINISHED,
+    RESTARTING,
+    SYNC_JOB,
+    TERMINATE_JOB,
+    phase_of,
+)
 from longshore.controllers.volcano.objects import ClaimMissing
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.requests import SYNC, Request
@@ -100,8 +107,14 @@ class Visit:
             self._memory.put_back(self._key, [sync] if sync else [])
             await self._fire(due)
             return True
-        await self._act.annotate(self._notes())  # before a sync covers up what they tell of
-        if sync is not None:
+        try:
+            await self._act.annotate(self._notes())  # before a sync covers up what they tell of
+        except Exception:
+            self._memory.put_back(self._key, [sync] if sync else [])
+            raise
+        if sync is not None and phase_of(self._job) in FINISHED and not recovery.unfinished(self._act.view):
+            self.why.append("the Job has ended, and nothing of it is left to clean up")
+        elif sync is not None:
             await self._attempt(sync, SYNC_JOB)
         return False
 
