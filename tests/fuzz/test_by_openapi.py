@@ -105,7 +105,9 @@ async def test_requests_from_our_own_schema_break_nothing(
 ) -> None:
     monkeypatch.setattr(versions, "_PATIENCE", 0.01)
     dice = random.Random(1)
-    async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with running(
+        Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)
+    ) as longshore:
         target = Target(longshore)
         client = LocalClient(longshore.api)
         listed = json.loads((await client.request("GET", "/openapi/v3")).body)["paths"]

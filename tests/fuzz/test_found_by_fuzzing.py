@@ -20,7 +20,9 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture
 async def client(anyio_backend: str) -> AsyncIterator[LocalClient]:
-    async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with running(
+        Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)
+    ) as longshore:
         yield LocalClient(longshore.api)
 
 

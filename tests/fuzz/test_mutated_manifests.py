@@ -39,7 +39,9 @@ async def test_mutated_requests_break_nothing(
 ) -> None:
     monkeypatch.setattr(versions, "_PATIENCE", 0.01)
     dice = random.Random(SEED)
-    async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with running(
+        Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)
+    ) as longshore:
         target = Target(longshore)
         wisher = Wisher(seeds([await gadget(longshore)]), dice)
         for number in range(REQUESTS):

@@ -141,3 +141,12 @@ async def test_needed_queues_cannot_be_deleted(server: Server) -> None:
     assert await refused("root") == "`root` queue can not be deleted"
     assert await refused("p") == "queue p can not be deleted because it has 2 child queues: a, b"
     assert (await server.send("DELETE", f"{QUEUES}/a")).code == 200
+
+
+async def test_a_queue_without_a_spec_has_all_its_defaults_at_once(server: Server) -> None:
+    body = queue("q")
+    del body["spec"]
+    made = await created(server, QUEUES, body)
+    assert made["spec"] == {"reclaimable": True, "weight": 1, "dequeueStrategy": "traverse"}
+    again = await server.send("PUT", f"{QUEUES}/q", made)
+    assert again.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]

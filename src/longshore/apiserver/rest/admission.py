@@ -60,7 +60,10 @@ def mutate_create(api: Api, call: Call, obj: Obj) -> None:
             # Here and below: nobody who has no objects of Volcano's pays for the code that judges them.
             from longshore.apiserver.admission import volcano
 
+            had_spec = "spec" in obj
             volcano.mutate_create(storage, obj, _Lookup(api).get)
+            if not had_spec:
+                call.resource.strategy.default(obj)  # what was not there had no defaults
 
 
 def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
