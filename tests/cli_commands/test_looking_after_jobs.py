@@ -72,11 +72,18 @@ def test_logs_of_a_pod_a_job_and_a_selector(longshore: Command) -> None:
 
 
 def test_logs_are_followed_to_the_end(longshore: Command) -> None:
-    start(longshore, "drip", "for i in 1 2 3; do echo drop $i; sleep 0.2; done", completions=2, parallelism=2)
+    gate = longshore.home / "gate"
+    script = f"echo drop 1; while [ ! -e {gate} ]; do sleep 0.05; done; echo drop 2"
+    start(longshore, "drip", script, completions=2, parallelism=2)
     longshore.ok("wait", "--for=jsonpath={.status.ready}=2", "job/drip")
-    lines = longshore.ok("logs", "-f", "job/drip", "--all-pods", "--prefix").splitlines()
-    assert len(lines) == 6
-    assert sum(line.endswith("drop 3") for line in lines) == 2
+    follow = longshore.start("logs", "-f", "job/drip", "--all-pods", "--prefix")
+    assert follow.stdout is not None
+    first = [follow.stdout.readline() for _ in range(2)]
+    assert all(line.endswith("drop 1\n") for line in first)
+    gate.touch()
+    rest, _ = follow.communicate(timeout=30)
+    assert [line[-6:] for line in rest.splitlines()] == ["drop 2", "drop 2"]
+    assert follow.returncode == 0
 
 
 def test_what_failed_pods_wrote_survives_them(longshore: Command) -> None:
