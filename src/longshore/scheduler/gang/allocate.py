@@ -6,14 +6,16 @@ minimum is bound at once; what it has beyond comes one task a turn, so that othe
 
 from __future__ import annotations
 
+import heapq
+
 from longshore.scheduler import amounts
 from longshore.scheduler.gang.model import ALLOCATED, PENDING, PIPELINED, Group, Queue, Task
-from longshore.scheduler.gang.session import Session
+from longshore.scheduler.gang.session import Place, Session
 
 
 def run(session: Session) -> None:
     """The best queue that is not used up, its best gang, and again."""
-    jobs: dict[str, list[Group]] = {}
+    jobs: dict[str, list[tuple[Place, Group]]] = {}
     tasks: dict[str, list[Task]] = {}
     for group in session.groups.values():
         if group.phase in ("", "Pending"):
@@ -22,21 +24,24 @@ def run(session: Session) -> None:
         if problem:
             group.notes.append(problem)
             continue
-        jobs.setdefault(group.queue, []).append(group)
-        tasks[group.uid] = [t for t in group.in_status(PENDING) if not t.gated and not t.best_effort]
+        waiting = [t for t in group.in_status(PENDING) if not t.gated and not t.best_effort]
+        if waiting:
+            tasks[group.uid] = waiting
+            jobs.setdefault(group.queue, []).append((session.group_order(group), group))
+    for listed in jobs.values():
+        heapq.heapify(listed)  # only its own turn changes where a gang stands
     while jobs:
         queue = min((session.queues[name] for name in jobs), key=session.queue_order)
         if session.overused(queue):
-            for group in jobs.pop(queue.name):
+            for _, group in sorted(jobs.pop(queue.name)):
                 if tasks[group.uid]:
                     _note_queue(session, group, queue, tasks[group.uid])
             continue
-        group = min(jobs[queue.name], key=session.group_order)
-        jobs[queue.name].remove(group)
+        _, group = heapq.heappop(jobs[queue.name])
+        if tasks[group.uid] and _place(session, group, queue, tasks[group.uid]):
+            heapq.heappush(jobs[queue.name], (session.group_order(group), group))
         if not jobs[queue.name]:
             del jobs[queue.name]
-        if tasks[group.uid] and _place(session, group, queue, tasks[group.uid]):
-            jobs.setdefault(queue.name, []).append(group)
 
 
 def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> bool:
@@ -53,7 +58,7 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
         now, later, said = session.candidates(task)
         if not now and not later:
             group.misfits[task.pod.uid] = said
-            _note_nodes(session, group, task)
+            group.notes.append(f"{task.pod.key[1]}: {said}")
             if group.goes_on():
                 continue
             break
@@ -97,28 +102,8 @@ def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task])
     for name, amount in task.requests.items():
         have, may = queue.allocated.get(name, 0), most.get(name, 0)
         if have + amount > may:
-            needed = sum(group.counts[status] for status in (PENDING, PIPELINED, ALLOCATED))
             group.notes.append(
-                f"needs {needed} × {amounts.words(name, amount)}, queue {queue.name} has "
-                f"{amounts.bare(name, max(may - have, 0))} of {amounts.bare(name, may)} left"
+                f"{task.pod.key[1]} asks {amounts.words(name, amount)}, queue {queue.name} is given "
+                f"{amounts.bare(name, may)} and has {amounts.bare(name, have)} of it in use"
             )
             return
-
-
-def _note_nodes(session: Session, group: Group, task: Task) -> None:
-    """In numbers: how many more of this task the nodes could take, beside those that were tried."""
-    fits = 0
-    for room in session.rooms.values():
-        parts = [room.node.left(name) // amount for name, amount in task.requests.items()]
-        fits += max(min(parts, default=0), 0)
-    tried = len(group.in_status(ALLOCATED, PIPELINED))
-    asked = ", ".join(amounts.words(name, amount) for name, amount in task.requests.items())
-    group.notes.append(
-        f"needs {group.min_member} pods, {task.pod.key[1]} asks {asked}: "
-        f"{_nodes(len(session.rooms))} with room for {tried + fits}"
-    )
-    group.notes.append(f"{task.pod.key[1]}: {group.misfits[task.pod.uid]}")
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from longshore.scheduler import amounts, fitting, scoring, volumes
 from longshore.scheduler.amounts import Amounts
@@ -65,6 +65,10 @@ class Room:
         return self.node.left(name) + self.releasing.get(name, 0) - self.pipelined.get(name, 0)
 
 
+Place: TypeAlias = tuple[int, bool, float, float, str, str]
+"""Where a gang stands among others; no two stand in the same one."""
+
+
 class Session:
     """Groups and queues of one cycle. Only groups whose queue exists are here."""
 
@@ -100,7 +104,7 @@ class Session:
     def queue_order(self, queue: Queue) -> tuple[int, float, str, str]:
         return -queue.priority, sharing.share(queue.allocated, queue.deserved), queue.created, queue.name
 
-    def group_order(self, group: Group) -> tuple[int, bool, float, float, str, str]:
+    def group_order(self, group: Group) -> Place:
         deadline = group.deadline if group.deadline is not None else float("inf")
         return -group.priority, group.is_ready, deadline, self.share_of(group), group.created, group.uid
 
