@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 
 from longshore.scheduler import amounts
-from longshore.scheduler.gang.model import ALLOCATED, PENDING, PIPELINED, Group, Queue, Task
+from longshore.scheduler.gang.model import ALLOCATED, PENDING, Group, Queue, Task
 from longshore.scheduler.gang.session import Place, Session
 
 

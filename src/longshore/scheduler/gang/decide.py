@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from longshore.scheduler.decide import View
-from longshore.scheduler.gang import allocate, closing, enqueue, preempt
+from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.model import Group, Queue
 from longshore.scheduler.gang.session import Bind, Evict, Session
@@ -57,6 +57,7 @@ def decide(cycle: Cycle) -> Plan:
                 group.phase = "Inqueue"
     for action in cycle.settings.actions:
         _ACTIONS[action](session)
+    numbers.note(session)
     reports = tuple(closing.report(group, cycle.uid, cycle.time) for group in session.groups.values())
     return Plan(
         tuple(session.binds),

@@ -61,8 +61,8 @@ def _admits(session: Session, group: Group, queue: Queue, reserved: Amounts, idl
         names = ", ".join(f"overused {name}" for name in short)
         _refuse(session, group, f"resource in cluster is overused: {names}")
         group.notes += (
-            f"needs {amounts.words(name, wanted[name])}, of the cluster's "
-            f"{amounts.bare(name, session.total.get(name, 0))} (times {session.settings.overcommit:g}) "
+            f"of the cluster's {amounts.words(name, session.total.get(name, 0))} "
+            f"(times {session.settings.overcommit:g}) "
             f"{amounts.bare(name, session.used.get(name, 0))} are used and "
             f"{amounts.bare(name, reserved.get(name, 0))} promised to other gangs"
             for name in short
@@ -77,9 +77,8 @@ def _admits(session: Session, group: Group, queue: Queue, reserved: Amounts, idl
         names = ", ".join(f"insufficient {name}" for name in short)
         _refuse(session, group, f"queue resource quota insufficient: {names}")
         group.notes += (
-            f"needs {amounts.words(name, wanted[name])}, queue {queue.name} has "
-            f"{amounts.bare(name, max(queue.limit.get(name, 0) - have.get(name, 0), 0))} of "
-            f"{amounts.bare(name, queue.limit.get(name, 0))} left"
+            f"of the {amounts.words(name, queue.limit.get(name, 0))} that queue {queue.name} may have, "
+            f"{amounts.bare(name, have.get(name, 0))} are used or promised"
             for name in short
         )
         return False

@@ -1,0 +1,107 @@
+"""Why a gang waits, in one line of numbers: what it needs, what its queue has left, what the nodes can take.
+
+For people and for `longshore why` alone. Conditions and events keep Volcano's words, which tools compare.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from longshore.scheduler import amounts, fitting
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.gang.model import PENDING, PIPELINED, Group, Queue, Task, lacking, rest, total
+from longshore.scheduler.gang.session import Session
+from longshore.scheduler.verdict import Refusal
+
+_FULL = ("Insufficient ", "Too many pods")
+"""What nodes say that only lack room."""
+Shape = tuple[tuple[str, int], ...]
+
+
+def note(session: Session) -> None:
+    """Puts the line before the other notes of every gang that lacks its minimum."""
+    known: dict[Shape, tuple[int, int]] = {}
+    for group in session.groups.values():
+        if not group.has_minimum and (told := _line(session, group, known)):
+            group.notes.insert(0, told)
+
+
+def _line(session: Session, group: Group, known: dict[Shape, tuple[int, int]]) -> str:
+    """`needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
+    tasks = [task for task in group.in_status(PENDING, PIPELINED) if not task.best_effort]
+    example: Task | None = None
+    if tasks:
+        shapes = Counter(_shape(task.requests) for task in tasks)
+        if len(shapes) == 1:
+            missing = group.min_member - group.ready_count
+            shapes = Counter({shape: min(count, max(missing, 1)) for shape, count in shapes.items()})
+        example = next((task for task in tasks if task.pod.uid in group.misfits), tasks[0])
+        one = example.requests
+        asked = total({name: amount * count for name, amount in shape} for shape, count in shapes.items())
+        needs = ", ".join(f"{count} × {_words(dict(shape))}" for shape, count in shapes.items())
+    elif group.min_resources and group.phase in ("", "Pending"):
+        asked, count = group.min_resources, max(group.min_member, 1)
+        one = {name: amount // count for name, amount in asked.items()}
+        even = all(amount % count == 0 for amount in asked.values())
+        needs = f"{count} × {_words(one)}" if even else f"{_words(asked)} for {count} pods"
+        if not even:
+            one = {}
+    else:
+        return ""
+    parts = [f"needs {needs}", _queue(session.queues[group.queue], group, asked)]
+    if one:
+        shape = _shape(one)
+        if example is not None:
+            fit = _fit(session, one, example)
+        elif shape in known:
+            fit = known[shape]
+        else:
+            fit = known[shape] = _fit(session, one, None)
+        of_one = f" of {_words(one)}" if example is not None and len(shapes) > 1 else ""
+        parts.append(_nodes(len(session.rooms), *fit) + of_one)
+    return ", ".join(parts)
+
+
+def _queue(queue: Queue, group: Group, asked: Amounts) -> str:
+    """What is short of what is asked; all of it if nothing is."""
+    have = queue.allocated
+    if group.phase in ("", "Pending"):
+        have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
+    left = {name: max(queue.limit.get(name, 0) - have.get(name, 0), 0) for name in asked}
+    shown = lacking(asked, left, asked) or list(asked)
+    return f"queue {queue.name} has {_words({name: left[name] for name in shown})} left"
+
+
+def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[int, int]:
+    """How many nodes take at least one such pod, and how many pods they take together."""
+    context = session.context(task) if task is not None else None
+    if isinstance(context, Refusal):
+        return 0, 0
+    nodes = pods = 0
+    for room in session.rooms.values():
+        takes = min(room.node.left(name) // amount for name, amount in one.items() if amount)
+        takes = min(takes, room.node.left(amounts.PODS))
+        if takes > 0 and task is not None and context is not None:
+            failure = fitting.check(task.pod, room.node, context)
+            if failure is not None and any(not reason.startswith(_FULL) for reason in failure.reasons):
+                continue
+        if takes > 0:
+            nodes, pods = nodes + 1, pods + takes
+    return nodes, pods
+
+
+def _nodes(of: int, nodes: int, pods: int) -> str:
+    if not nodes:
+        return (
+            f"none of {of} nodes fits one" if of > 1 else "the node fits none" if of else "there is no node"
+        )
+    return f"{nodes} node fits {pods}" if nodes == 1 else f"{nodes} nodes fit {pods}"
+
+
+def _shape(requests: Mapping[str, int]) -> Shape:
+    return tuple(sorted(requests.items(), key=lambda item: (item[0] != amounts.CPU, item[0])))
+
+
+def _words(found: Mapping[str, int]) -> str:
+    return " + ".join(amounts.words(name, amount) for name, amount in _shape(found))
