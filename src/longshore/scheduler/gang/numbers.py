@@ -12,22 +12,25 @@ from longshore.scheduler import amounts, fitting
 from longshore.scheduler.amounts import Amounts
 from longshore.scheduler.gang.model import PENDING, PIPELINED, Group, Queue, Task, lacking, rest, total
 from longshore.scheduler.gang.session import Session
+from longshore.scheduler.shape import Shape
 from longshore.scheduler.verdict import Refusal
 
 _FULL = ("Insufficient ", "Too many pods")
 """What nodes say that only lack room."""
-Shape = tuple[tuple[str, int], ...]
+Asked = tuple[tuple[str, int], ...]
+Known = dict[Asked | Shape, tuple[int, int]]
+"""What nodes take, asked once for all gangs that ask for the same."""
 
 
 def note(session: Session) -> None:
     """Puts the line before the other notes of every gang that lacks its minimum."""
-    known: dict[Shape, tuple[int, int]] = {}
+    known: Known = {}
     for group in session.groups.values():
         if not group.has_minimum and (told := _line(session, group, known)):
             group.notes.insert(0, told)
 
 
-def _line(session: Session, group: Group, known: dict[Shape, tuple[int, int]]) -> str:
+def _line(session: Session, group: Group, known: Known) -> str:
     """`needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
     tasks = [task for task in group.in_status(PENDING, PIPELINED) if not task.best_effort]
     example: Task | None = None
@@ -51,15 +54,11 @@ def _line(session: Session, group: Group, known: dict[Shape, tuple[int, int]]) -
         return ""
     parts = [f"needs {needs}", _queue(session.queues[group.queue], group, asked)]
     if one:
-        shape = _shape(one)
-        if example is not None:
-            fit = _fit(session, one, example)
-        elif shape in known:
-            fit = known[shape]
-        else:
-            fit = known[shape] = _fit(session, one, None)
+        key = _shape(one) if example is None else example.pod.shape
+        if key not in known:
+            known[key] = _fit(session, one, example)
         of_one = f" of {_words(one)}" if example is not None and len(shapes) > 1 else ""
-        parts.append(_nodes(len(session.rooms), *fit) + of_one)
+        parts.append(_nodes(len(session.rooms), *known[key]) + of_one)
     return ", ".join(parts)
 
 
@@ -99,7 +98,7 @@ def _nodes(of: int, nodes: int, pods: int) -> str:
     return f"{nodes} node fits {pods}" if nodes == 1 else f"{nodes} nodes fit {pods}"
 
 
-def _shape(requests: Mapping[str, int]) -> Shape:
+def _shape(requests: Mapping[str, int]) -> Asked:
     return tuple(sorted(requests.items(), key=lambda item: (item[0] != amounts.CPU, item[0])))
 
 
