@@ -94,12 +94,28 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
             if err.code != 404 or not plans:
                 raise Failure(str(err)) from None
             found = {"metadata": {}, "spec": {}}
+        gang = await _gang(client, namespace, found) if kind == "Volcano Job" else []
     uid, manager = found["metadata"].get("uid"), found["spec"].get("managedBy")
     if not plans:
         if manager:
             raise Failure(f"{kind} {name!r} is managed by {manager}: longshore leaves it alone")
         raise Failure(f"{kind} {name!r} was not looked at since longshore started, or too long ago")
-    return "\n".join(line for plan in plans for line in _lines(plan, kind, uid))
+    lines = [line for plan in plans for line in _lines(plan, kind, uid)]
+    if gang:
+        lines += [f"its gang, podgroup/{name}-{uid}:", *_lines(gang[-1], "PodGroup", gang[-1]["uid"])]
+    return "\n".join(lines)
+
+
+async def _gang(client: HttpClient, namespace: str, job: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the scheduler said of the Job's PodGroup; nothing if it waits for nothing, or another does it."""
+    from longshore.api import types
+    from longshore.up import explained
+
+    if (job.get("status") or {}).get("state", {}).get("phase") not in ("Pending", "Restarting"):
+        return []
+    name = f"{job['metadata']['name']}-{job['metadata']['uid']}"
+    answer = await client.request("GET", explained.path(namespace, "podgroups", name))
+    return list(types.decode(answer.body)["plans"]) if answer.code == 200 else []
 
 
 def _lines(plan: dict[str, Any], kind: str, uid: str | None) -> list[str]:

@@ -46,7 +46,7 @@ def _line(session: Session, group: Group, known: Known) -> str:
     elif group.min_resources and group.phase in ("", "Pending"):
         asked, count = group.min_resources, max(group.min_member, 1)
         one = {name: amount // count for name, amount in asked.items()}
-        even = all(amount % count == 0 for amount in asked.values())
+        even = len(group.min_roles) < 2 and not any(amount % count for amount in asked.values())
         needs = f"{count} × {_words(one)}" if even else f"{_words(asked)} for {count} pods"
         if not even:
             one = {}
@@ -58,7 +58,7 @@ def _line(session: Session, group: Group, known: Known) -> str:
         if key not in known:
             known[key] = _fit(session, one, example)
         of_one = f" of {_words(one)}" if example is not None and len(shapes) > 1 else ""
-        parts.append(_nodes(len(session.rooms), *known[key]) + of_one)
+        parts.append(_nodes(*known[key]) + of_one)
     return ", ".join(parts)
 
 
@@ -90,11 +90,9 @@ def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[i
     return nodes, pods
 
 
-def _nodes(of: int, nodes: int, pods: int) -> str:
+def _nodes(nodes: int, pods: int) -> str:
     if not nodes:
-        return (
-            f"none of {of} nodes fits one" if of > 1 else "the node fits none" if of else "there is no node"
-        )
+        return "no node fits one"
     return f"{nodes} node fits {pods}" if nodes == 1 else f"{nodes} nodes fit {pods}"
 
 
