@@ -184,5 +184,5 @@ def test_why_tells_what_the_controller_decided(command: Any, capsys: pytest.Capt
     assert "  nothing is due before " in capsys.readouterr().out
     assert main(["why", "cronjob/nobody"]) == 1
     assert capsys.readouterr().err == 'longshore: cronjobs.batch "nobody" not found\n'
-    assert main(["why", "pod/x"]) == 2
+    assert main(["why", "service/x"]) == 2
     assert "name it as job/NAME, or cronjob/NAME for a CronJob" in capsys.readouterr().err

@@ -106,6 +106,6 @@ def test_it_is_for_those_who_may_read_it(
 
 
 def test_a_server_without_the_controller_cannot_say(capsys: pytest.CaptureFixture[str]) -> None:
-    with longshore_up("--in-memory", "--controllers", "none") as bare:
+    with longshore_up("--in-memory", "--no-node", "--no-scheduler", "--controllers", "none") as bare:
         assert main(["why", "job/x", "--kubeconfig", str(bare.kubeconfig)]) == 1
     assert "only longshore up can say why" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from longshore_process import RunningLongshore, longshore_up
 @pytest.fixture(scope="module")
 def longshore() -> Iterator[RunningLongshore]:
     """No controllers: what a test has made changes only when a client changes it."""
-    with longshore_up("--controllers", "none") as running:
+    with longshore_up("--controllers", "none", "--no-node", "--no-scheduler") as running:
         yield running
 
 

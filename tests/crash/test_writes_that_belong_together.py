@@ -19,7 +19,9 @@ async def test_an_object_and_its_quota_share_a_transaction(
 ) -> None:
     monkeypatch.setattr(batch, "_MAX_WRITES", 1)  # every write fills its transaction
     commits: list[Commit] = []
-    async with running(Options(data_dir=tmp_path / "data", port=0, controllers=())) as longshore:
+    async with running(
+        Options(data_dir=tmp_path / "data", port=0, controllers=(), node=False, scheduler=False)
+    ) as longshore:
         client = longshore.client
         for name in ("q", "r"):
             quota = {"metadata": {"name": name}, "spec": {"hard": {"pods": "5"}}}

@@ -22,6 +22,7 @@ class UpProcess:
         self.data = data
         self.log = log or data.with_name(data.name + ".log")
         command = [sys.executable, "-m", "longshore", "up", "--port", "0", "--controllers", "none"]
+        command += ["--no-node", "--no-scheduler"]
         with self.log.open("ab") as errors:
             self._process = subprocess.Popen(
                 [*command, "--data-dir", str(data), *words],

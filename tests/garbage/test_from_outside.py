@@ -55,7 +55,7 @@ async def until_at_most(client: Client, what: What, count: int) -> list[str]:
 async def test_all_three_work_over_http(anyio_backend: str) -> None:
     policies: tuple[Propagation, ...] = ("Background", "Foreground", "Orphan")
     async with (
-        running(Options(in_memory=True, port=0, controllers=())) as longshore,
+        running(Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)) as longshore,
         HttpClient.from_kubeconfig(longshore.kubeconfig) as client,
         asyncio.TaskGroup() as tasks,
     ):

@@ -84,7 +84,9 @@ async def test_an_unexpected_error_tells_the_client_nothing(
 async def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        async with running(Options(data_dir=tmp_path / "data", port=0, controllers=())) as longshore:
+        async with running(
+            Options(data_dir=tmp_path / "data", port=0, controllers=(), node=False, scheduler=False)
+        ) as longshore:
             await longshore.client.create(("v1", "Secret"), {"metadata": {"name": "s"}}, "default")
             found = sorted((tmp_path / "data").rglob("*"))
             modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / "data", *found]}

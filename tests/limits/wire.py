@@ -94,7 +94,9 @@ async def serving(monkeypatch: pytest.MonkeyPatch, **impatience: float) -> Async
     """A longshore in memory; `impatience` replaces the seconds of `Patience` by shorter ones."""
     short = patience.Patience(**impatience)
     monkeypatch.setattr("longshore.apiserver.http.server.Patience", lambda: short)
-    async with up.running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with up.running(
+        Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)
+    ) as longshore:
         folder: Path = longshore.kubeconfig.parent
         where = urlsplit(longshore.server)
         assert where.hostname

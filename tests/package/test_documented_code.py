@@ -32,7 +32,9 @@ def job(name: str) -> dict[str, object]:
 @pytest.mark.anyio
 async def test_the_client_example_lists_and_watches() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with running(
+        Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)
+    ) as longshore:
         client = longshore.client
         await client.create(JOBS, job("first"), "default")
         process = await asyncio.create_subprocess_exec(

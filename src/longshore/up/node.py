@@ -95,7 +95,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         capacity=amounts,
         registry=wiring.registry,
         explanations=explanations,
-        on_stop=options.on_stop,
+        on_stop="kill" if options.in_memory else options.on_stop,
         ready=ready,
         archive=archive,
     )

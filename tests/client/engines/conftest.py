@@ -14,7 +14,9 @@ from longshore.up.running import Longshore, running
 
 @pytest.fixture
 async def longshore(anyio_backend: str) -> AsyncIterator[Longshore]:
-    async with running(Options(in_memory=True, port=0, controllers=())) as longshore:
+    async with running(
+        Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)
+    ) as longshore:
         yield longshore
 
 

@@ -147,7 +147,8 @@ class Link(asyncio.Protocol):
         root = str(Path(longshore.__file__).parents[1])
         # A file, not a pipe: some event loops wait for the end of a pipe that the keeper's children hold.
         said = self._directory / "starting.log"
-        with said.open("wb") as errors:
+        errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-S",  # it needs nothing but the standard library,
@@ -161,6 +162,8 @@ class Link(asyncio.Protocol):
                 env={"PYTHONPATH": root, "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
                 start_new_session=True,  # a Ctrl-C on longshore's terminal is not for the keeper
             )
+        finally:
+            os.close(errors)
         if await process.wait():
             raise KeeperGone(said.read_text(errors="replace").strip() or "the keeper could not be started")
 
