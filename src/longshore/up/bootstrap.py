@@ -29,7 +29,7 @@ _PRIORITY_CLASSES: tuple[Obj, ...] = (
         "description": "Used for system critical pods that must not be moved from their current node.",
     },
 )
-_QUEUES: tuple[Obj, ...] = (
+QUEUES: tuple[Obj, ...] = (
     {"metadata": {"name": "root"}, "spec": {"weight": 1, "reclaimable": False}},
     {"metadata": {"name": "default"}, "spec": {"weight": 1, "reclaimable": True}},
 )
@@ -39,7 +39,7 @@ async def objects(client: Client) -> None:
     """Creates what is missing and leaves alone what is there."""
     namespaces = [_there(client, ("v1", "Namespace"), {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, ("scheduling.k8s.io/v1", "PriorityClass"), row) for row in _PRIORITY_CLASSES]
-    queues = [_there(client, ("scheduling.volcano.sh/v1beta1", "Queue"), row) for row in _QUEUES]
+    queues = [_there(client, ("scheduling.volcano.sh/v1beta1", "Queue"), row) for row in QUEUES]
     await asyncio.gather(*namespaces, *classes, *queues)
 
 

@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--metrics-port",
-        type=_metrics,
+        type=metrics,
         metavar="[ADDRESS:]N",
         help="show /metrics and /healthz here over plain HTTP (default: not at all; address: 127.0.0.1)",
     )
@@ -140,7 +140,8 @@ def _lease(text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def _metrics(text: str) -> tuple[str, int]:
+def metrics(text: str) -> tuple[str, int]:
+    """Address and port from one argument."""
     address, _, port = text.rpartition(":")
     if not port.isdigit() or not 0 < int(port) <= 65535:
         raise ArgumentTypeError(f"{text!r} is neither a port from 1 to 65535 nor ADDRESS:PORT")

@@ -1,12 +1,12 @@
 """Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
 
-The rights are the least that the controllers need. The image must hold longshore; how to build one is in
-docs/controllers.md.
+With --scheduler also those of longshore scheduler. The rights are the least that each needs. The image must
+hold longshore; how to build one is in docs/controllers.md.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,6 +41,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST",
         help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
     )
+    parser.add_argument(
+        "--scheduler",
+        action=BooleanOptionalAction,
+        default=False,
+        help="run the scheduler of Volcano's gangs there, too (default: no)",
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -54,6 +60,7 @@ def run(arguments: Namespace) -> int:
         arguments.controllers,
         arguments.managed_by,
         arguments.only_namespace,
+        arguments.scheduler,
     )
     print(manifests.text(wanted), end="")
     return 0

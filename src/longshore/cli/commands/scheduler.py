@@ -12,6 +12,8 @@ from pathlib import Path
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.commands.controllers import metrics
+
     parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: what kubectl would use")
     parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
     parser.add_argument(
@@ -40,6 +42,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="one for each set of processes of which one shall work (default: longshore-scheduler)",
     )
+    parser.add_argument(
+        "--metrics-port",
+        type=metrics,
+        metavar="[ADDRESS:]N",
+        help="show /metrics and /healthz here over plain HTTP (default: not at all; address: 127.0.0.1)",
+    )
 
 
 def run(arguments: Namespace) -> int:
@@ -57,6 +65,7 @@ def run(arguments: Namespace) -> int:
         scheduler_actions=arguments.scheduler_actions,
         leader_elect=arguments.leader_elect,
         lease=arguments.lease,
+        metrics=arguments.metrics_port,
     )
     try:
         process.run(settings)
@@ -64,6 +73,8 @@ def run(arguments: Namespace) -> int:
         raise Failure(str(err), 2) from None
     except (LeadershipLost, process.Refused) as err:
         raise Failure(str(err)) from None
+    except OSError as err:
+        raise Failure(f"--metrics-port: {err.strerror or err}") from None
     return 0
 
 

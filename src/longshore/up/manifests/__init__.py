@@ -1,7 +1,8 @@
 """What a cluster needs to run the controllers outside: an account with the least rights, and a Deployment.
 
 The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
-`rights.yaml`.
+`rights.yaml`. The scheduler, where it is wanted, gets the same again under its own name. Volcano's resource
+definitions are not among them: they come with Volcano's release that the cluster is meant for.
 """
 
 from __future__ import annotations
@@ -15,11 +16,21 @@ import yaml
 
 from longshore import __version__
 from longshore.api.types import Obj
+from longshore.up import bootstrap
 from longshore.up.outside import settings
 
 NAMESPACE: Final = "longshore-system"
 IMAGE: Final = f"longshore:{__version__}"
 _NARROW_ROLE: Final = "longshore-batch"
+_CONTROLLERS, _SCHEDULER = "longshore-controllers", "longshore-scheduler"
+_CHART: Final = "installer/helm/chart/volcano"
+_VOLCANO: Final = f"""\
+# Volcano's resource definitions must be there first. They come with Volcano, which need not run itself; in a
+# checkout of github.com/volcano-sh/volcano:
+#   kubectl apply --server-side -f {_CHART}/crd/bases -f {_CHART}/charts/jobflow/crd/bases
+# Its webhooks (volcano-admission) give Jobs their defaults and may run beside longshore. volcano-controllers
+# must not, nor volcano-scheduler beside longshore's own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +43,15 @@ class Wanted:
     managed_by: str = settings.MANAGED_BY
     only: str = ""
     """The one namespace to look after; empty for all."""
+    scheduler: bool = False
+    """Whether longshore's scheduler runs there, too, for the gangs of all namespaces."""
 
 
 def text(wanted: Wanted) -> str:
     """The objects as one YAML stream, to be applied as it is."""
-    return yaml.dump_all(documents(wanted), Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    volcano = wanted.scheduler or any(name.startswith("volcano-") for name in wanted.controllers)
+    objects = yaml.dump_all(documents(wanted), Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    return _VOLCANO + objects if volcano else objects
 
 
 def documents(wanted: Wanted) -> list[Obj]:
@@ -52,7 +67,27 @@ def documents(wanted: Wanted) -> list[Obj]:
         if wanted.only:
             _narrow(obj, wanted.only)
         made.append(obj)
-    return made
+    return made + _scheduler(wanted) if wanted.scheduler else made
+
+
+def _scheduler(wanted: Wanted) -> list[Obj]:
+    """Its objects: those of the controllers with another name, other rights and another command; and the
+    queues that every Volcano has, since Volcano's own scheduler is who makes them."""
+    made: list[Obj] = []
+    for obj in yaml.safe_load_all(_read("install.yaml").replace(_CONTROLLERS, _SCHEDULER)):
+        _move(obj, wanted.namespace)
+        match obj["kind"]:
+            case "Namespace":
+                continue
+            case "ClusterRole":
+                obj["rules"] = rules(["scheduler"])
+            case "Deployment":
+                container = obj["spec"]["template"]["spec"]["containers"][0]
+                container["name"], container["image"] = "scheduler", wanted.image
+                container["command"][1] = "scheduler"
+        made.append(obj)
+    queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue"}
+    return made + [{**queue, **row} for row in bootstrap.QUEUES]
 
 
 def rules(controllers: Sequence[str]) -> list[Obj]:
