@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from longshore.api import codec, shape, times
+from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj
@@ -130,24 +131,21 @@ class Api:
 
     async def create(self, call: Call) -> Answer:
         self.authorizer.check(call)
-        if call.subresource:
-            return await self._durable(call, dispatch.create(self, call))
-        special = dispatch.special_create(self, call)
-        return await self._durable(call, special if special is not None else create.create(self, call))
+        return await self._durable(call, await self._judged(_create, call))
 
     async def update(self, call: Call) -> Answer:
         self.authorizer.check(call)
         verb = scale.update if call.subresource == "scale" else update.update
-        return await self._durable(call, verb(self, call))
+        return await self._durable(call, await self._judged(verb, call))
 
     async def patch(self, call: Call) -> Answer:
         self.authorizer.check(call)
         verb = scale.patch if call.subresource == "scale" else patch.patch
-        return await self._durable(call, verb(self, call))
+        return await self._durable(call, await self._judged(verb, call))
 
     async def delete(self, call: Call) -> Answer:
         self.authorizer.check(call)
-        return await self._durable(call, delete.delete(self, call))
+        return await self._durable(call, await self._judged(delete.delete, call))
 
     async def delete_collection(self, call: Call) -> ListAnswer:
         self.authorizer.check(call)
@@ -157,6 +155,16 @@ class Api:
         self.authorizer.check(call)
         return await list_(self, call)
 
+    async def _judged(self, verb: Callable[[Api, Call], Answer], call: Call) -> Answer:
+        """What the verb makes of the call. A conflict is told once what it is about can be read: a client of
+        this process that reads and tries again at once would else meet it for ever."""
+        try:
+            return verb(self, call)
+        except StatusError as err:
+            if err.code == 409:
+                await self.store.settled()
+            raise
+
     async def _durable(self, call: Call, answer: _Answer) -> _Answer:
         """The answer, once every write behind it is in the journal."""
         if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
@@ -164,3 +172,10 @@ class Api:
         for one in answer.staged:
             await one.done()
         return answer
+
+
+def _create(api: Api, call: Call) -> Answer:
+    if call.subresource:
+        return dispatch.create(api, call)
+    special = dispatch.special_create(api, call)
+    return special if special is not None else create.create(api, call)

@@ -71,12 +71,16 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._next)
         return batch
 
-    async def close(self) -> None:
-        """Commits what is queued, then closes the journal."""
+    async def settled(self) -> None:
+        """Returns when what is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
             with suppress(WriteFailed):  # told to those who wait for the writes
                 await last.wait()
+
+    async def close(self) -> None:
+        """Commits what is queued, then closes the journal."""
+        await self.settled()
         self._closing = True
         closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
         self._writer.submit(self._journal.close, closed.set_result)

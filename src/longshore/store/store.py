@@ -172,6 +172,10 @@ class Store:
         replay = self._contents.window.after(since, storage, namespace)
         return self._hub.add(storage, namespace, since, replay)
 
+    async def settled(self) -> None:
+        """Returns when everything staged until now is durable and visible, or has failed."""
+        await self._commit.settled()
+
     async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - it answers, not raises
         """Whether the store has reached this revision within so many seconds."""
         if self.revision >= revision:
