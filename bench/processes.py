@@ -50,9 +50,18 @@ class Running:
 
 @contextmanager
 def longshore(data: Path, *words: str) -> Iterator[Running]:
-    """`longshore up` on this directory, without controllers: the API server alone."""
+    """`longshore up` on this directory, without controllers, scheduler and node: the API server alone."""
     port = _free_port()
-    command = [sys.executable, "-m", "longshore", "up", "--controllers", "none"]
+    command = [
+        sys.executable,
+        "-m",
+        "longshore",
+        "up",
+        "--controllers",
+        "none",
+        "--no-node",
+        "--no-scheduler",
+    ]
     command += ["--data-dir", str(data), "--port", str(port), *words]
     with _running(command) as (pid, began):
         ca, token = data / "pki" / "ca.crt", data / "token"

@@ -57,3 +57,20 @@ def test_a_quick_run_of_volcano_jobs_prints_its_figures() -> None:
     assert run.returncode == 0, run.stderr
     for line in ("one-pod Volcano Jobs", "3 gangs of 5", "pods of these gangs", "memory at the end"):
         assert line in run.stdout
+
+
+def test_a_quick_run_of_pods_prints_its_figures() -> None:
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("run.py")), "--quick"], capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    for line in (
+        "50 x /bin/true, one Indexed Job",
+        "CPU time for a pod",
+        "longshore against xargs",
+        "longshore against parallel",
+        "apply to first instruction, p50",
+        "apply to first instruction, p99",
+        "memory for each of 10 sleeping pods",
+    ):
+        assert line in run.stdout
