@@ -102,6 +102,8 @@ class PodHandler(Handler):
         old_ref, ref = controller_of(old), controller_of(new)
         moved = old_ref != ref
         tracked = facts.tracked(new)
+        if ref is not None and not moved and tracked and _only_details(old, new):
+            return
         if moved and old_ref is not None and (job := self._job(old, old_ref)) is not None:
             self._changed(job, new, tracked)
         if ref is not None:
@@ -150,3 +152,16 @@ class PodHandler(Handler):
 
     def _job(self, pod: Obj, ref: Obj) -> Obj | None:
         return self._ownership.resolve(pod["metadata"]["namespace"], ref)
+
+
+def _only_details(old: Obj, new: Obj) -> bool:
+    """Whether a pod that has not ended changed in nothing a Job looks at: it got its node, or an address."""
+    before, after = old["metadata"], new["metadata"]
+    return (
+        facts.phase(new) not in facts.TERMINAL
+        and facts.phase(old) == facts.phase(new)
+        and facts.ready(old) == facts.ready(new)
+        and before.get("finalizers") == after.get("finalizers")
+        and before.get("labels") == after.get("labels")
+        and before.get("annotations") == after.get("annotations")
+    )

@@ -1,0 +1,113 @@
+"""A Job is looked at again when one of its pods changes in a way that counts, and left alone otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from longshore.api.types import Obj
+from longshore.controllers.job import selection
+from longshore.controllers.job.gathering import Gathering
+from longshore.controllers.job.handlers import PodHandler
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.metrics import JobMetrics
+from longshore.controllers.job.ownership import Ownership
+from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
+from longshore.machinery.cache import Cache
+from longshore.machinery.clock import RealClock
+from longshore.machinery.metrics import Registry
+
+JOB: Obj = {
+    "metadata": {"namespace": "n", "name": "j", "uid": "u", "resourceVersion": "1"},
+    "spec": {"selector": {"matchLabels": {"a": "b"}}},
+}
+
+
+class Keys:
+    """A queue that only remembers."""
+
+    def __init__(self) -> None:
+        self.added: list[Any] = []
+
+    def add(self, key: Any) -> None:
+        self.added.append(key)
+
+
+def a_pod(version: int, **changes: Any) -> Obj:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    meta = {
+        "namespace": "n",
+        "name": "p",
+        "uid": "p1",
+        "resourceVersion": str(version),
+        "labels": {"a": "b"},
+        "finalizers": [FINALIZER],
+        "ownerReferences": [owner],
+    }
+    pod: Obj = {"metadata": meta, "spec": {}, "status": {"phase": "Pending"}}
+    for path, value in changes.items():
+        part, _, key = path.partition("_")
+        pod[part] = {**pod[part], key: value}
+    return pod
+
+
+def looked_at(old: Obj, new: Obj) -> bool:
+    queue: Any = Keys()
+    orphans: Any = Keys()
+    jobs, pods, clock = Cache(), Cache(), RealClock()
+    jobs.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
+    pods.add_index(selection.PODS_BY_JOB, selection.pods_by_job)
+    jobs.put(("n", "j"), None, JOB)
+    memory = Memory(clock, jobs, pods)
+    handler = PodHandler(
+        queue,
+        orphans,
+        memory,
+        Ownership(jobs, RESERVED_MANAGER),
+        JobMetrics(Registry()),
+        Gathering(clock, queue),
+        pods,
+    )
+    handler.on_update(old, new)
+    return bool(queue.added)
+
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec_nodeName": "here"},
+        {"status_podIP": "127.0.0.1"},
+        {"status_conditions": [{"type": "PodScheduled", "status": "True"}]},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_details_do_not_matter(changes: dict[str, Any]) -> None:
+    assert not looked_at(a_pod(2), a_pod(3, **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status_phase": "Running"},
+        {"status_phase": "Succeeded"},
+        {"status_conditions": READY},
+        {"metadata_labels": {"a": "c"}},
+        {"metadata_finalizers": []},
+        {"metadata_finalizers": [FINALIZER, "example.com/other"]},
+        {"metadata_annotations": {"batch.kubernetes.io/job-completion-index": "7"}},
+        {"metadata_deletionTimestamp": "2026-01-01T00:00:00Z"},
+        {"metadata_ownerReferences": []},
+    ],
+    ids=lambda changes: "-".join(map(str, next(iter(changes.items())))),
+)
+def test_all_else_does(changes: dict[str, Any]) -> None:
+    assert looked_at(a_pod(2), a_pod(3, **changes))
+
+
+def test_every_change_of_a_pod_that_has_ended_does() -> None:
+    ended = {"status_phase": "Failed"}
+    assert looked_at(a_pod(2, **ended), a_pod(3, **ended, spec_nodeName="here"))
