@@ -12,6 +12,7 @@ import hashlib
 import os
 import pwd
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from longshore.node.keeper import wire
@@ -200,6 +201,7 @@ def _key(text: str) -> Key:
     return Key(uid, container, int(attempt))
 
 
+@lru_cache(maxsize=1024)
 def _id(text: str) -> str:
     """Looks as ids of containers do, and is the same for a key for ever."""
     return hashlib.sha256(text.encode()).hexdigest()
