@@ -101,6 +101,8 @@ class _Tree:
             self._cover_root()
         elif _below(path, ("/proc", "/sys")):
             raise Refused("RunContainerError", f"nothing can be mounted below {path}: it is the kernel's")
+        elif not os.access(path, os.R_OK | os.X_OK):
+            _memory(path, os.stat(path))  # what is in it could not be seen before, as in root's home
         elif (path == "/dev" and os.geteuid() == 0) or len(os.listdir(path)) > _MANY:
             self._cover_by_overlay(path)
         else:

@@ -40,7 +40,8 @@ def become_own_root() -> str:
 
 def _become_own_root() -> None:
     uid, gid = os.geteuid(), os.getegid()
-    linux.unshare(linux.NEWUSER | linux.NEWNS)
+    # The host's name, too: who gave it up for another could not take it back from outside.
+    linux.unshare(linux.NEWUSER | linux.NEWNS | linux.NEWUTS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
