@@ -50,25 +50,32 @@ _OPTIONS_SCHEME: Final = "pkg/apis/meta/internalversion/scheme/register.go:32"
 _OTHER_OPTIONS: Final = frozenset(("CreateOptions", "UpdateOptions"))
 
 
-def object_of(call: Call, field_validation: str) -> Obj:
-    """The object a write brings: in its body, or as a value from within this process."""
+def object_of(call: Call, field_validation: str, *, kind: str = "", group_version: str = "") -> Obj:
+    """The object a write brings: in its body, or as a value from within this process. `kind` and
+    `group_version` as for `object_from`."""
+    resource = call.resource
     if call.value is None:
         return object_from(
             call.body,
             call.content_type,
-            call.resource,
+            resource,
             field_validation=field_validation,
             warnings=call.warnings,
+            kind=kind,
+            group_version=group_version,
         )
-    resource = call.resource
-    decoded = codec.from_value(call.value, resource.message)
-    expected = Kind(resource.group, resource.version, resource.kind)
-    _judge(
-        decoded.problems,
-        field_validation,
-        call.warnings,
-        lambda why: _cannot_be_handled(expected, resource.kind, why),
-    )
+    message = schema.message_for(group_version, kind) if kind else resource.message
+    assert message is not None, "only kinds of the schema come as values"
+    decoded = codec.from_value(call.value, message)
+    if decoded.problems:
+        group, _, version = (group_version or resource.group_version).rpartition("/")
+        expected = Kind(group, version, kind or resource.kind)
+        _judge(
+            decoded.problems,
+            field_validation,
+            call.warnings,
+            lambda why: _cannot_be_handled(expected, expected.kind, why),
+        )
     return _with_wish(decoded.obj, call.value)
 
 

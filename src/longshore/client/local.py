@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from longshore.apiserver.answer import Answer
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.handler import Handler
+
+
+_AS_VALUES: Final = ("", "status", "binding")
+"""Subresources that take objects as they are."""
 
 
 class LocalClient(VerbClient):
@@ -132,7 +136,7 @@ class LocalClient(VerbClient):
             raise router.missing()
         if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
             raise errors.method_not_allowed()
-        as_value = row.style == "builtin" and ask.subresource in ("", "status") and _by_value(ask, row)
+        as_value = row.style == "builtin" and ask.subresource in _AS_VALUES and _by_value(ask, row)
         return Call(
             row,
             ask.verb,

@@ -31,16 +31,7 @@ def bind_through_collection(api: Api, call: Call) -> Answer:
 
 def _read(call: Call) -> tuple[options.WriteOptions, Obj]:
     wanted = options.write_options(call, "CreateOptions")
-    binding = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-        kind="Binding",
-        group_version="v1",
-    )
-    return wanted, binding
+    return wanted, body.object_of(call, wanted.field_validation, kind="Binding", group_version="v1")
 
 
 def _bind(api: Api, call: Call, binding: Obj, wanted: options.WriteOptions, name: str) -> Answer:
