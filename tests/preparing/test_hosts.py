@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from preparing_world import World
 
+from longshore.node.preparing.types import CannotPrepare
 from longshore.node.runtime import Container
 
 pytestmark = pytest.mark.anyio
@@ -92,3 +93,28 @@ async def test_a_pod_that_names_itself_is_called_so(world: World) -> None:
     _, made = await start(world, "127.64.0.1", hostname="me")
     assert made.hostname == "me"
     assert dict(made.env)["HOSTNAME"] == "me"
+
+
+async def test_where_nothing_can_be_mounted_a_variable_says_where_the_names_are(world: World) -> None:
+    async def cannot() -> bool:
+        return False
+
+    world.preparer = world.another(can_mount=cannot)
+    await world.create("ConfigMap", {"metadata": {"name": "j-svc"}, "data": {"w.host": "a.j"}})
+    volume = {"name": "svc", "configMap": {"name": "j-svc"}}
+    told = {"volumeMounts": [{"name": "svc", "mountPath": "/etc/volcano"}]}
+    job = {"subdomain": "j", "volumes": [volume]}
+    _, one = await start(world, "127.64.0.1", name="a", container=told, **job)
+    await start(world, "127.64.0.2", name="b", container=told, **job)
+    assert one.mounts == ()
+    found = names(Path(dict(one.env)["LONGSHORE_HOSTS"]))
+    assert (found["a.j"], found["b.j"]) == ("127.64.0.1", "127.64.0.2")
+    _, plain = await start(world, "127.64.0.3", name="plain")
+    assert plain.mounts == ()
+    elsewhere = {"volumeMounts": [{"name": "svc", "mountPath": "/elsewhere"}]}
+    with pytest.raises(CannotPrepare, match="volumes cannot be mounted here"):
+        await start(world, "127.64.0.4", name="c", container=elsewhere, **job)
+    _, image = await start(
+        world, "127.64.0.5", name="d", container=elsewhere, runtimeClassName="podman", **job
+    )
+    assert {mount.target for mount in image.mounts} >= {"/elsewhere", "/etc/hosts"}

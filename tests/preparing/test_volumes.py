@@ -351,7 +351,10 @@ async def test_fs_group_owns_the_volumes_that_belong_to_the_pod(world: World, tm
 
 
 async def test_nodes_that_cannot_mount_say_so(world: World) -> None:
-    preparer = world.another(node=NodeFacts("n", mounts=False))
+    async def cannot() -> bool:
+        return False
+
+    preparer = world.another(can_mount=cannot)
     pod = await world.pod(volumes=[{"name": "v", "emptyDir": {}}], container=mounted())
     prepared = await preparer.pod(pod)
     with pytest.raises(CannotPrepare, match="volumes cannot be mounted here"):

@@ -79,6 +79,18 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
     archive = Archive(root / "archive")
     place.show(Door(name, tuple(engines.values()), root, wiring.clock, archive))
     facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
+
+    async def can_mount() -> bool:
+        return (await engines["process"].features()).mounts
+
+    preparer = Preparer(
+        client,
+        clock=wiring.clock,
+        root=root / "pods",
+        server=place.server,
+        node=facts,
+        can_mount=can_mount,
+    )
     explanations = Explanations()
     wiring.explain["pods on the node"] = lambda namespace, name: [
         explained.entry(told.uid, told.at, told.why, told.problem, told.times)
@@ -90,7 +102,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         rng=wiring.rng,
         name=name,
         runtimes=engines,
-        preparer=Preparer(client, clock=wiring.clock, root=root / "pods", server=place.server, node=facts),
+        preparer=preparer,
         root=root,
         capacity=amounts,
         registry=wiring.registry,

@@ -7,6 +7,7 @@ Service would have. Pods of one subdomain share one file, unless they have alias
 machine's.
 
 Files are written in place: they are mounted by themselves, and a new file in its place would never be seen.
+Where nothing can be mounted, a variable says where the file is, for programs that can look there themselves.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Final
 from longshore.api.types import Obj
 
 TARGET: Final = "/etc/hosts"
+VARIABLE: Final = "LONGSHORE_HOSTS"
 _DOMAIN: Final = "svc.cluster.local"
 _LONGEST: Final = 63
 _HEAD: Final = """\

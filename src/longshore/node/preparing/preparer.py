@@ -14,7 +14,7 @@ import asyncio
 import os
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -38,21 +38,34 @@ from longshore.node.runtime import Container, Key, Mount
 
 _RENEW_EVERY: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
+_TOLD_OTHERWISE: Final = ("/etc/volcano",)
+"""What a container can do without where nothing can be mounted: Volcano's svc says the same in variables."""
 
 
 class Preparer:
     """Prepares pods and containers, keeps their files current, and removes them."""
 
     def __init__(
-        self, client: Client, *, clock: Clock, root: Path, server: Server | None, node: NodeFacts
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        root: Path,
+        server: Server | None,
+        node: NodeFacts,
+        can_mount: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
+        """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
+        says so when it is open."""
         self._client = client
         self._clock = clock
         self._root = root
         self._logs = root.parent / "logs"
         self._node = node
         self._memory = emptydir.memory_root(node.memory_directory, root)
-        self._mounts_accounts = server is not None and node.mounts
+        self._can_mount = can_mount
+        self._mounting = True
+        self._has_accounts = server is not None
         self._accounts = Accounts(
             client, clock, Tokens(client, clock), root / ".accounts", server.ca_pem if server else None
         )
@@ -79,7 +92,13 @@ class Preparer:
         """
         meta, spec = pod["metadata"], pod["spec"]
         prepared = PreparedPod(meta["uid"])
-        if self._mounts_accounts and (automount := spec.get("automountServiceAccountToken")) is not False:
+        if self._can_mount is not None:
+            self._mounting, self._can_mount = await self._can_mount(), None
+        if (
+            self._has_accounts
+            and self._mounts_for(spec)
+            and (automount := spec.get("automountServiceAccountToken")) is not False
+        ):
             ready = await self._account(pod)
             if automount or ready.automount:
                 prepared.account = ready.mounts
@@ -107,6 +126,9 @@ class Preparer:
         env: Mapping[str, str] = found
         if spec.get("env") or spec.get("envFrom"):
             env = environment.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
+        if prepared.hosts is not None and not self._mounts_for(pod_spec):
+            self._hosts.add(pod, pod_ip)
+            env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
         value_of = from_maps(env)
         identity = security.identity(spec, pod, self._node)
         hostname = hosts_files.hostname_of(pod)
@@ -210,7 +232,9 @@ class Preparer:
         asked = spec.get("volumeMounts")
         if not asked and prepared.hosts is None:
             return prepared.account
-        if not self._node.mounts:
+        if not self._mounts_for(pod["spec"]):
+            if all(mount["mountPath"] in _TOLD_OTHERWISE for mount in asked or ()):
+                return ()
             text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
             raise CannotPrepare("CreateContainerConfigError", text)
         result = mounts.of_container(spec, prepared, env)
@@ -221,6 +245,9 @@ class Preparer:
             self._hosts.add(pod, pod_ip)
             result += (prepared.hosts,)
         return result
+
+    def _mounts_for(self, pod_spec: Obj) -> bool:
+        return self._mounting or security.engine_of(pod_spec, self._node) != "process"
 
     def _names_itself(self, pod_spec: Obj) -> bool:
         """A container of the process engine keeps the machine's name unless its pod wants one: a namespace

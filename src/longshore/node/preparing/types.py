@@ -51,8 +51,6 @@ class NodeFacts:
     """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
     engine: str = "process"
     """The engine of pods that name none by `runtimeClassName`."""
-    mounts: bool = True
-    """Whether the engine can mount anything (`Features.mounts`)."""
     user: int = field(default_factory=os.geteuid)
     group: int = field(default_factory=os.getegid)
     """Whom the process engine runs containers as; only root can run them as somebody else."""
