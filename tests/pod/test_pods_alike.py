@@ -82,9 +82,10 @@ async def long_way(server: Server, pod: Obj) -> Obj:
     ],
     ids=lambda spec: "-".join(spec) or "plain",
 )
-def test_the_second_pod_is_stored_to_the_byte_as_if_it_were_the_first(spec: Obj) -> None:
+def test_the_third_pod_is_stored_to_the_byte_as_if_it_were_the_first(spec: Obj) -> None:
     async def story(server: Server) -> None:
         await server.client.create(PODS, a_pod(1, **spec), "default")
+        await server.client.create(PODS, a_pod(3, **spec), "default")
         shared = await server.client.create(PODS, a_pod(2, **spec), "default")
         await server.client.delete(PODS, "p-2", "default")
         sent = await long_way(server, {**a_pod(2, **spec), "metadata": {**a_pod(2)["metadata"], "name": "q"}})
@@ -148,5 +149,22 @@ def test_limits_and_priorities_made_meanwhile_count_for_pods_like_earlier_ones()
         important = await server.client.create(PODS, a_pod(3), "default")
         assert important["spec"]["priority"] == 9
         assert "memory" not in important["spec"]["containers"][0]["resources"]["requests"]
+
+    told(story)
+
+
+def test_pods_alike_with_other_metadata_own_other_fields() -> None:
+    async def story(server: Server) -> None:
+        pods = [a_pod(n) for n in range(1, 6)]
+        pods[2]["metadata"]["labels"]["more"] = "x"
+        pods[3]["metadata"]["ownerReferences"][0]["uid"] = "other"
+        del pods[4]["metadata"]["finalizers"]
+        made = [await server.client.create(PODS, pod, "default") for pod in pods]
+        owned = [pod["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"] for pod in made]
+        assert owned[0] == owned[1]
+        assert owned[2]["f:labels"].keys() - owned[1]["f:labels"].keys() == {"f:more"}
+        assert 'k:{"uid":"other"}' in owned[3]["f:ownerReferences"]
+        assert 'k:{"uid":"u"}' not in owned[3]["f:ownerReferences"]
+        assert "f:finalizers" not in owned[4]
 
     told(story)

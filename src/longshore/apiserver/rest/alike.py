@@ -9,7 +9,7 @@ anything the first one was warned of: such pods go the long way, each of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from longshore.api import names
 from longshore.api.codec import compiled
@@ -39,6 +39,21 @@ _DEPEND: Final = frozenset((
 """Parts of a spec whose rules look at labels, the clock or other objects."""
 
 
+Sort: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+def sort_of(meta: Obj) -> Sort:
+    """All that the set of owned fields of a pod's metadata depends on."""
+    owners = meta.get("ownerReferences") or ()
+    return (
+        tuple(meta),
+        tuple(meta.get("labels") or ()),
+        tuple(meta.get("annotations") or ()),
+        tuple(meta.get("finalizers") or ()),
+        *((owner["uid"], *owner) for owner in owners),
+    )
+
+
 class Known(NamedTuple):
     """What the first pod of its sort came to."""
 
@@ -46,10 +61,17 @@ class Known(NamedTuple):
     fields: FieldSet
     """Of the spec as it was sent and defaulted: its part in managedFields."""
     qos: str
+    owned: dict[Sort, FieldSet]
+    """Of whole pods, by what their metadata has."""
 
     def status(self) -> Obj:
         """What a new one begins with."""
         return {"phase": "Pending", "qosClass": self.qos}
+
+    def own(self, meta: Obj, fields: FieldSet) -> None:
+        """Notes the fields of a whole pod with this metadata."""
+        if len(self.owned) < _MOST:
+            self.owned[sort_of(meta)] = fields
 
 
 class Alike:
@@ -69,7 +91,7 @@ class Alike:
             return
         if len(self._known) >= _MOST:
             del self._known[next(iter(self._known))]
-        self._known[mark] = Known(pod["spec"], fields, pod["status"]["qosClass"])
+        self._known[mark] = Known(pod["spec"], fields, pod["status"]["qosClass"], {})
 
 
 def mark_of(api: Api, call: Call) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, names, strategy
-from longshore.api.apply import managed
+from longshore.api.apply import entries, managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 from longshore.apiserver import body, options
@@ -59,7 +59,11 @@ def create_object(
     meta = obj.setdefault("metadata", {})
     place(call, meta)
     call.warn(metadata.drop_duplicate_owners(meta))
-    if not applied:
+    if known is not None and (fields := known.owned.get(alike.sort_of(meta))) is not None:
+        meta["managedFields"] = [
+            entries.made(wanted.manager, "Update", resource.group_version, fields, api.now(), "")
+        ]
+    elif not applied:
         managed.after_update(
             obj,
             None,
@@ -70,6 +74,9 @@ def create_object(
             subresource="",
             given=None if known is None else {"spec": known.fields},
         )
+        if known is not None and meta.get("managedFields"):
+            sort = {key: value for key, value in meta.items() if key != "managedFields"}
+            known.own(sort, meta["managedFields"][0]["fieldsV1"])
     obj = to_stored(call, obj)
     meta = obj["metadata"]
     admission.namespace_is_open(api, call, obj)
