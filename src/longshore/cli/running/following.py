@@ -11,12 +11,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Final
 
+from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.cli import endings
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
 from longshore.client import TimedOut, Unreachable
+from longshore.up.failed import log_path
 
 if TYPE_CHECKING:
     from longshore.client import WatchEvent
@@ -32,6 +34,7 @@ _LINES: Final = 5
 _MOST: Final = 100
 """Failures remembered; a Job that fails ten thousand times needs no more to be understood."""
 _PAUSE: Final = 0.5
+_TRIES, _SOON = 5, 0.1
 
 Changed = Callable[[Run], None]
 
@@ -151,4 +154,22 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
         answer = await place.http.request("GET", path, query=query)
     except Unreachable:
         return []
+    if answer.code == 404:  # whoever restarts it has deleted it already
+        return (await of_gone(place, pod, container)).splitlines()[-_LINES:]
     return answer.body.decode(errors="replace").splitlines() if answer.code == 200 else []
+
+
+async def of_gone(place: Place, pod: Obj, container: str) -> str:
+    """What a failed pod wrote that is gone; empty if it was not kept. It is kept a moment after it went."""
+    status = pod.get("status") or {}
+    every = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
+    for _ in range(_TRIES):
+        try:
+            answer = await place.http.request("GET", log_path(pod["metadata"]["uid"], container, attempt))
+        except Unreachable:
+            break
+        if answer.code == 200:
+            return str(types.decode(answer.body)["text"])
+        await asyncio.sleep(_SOON)
+    return ""

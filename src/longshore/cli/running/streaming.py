@@ -75,7 +75,13 @@ class Streams:
                         *lines, rest = (rest + chunk).split(b"\n")
                         for line in lines:
                             self._line(prefix, line + b"\n")
-            except (StatusError, Unreachable) as err:
+            except StatusError as err:
+                kept = await following.of_gone(self._place, pod, container) if err.code == 404 else ""
+                for text in kept.splitlines():
+                    self._line(prefix, f"{text}\n".encode())
+                if not kept:
+                    self._line(prefix, f"(no more output can be read: {err})\n".encode())
+            except Unreachable as err:
                 self._line(prefix, f"(no more output can be read: {err})\n".encode())
         if rest:
             self._line(prefix, rest + b"\n")

@@ -44,6 +44,8 @@ def ended(run: Run) -> str:
     assert run.end is not None
     took = span(run.finished - run.started)
     if run.end.well:
+        if run.kind == "vcjob" and run.succeeded < (run.total or 0):
+            return f"{run.title} complete in {took}"  # Volcano counts no pods of a Job that a policy ended
         retried = f", {_times(run.failed, 'failed pod')} on the way" if run.failed else ""
         return f"{run.title} complete in {took}: {run.succeeded} of {run.total or run.succeeded}{retried}"
     text = f"{run.title} {run.end.text} (after {took}, {counts(run)})"
