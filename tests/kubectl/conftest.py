@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="module")
 def longshore() -> Iterator[RunningLongshore]:
     """With what fills new namespaces and empties old ones; nothing else moves what a test has made."""
-    with longshore_up("--controllers", "namespace,serviceaccount") as running:
+    with longshore_up("--no-node", "--no-scheduler", "--controllers", "namespace,serviceaccount") as running:
         yield running
 
 
