@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from preparing_world import World
 
+from longshore.node.preparing.hosts import Hosts
 from longshore.node.preparing.types import CannotPrepare
 from longshore.node.runtime import Container
 
@@ -69,6 +70,21 @@ async def test_a_mounted_file_stays_the_same_file_when_peers_come_and_go(world: 
         assert "b.job" not in mounted.read()
     await world.preparer.remove(first["metadata"]["uid"])
     assert not path.exists()
+
+
+async def test_after_a_restart_names_stay_until_their_pods_are_found(world: World) -> None:
+    first, one = await start(world, "127.64.0.1", name="a", subdomain="job")
+    second, _ = await start(world, "127.64.0.2", name="b", subdomain="job")
+    await start(world, "127.64.0.3", name="c", subdomain="job")
+    again = Hosts(world.root, world.root / ".hosts")
+    again.add(first, "127.64.0.1")
+    found = names(hosts_of(one))
+    assert [found[f"{name}.job"] for name in "abc"] == ["127.64.0.1", "127.64.0.2", "127.64.0.3"]
+    again.add(second, "127.64.0.22")
+    assert names(hosts_of(one))["b.job"] == "127.64.0.22"
+    again.settle()
+    assert names(hosts_of(one)).keys() >= {"a.job", "b.job"}
+    assert "c.job" not in names(hosts_of(one))
 
 
 async def test_aliases_are_added_to_a_file_of_the_pods_own(world: World) -> None:

@@ -24,6 +24,8 @@ TARGET: Final = "/etc/hosts"
 VARIABLE: Final = "LONGSHORE_HOSTS"
 _DOMAIN: Final = "svc.cluster.local"
 _LONGEST: Final = 63
+_FIELDS: Final = 6
+"""Of the line of a pod with a subdomain: its address and five names."""
 _HEAD: Final = """\
 # Kubernetes-managed hosts file.
 127.0.0.1\tlocalhost
@@ -57,9 +59,12 @@ class _Circle:
     """Hostname and address by uid."""
     files: dict[Path, Sequence[Obj]] = field(default_factory=dict)
     """Each file with the aliases it has beside the members."""
+    before: dict[str, str] = field(default_factory=dict)
+    """Address by hostname, as an earlier longshore wrote it: until all its pods are found again, those that
+    run go on to see the names they know."""
 
     def write(self) -> None:
-        names = dict(self.members.values())
+        names = {**self.before, **dict(self.members.values())}
         for path, aliases in self.files.items():
             write_in_place(path, content(names, self.subdomain, self.namespace, aliases))
 
@@ -85,8 +90,11 @@ class Hosts:
         meta, spec = pod["metadata"], pod["spec"]
         uid, subdomain = meta["uid"], spec.get("subdomain") or ""
         key = (meta["namespace"], subdomain, "" if subdomain else uid)
-        circle = self._circles.setdefault(key, _Circle(meta["namespace"], subdomain))
         entry, path = (hostname_of(pod), address), self.path(pod)
+        circle = self._circles.get(key)
+        if circle is None:
+            before = _read(path) if subdomain else {}
+            circle = self._circles[key] = _Circle(meta["namespace"], subdomain, before=before)
         if circle.members.get(uid) == entry and path in circle.files:
             return
         self._of[uid] = key
@@ -100,7 +108,7 @@ class Hosts:
         if key is None:
             return
         circle = self._circles[key]
-        del circle.members[uid]
+        circle.before.pop(circle.members.pop(uid)[0], None)
         circle.files.pop(self._root / uid / "etc-hosts", None)
         if circle.members:
             circle.write()
@@ -108,6 +116,22 @@ class Hosts:
         del self._circles[key]
         for path in circle.files:
             path.unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Whoever was here before a restart has been found by now: other names of that time are gone."""
+        for circle in self._circles.values():
+            if circle.before:
+                circle.before = {}
+                circle.write()
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Address by hostname, from a file that `content` made."""
+    try:
+        lines = [line.split("\t") for line in path.read_text().splitlines()]
+    except FileNotFoundError:
+        return {}
+    return {fields[-1]: fields[0] for fields in lines if len(fields) == _FIELDS}
 
 
 def content(names: Mapping[str, str], subdomain: str, namespace: str, aliases: Sequence[Obj]) -> str:

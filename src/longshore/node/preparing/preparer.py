@@ -84,6 +84,7 @@ class Preparer:
                 await self._clock.sleep(_RENEW_EVERY)
                 await self._accounts.renew()
                 self._shared.sweep()
+                self._hosts.settle()
 
     async def pod(self, pod: Obj) -> PreparedPod:
         """Makes the pod's volumes. May be called again at any time, and keeps what is there.
