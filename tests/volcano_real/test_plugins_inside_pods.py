@@ -125,6 +125,25 @@ def test_ssh_keys_are_in_the_pods_home_and_the_machines_own_stays(jobs: Jobs) ->
     assert (sorted(path.name for path in own.iterdir()) if own.exists() else None) == before
 
 
+def test_workers_that_wait_for_their_master_start_when_it_listens(jobs: Jobs) -> None:
+    serve = "sleep 1; exec python3 -m http.server --bind $MASTER_ADDR $MASTER_PORT"
+    fetch = (
+        "exec python3 -c 'import os, urllib.request as web;"
+        ' web.urlopen("http://{MASTER_ADDR}:{MASTER_PORT}".format(**os.environ))\''
+    )
+    jobs.create(
+        "patient",
+        [
+            task("master", serve),
+            task("worker", fetch, policies=[{"event": "TaskCompleted", "action": "CompleteJob"}]),
+        ],
+        plugins={"pytorch": ["--wait-master-enabled=true"]},
+    )
+    assert jobs.ended("patient")["state"]["phase"] == "Completed"
+    (waited,) = jobs.pods("patient")["worker-0"]["status"]["initContainerStatuses"]
+    assert (waited["name"], waited["state"]["terminated"]["exitCode"]) == ("wait-for-master", 0)
+
+
 def test_hcclrank_numbers_the_pods_across_tasks(jobs: Jobs) -> None:
     tasks = [task("master", "true"), task("worker", "true", 2)]
     jobs.create("hccl", tasks, plugins={"hcclrank": [], "svc": [], "pytorch": []})

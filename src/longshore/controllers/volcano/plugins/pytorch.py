@@ -53,9 +53,12 @@ class PyTorch(Plugin):
         first = own_list(pod["spec"], "initContainers")
         if any(container["name"] == _WAITER for container in first):
             return
+        # Images have nc; a machine whose processes are the pods may have one of the others instead.
         script = (
+            f"answers() {{ nc -z {where} {port} || bash -c ': </dev/tcp/{where}/{port}' ||\n"
+            f"  python3 -c 'import socket; socket.create_connection((\"{where}\", {port}))'; }}\n"
             f"left={self.number('wait-master-timeout')}\n"
-            f"until nc -z {where} {port} 2>/dev/null; do\n"
+            "until answers 2>/dev/null; do\n"
             f'  if [ "$left" -le 0 ]; then echo "no answer from {where}:{port}" >&2; exit 1; fi\n'
             f"  sleep {_POLL_SECONDS}\n"
             f"  left=$((left - {_POLL_SECONDS}))\n"
