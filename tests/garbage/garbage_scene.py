@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from volcano_queues import open_queue
+
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -101,6 +103,7 @@ def play(script: Callable[[Scene], Awaitable[T]], *, collecting: bool = True) ->
         scene = Scene(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng), clock)
         for name in ("default", "other"):
             await scene.client.create(NAMESPACES, {"metadata": {"name": name}})
+        await open_queue(scene.client)  # PodGroups need one
         if collecting:
             scene.collect()
             await scene.settle(1)

@@ -8,6 +8,7 @@ from typing import Any
 import dying
 import pytest
 from garbage_scene import JOBS, MAPS, NAMESPACES, POD_SPEC, PODS, owner
+from volcano_queues import open_queue
 
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
@@ -41,6 +42,7 @@ class Scenario:
         self.client, self.clock = client, clock
         for name in ("default", "other"):
             await client.create(NAMESPACES, {"metadata": {"name": name}})
+        await open_queue(client)  # PodGroups need one
         await self.user()
         await clock.sleep(400)
         return await self.left()

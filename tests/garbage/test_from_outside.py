@@ -81,7 +81,17 @@ async def test_all_three_work_over_http(anyio_backend: str) -> None:
 
 @asynccontextmanager
 async def up(data: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, HttpClient]]:
-    words = ("up", "--data-dir", str(data), "--port", "0", "--controllers", "garbage")
+    words = (
+        "up",
+        "--data-dir",
+        str(data),
+        "--port",
+        "0",
+        "--controllers",
+        "garbage",
+        "--no-node",
+        "--no-scheduler",
+    )
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "longshore", *words, stdout=asyncio.subprocess.PIPE
     )
