@@ -42,19 +42,18 @@ class Up:
     """A `longshore up` that can be killed and started again on the same directory."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory, self.port = directory, 0
+        self.directory = directory
         self.errors = directory.parent / "stderr"
 
     def start(self) -> None:
         command = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory)]
-        command += ["--port", str(self.port)]
+        command += ["--port", "0"]  # not the same again: while it is dead, anybody may take it
         with self.errors.open("a") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert self.process.stdout is not None
         ready = _READY.fullmatch(self.process.stdout.readline())
         assert ready is not None, f"longshore did not start: {self.errors.read_text()[-2000:]}"
         self.client = RunningLongshore(ready[1], Path(ready[2]))
-        self.port = int(ready[1].rpartition(":")[2])
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

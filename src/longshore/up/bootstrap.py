@@ -39,8 +39,15 @@ async def objects(client: Client) -> None:
     """Creates what is missing and leaves alone what is there."""
     namespaces = [_there(client, ("v1", "Namespace"), {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, ("scheduling.k8s.io/v1", "PriorityClass"), row) for row in _PRIORITY_CLASSES]
-    queues = [_there(client, ("scheduling.volcano.sh/v1beta1", "Queue"), row) for row in QUEUES]
+    queues = [_open_queue(client, row) for row in QUEUES]
     await asyncio.gather(*namespaces, *classes, *queues)
+
+
+async def _open_queue(client: Client, row: Obj) -> None:
+    """A queue that takes work from its first moment, not only when the queue controller has seen it."""
+    what = ("scheduling.volcano.sh/v1beta1", "Queue")
+    if await _there(client, what, row):
+        await client.patch(what, row["metadata"]["name"], {"status": {"state": "Open"}}, subresource="status")
 
 
 async def service(client: Client, host: str, port: int) -> None:
@@ -57,10 +64,13 @@ async def service(client: Client, host: str, port: int) -> None:
     await client.patch(what, "kubernetes", ports, "default")  # writes nothing when the port is the same
 
 
-async def _there(client: Client, what: What, obj: Obj, namespace: str = "") -> None:
+async def _there(client: Client, what: What, obj: Obj, namespace: str = "") -> bool:
+    """Creates the object if there is none of its name; whether it did."""
     try:
         await client.get(what, obj["metadata"]["name"], namespace)
     except StatusError as err:
         if err.code != 404:
             raise
         await client.create(what, obj, namespace)
+        return True
+    return False
