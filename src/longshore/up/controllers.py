@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from longshore.machinery.metrics import Registry
 from longshore.up import explained
+from longshore.up.supervising import supervised
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from longshore.client import Client
     from longshore.machinery.clock import Clock
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +38,8 @@ class Wiring:
     workers: int | None = None
     """Objects looked at side by side; None leaves it to each controller."""
     registry: Registry = field(default_factory=Registry)
-    explain: dict[str, explained.Explain] = field(default_factory=dict)
-    """By plural; each controller that can explain itself puts an entry here as it starts."""
+    explain: explained.Reasons = field(default_factory=explained.Reasons)
+    """Whoever can explain itself says so here as it starts."""
 
 
 def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -48,10 +47,7 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.machinery.explanations import Explanations
 
     explanations = Explanations()
-    wiring.explain["cronjobs"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in explanations.of(namespace, name)
-    ]
+    wiring.explain.tell("cronjobs", "controller", explanations.of)
     return cronjob.run(
         client,
         clock=wiring.clock,
@@ -74,10 +70,7 @@ def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.job.spec import RESERVED_MANAGER
 
     history = job.History()
-    wiring.explain["jobs"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in history.of(namespace, name)
-    ]
+    wiring.explain.tell("jobs", "controller", history.of)
     return job.run(
         client,
         clock=wiring.clock,
@@ -114,27 +107,12 @@ def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]
     return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
 
 
-def _ttl(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import ttl
-
-    return ttl.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
-    )
-
-
 def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volcano
     from longshore.machinery.explanations import Explanations
 
     explanations = Explanations()
-    wiring.explain["vcjobs"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in explanations.of(namespace, name)
-    ]
+    wiring.explain.tell("vcjobs", "controller", explanations.of)
     return volcano.run(
         client,
         clock=wiring.clock,
@@ -143,54 +121,6 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         workers=wiring.workers or volcano.WORKERS,
         registry=wiring.registry,
         explanations=explanations,
-    )
-
-
-def _volcano_cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano_cronjob
-
-    return volcano_cronjob.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
-    )
-
-
-def _volcano_flow(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano_flow
-
-    return volcano_flow.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
-    )
-
-
-def _volcano_gc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano_gc
-
-    return volcano_gc.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
-    )
-
-
-def _volcano_podgroup(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano_podgroup
-
-    return volcano_podgroup.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
     )
 
 
@@ -210,6 +140,24 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 
 Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
 
+
+def _usual(package: str) -> Factory:
+    """A controller that takes what most take, from the package of this name."""
+
+    def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+        controller = import_module(f"longshore.controllers.{package}")
+        running: Coroutine[Any, Any, None] = controller.run(
+            client,
+            clock=wiring.clock,
+            rng=wiring.rng,
+            namespace=wiring.namespace,
+            registry=wiring.registry,
+        )
+        return running
+
+    return run
+
+
 CONTROLLERS: dict[str, Factory] = {
     "cronjob": _cronjob,
     "garbage": _garbage,
@@ -218,12 +166,12 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "rights": _rights,
     "serviceaccount": _serviceaccount,
-    "ttl": _ttl,
+    "ttl": _usual("ttl"),
     "volcano-job": _volcano_job,
-    "volcano-cronjob": _volcano_cronjob,
-    "volcano-gc": _volcano_gc,
-    "volcano-jobflow": _volcano_flow,
-    "volcano-podgroup": _volcano_podgroup,
+    "volcano-cronjob": _usual("volcano_cronjob"),
+    "volcano-gc": _usual("volcano_gc"),
+    "volcano-jobflow": _usual("volcano_flow"),
+    "volcano-podgroup": _usual("volcano_podgroup"),
     "volcano-queue": _volcano_queue,
     "volume": _volume,
 }
@@ -233,18 +181,9 @@ CONTROLLERS: dict[str, Factory] = {
 def start(names: Iterable[str], client: Client, wiring: Wiring) -> list[asyncio.Task[None]]:
     """Starts the named controllers; cancel the tasks to stop them."""
     return [
-        asyncio.create_task(_supervised(name, CONTROLLERS[name], client, wiring), name=f"controller {name}")
+        asyncio.create_task(
+            supervised(f"controller {name}", partial(CONTROLLERS[name], client, wiring), wiring.clock),
+            name=f"controller {name}",
+        )
         for name in names
     ]
-
-
-async def _supervised(name: str, factory: Factory, client: Client, wiring: Wiring) -> None:
-    """A controller that fails is a bug, logged as one; the others and the server go on."""
-    pause = _FIRST_PAUSE
-    while True:
-        try:
-            await factory(client, wiring)
-        except Exception:
-            log.exception("controller %s failed; starting it again in %g s", name, pause)
-        await wiring.clock.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)

@@ -6,37 +6,76 @@ the object, oldest first, as long as the controller remembers them. Nothing of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 from longshore.api import times
 from longshore.api.types import Obj
 
 PREFIX: Final = "/longshore/why/"
 
-Explain = Callable[[str, str], list[Obj]]
-"""From namespace and name to entries, oldest first; empty when nothing is remembered."""
+
+class Told(Protocol):
+    """One plan: when it was made last, how often in a row, its reasons, and what kept it from being done."""
+
+    @property
+    def uid(self) -> str: ...
+    @property
+    def at(self) -> float: ...
+    @property
+    def why(self) -> Sequence[str]: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def times(self) -> int: ...
+
+
+Explain = Callable[[str, str], Sequence[Told]]
+"""From namespace and name to plans, oldest first; empty when nothing is remembered."""
+
+
+class Reasons:
+    """Who in this process can say why, by plural. Several may: scheduler and node both act on pods."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, dict[str, Explain]] = {}
+
+    def tell(self, plural: str, who: str, explain: Explain) -> None:
+        """`who` says why from now on, instead of what it was before it was started again."""
+        self._sources.setdefault(plural, {})[who] = explain
+
+    def knows(self, plural: str) -> bool:
+        return plural in self._sources
+
+    def of(self, plural: str, namespace: str, name: str) -> list[Obj]:
+        """All plans for one object, oldest first."""
+        told = [each for explain in self._sources[plural].values() for each in explain(namespace, name)]
+        return [_entry(each) for each in sorted(told, key=lambda each: each.at)]
 
 
 def path(namespace: str, plural: str, name: str) -> str:
     return f"{PREFIX}namespaces/{namespace}/{plural}/{name}"
 
 
-def entry(uid: str, at: float, why: Sequence[str], problem: str, times_: int) -> Obj:
-    """One plan: when it was made last, how often in a row, its reasons, and what kept it from being done."""
-    made: Obj = {"uid": uid, "at": times.format_seconds(int(at)), "times": times_, "why": [*why]}
-    if problem:
-        made["problem"] = problem
-    return made
-
-
-def page(explain: Mapping[str, Explain]) -> Callable[[str], Obj | None]:
-    """What a server answers below `PREFIX`; None where no controller here knows such objects."""
+def page(reasons: Reasons) -> Callable[[str], Obj | None]:
+    """What a server answers below `PREFIX`; None where nobody here knows such objects."""
 
     def answer(rest: str) -> Obj | None:
         match rest.split("/"):
-            case ["namespaces", namespace, plural, name] if plural in explain:
-                return {"kind": "Explanation", "plans": explain[plural](namespace, name)}
+            case ["namespaces", namespace, plural, name] if reasons.knows(plural):
+                return {"kind": "Explanation", "plans": reasons.of(plural, namespace, name)}
         return None
 
     return answer
+
+
+def _entry(told: Told) -> Obj:
+    made: Obj = {
+        "uid": told.uid,
+        "at": times.format_seconds(int(told.at)),
+        "times": told.times,
+        "why": [*told.why],
+    }
+    if told.problem:
+        made["problem"] = told.problem
+    return made

@@ -9,10 +9,11 @@ import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from longshore.up import explained
+from longshore.up.supervising import supervised
 
 if TYPE_CHECKING:
     from longshore.client import Client
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from longshore.up.controllers import Wiring
     from longshore.up.options import Options
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 _READY_SECONDS: Final = 10.0
 log = logging.getLogger(__name__)
 
@@ -39,27 +39,14 @@ class Place:
 async def start(client: Client, wiring: Wiring, options: Options, place: Place) -> asyncio.Task[None]:
     """Starts the node and returns when it takes pods, or after some seconds; cancel the task to stop it."""
     ready = asyncio.Event()
-    task = asyncio.create_task(_supervised(client, wiring, options, place, ready), name="node")
+    run = partial(_run, client, wiring, options, place, ready)  # its containers go on if it fails
+    task = asyncio.create_task(supervised("the node", run, wiring.clock), name="node")
     try:
         async with asyncio.timeout(_READY_SECONDS):
             await ready.wait()
     except TimeoutError:
         log.warning("the node is not ready yet; pods wait until it is")
     return task
-
-
-async def _supervised(
-    client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event
-) -> None:
-    """A node that fails is a bug, logged as one; its containers go on, and it starts again and finds them."""
-    pause = _FIRST_PAUSE
-    while True:
-        try:
-            await _run(client, wiring, options, place, ready)
-        except Exception:
-            log.exception("the node failed; starting it again in %g s", pause)
-        await wiring.clock.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
 
 
 async def _run(client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event) -> None:
@@ -92,10 +79,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         can_mount=can_mount,
     )
     explanations = Explanations()
-    wiring.explain["pods on the node"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in explanations.of(namespace, name)
-    ]
+    wiring.explain.tell("pods", "node", explanations.of)
     await agent.run(
         client,
         clock=wiring.clock,

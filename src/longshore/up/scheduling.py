@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+from functools import partial
 from typing import TYPE_CHECKING
 
-from longshore.up import explained
+from longshore.up.supervising import supervised
 
 if TYPE_CHECKING:
     from longshore.client import Client
     from longshore.up.controllers import Wiring
-
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
-log = logging.getLogger(__name__)
 
 
 def start(
@@ -26,21 +23,12 @@ def start(
 
     `actions` are those of a cycle for gangs, None for Volcano's own; `names` the schedulers, None for all.
     """
-    return [asyncio.create_task(_supervised(client, wiring, actions, names), name="scheduler")]
-
-
-async def _supervised(
-    client: Client, wiring: Wiring, actions: tuple[str, ...] | None, names: tuple[str, ...] | None
-) -> None:
-    """A scheduler that fails is a bug, logged as one; the server goes on and it starts again."""
-    pause = _FIRST_PAUSE
-    while True:
-        try:
-            await _run(client, wiring, actions, names)
-        except Exception:
-            log.exception("the scheduler failed; starting it again in %g s", pause)
-        await wiring.clock.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+    return [
+        asyncio.create_task(
+            supervised("the scheduler", partial(_run, client, wiring, actions, names), wiring.clock),
+            name="scheduler",
+        )
+    ]
 
 
 async def _run(
@@ -53,12 +41,6 @@ async def _run(
     schedulers = Schedulers(
         client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry, gangs=gangs, names=names
     )
-    wiring.explain["pods"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in schedulers.explain_pod(namespace, name)
-    ]
-    wiring.explain["podgroups"] = lambda namespace, name: [
-        explained.entry(told.uid, told.at, told.why, told.problem, told.times)
-        for told in schedulers.explain_group(namespace, name)
-    ]
+    wiring.explain.tell("pods", "scheduler", schedulers.explain_pod)
+    wiring.explain.tell("podgroups", "scheduler", schedulers.explain_group)
     await schedulers.run()

@@ -74,10 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.main import Failure
-    from longshore.client import ConfigError
-    from longshore.machinery.election import LeadershipLost
-    from longshore.up.outside import process
+    from longshore.cli import outside as elsewhere
     from longshore.up.outside.settings import Settings
 
     check_namespace("--namespace", arguments.namespace, arguments.controllers)
@@ -94,15 +91,7 @@ def run(arguments: Namespace) -> int:
         lease_namespace=lease_namespace,
         metrics=arguments.metrics_port,
     )
-    try:
-        process.run(settings)
-    except ConfigError as err:
-        raise Failure(str(err), 2) from None
-    except (LeadershipLost, process.Refused) as err:
-        raise Failure(str(err)) from None
-    except OSError as err:
-        raise Failure(f"--metrics-port: {err.strerror or err}") from None
-    return 0
+    return elsewhere.run(settings)
 
 
 def outside(text: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import sys
 import time
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _done(server: Server, chosen: list[Target], until: float, arguments: Namespa
         if (target.kind.group, target.kind.kind) not in endings.KINDS:
             raise Failure(f"{target.text}: a {target.kind.kind} has no end to wait for", 2)
         try:
-            end = waiting.seen(server, target, lambda obj, t=target: endings.of(t.kind.group, obj), until)  # type: ignore[misc]
+            end = waiting.seen(server, target, partial(endings.of, target.kind.group), until)
         except waiting.Deleted:
             print(f"{target.text} was deleted before it was done", file=sys.stderr)
             code = 1

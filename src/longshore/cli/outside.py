@@ -1,0 +1,26 @@
+"""Runs controllers or schedulers against a cluster until stopped, and says in one line why it could not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.up.outside.settings import Settings
+
+
+def run(settings: Settings) -> int:
+    """The exit code; raises `Failure` with what a person can act upon."""
+    from longshore.cli.main import Failure
+    from longshore.client import ConfigError
+    from longshore.machinery.election import LeadershipLost
+    from longshore.up.outside import process
+
+    try:
+        process.run(settings)
+    except ConfigError as err:
+        raise Failure(str(err), 2) from None
+    except (LeadershipLost, process.Refused) as err:
+        raise Failure(str(err)) from None
+    except OSError as err:
+        raise Failure(f"--metrics-port: {err.strerror or err}") from None
+    return 0

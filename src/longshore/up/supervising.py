@@ -1,0 +1,24 @@
+"""Keeps a part of one longshore going: one that fails is a bug, logged as one, and starts again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import NoReturn
+
+from longshore.machinery.clock import Clock
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+log = logging.getLogger(__name__)
+
+
+async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock) -> NoReturn:
+    """Runs it again and again, until cancelled; the others and the server go on meanwhile."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            await run()
+        except Exception:
+            log.exception("%s failed; starting it again in %g s", what, pause)
+        await clock.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,0 +1,29 @@
+"""Scheduler and node both act on pods: whoever asks why hears both, in the order things happened."""
+
+from __future__ import annotations
+
+from longshore.machinery.explanations import Explanation
+from longshore.up import explained
+
+
+def plans(page: object) -> list[str]:
+    assert callable(page)
+    return [plan["why"][0] for plan in page("namespaces/default/pods/x")["plans"]]
+
+
+def test_all_who_know_an_object_are_heard_oldest_first() -> None:
+    reasons = explained.Reasons()
+    reasons.tell("pods", "node", lambda namespace, name: [Explanation("u", 2.0, ("started",))])
+    reasons.tell("pods", "scheduler", lambda namespace, name: [Explanation("u", 1.0, ("bound",))])
+    assert plans(explained.page(reasons)) == ["bound", "started"]
+
+
+def test_one_that_was_started_again_is_not_heard_twice() -> None:
+    reasons = explained.Reasons()
+    for word in ("before", "after"):
+        reasons.tell("pods", "node", lambda namespace, name, word=word: [Explanation("u", 1.0, (word,))])
+    assert plans(explained.page(reasons)) == ["after"]
+
+
+def test_what_nobody_knows_is_no_page() -> None:
+    assert explained.page(explained.Reasons())("namespaces/default/pods/x") is None
