@@ -50,6 +50,15 @@ def canonical(text: str) -> str | None:
     return None if instant.is_zero else format_seconds(instant.seconds)
 
 
+@lru_cache(maxsize=64)
+def is_canonical(text: str) -> bool:
+    """Whether a text is just what `canonical` makes of it."""
+    try:
+        return canonical(text) == text
+    except TimeError:
+        return False
+
+
 def canonical_micro(text: str) -> str | None:
     """As `canonical`, for times with microseconds. Six decimals are required, as in Kubernetes."""
     match = _CANONICAL(text)
@@ -69,6 +78,7 @@ def parse_micro(text: str) -> Instant:
     return _parse(text, _MICROS)
 
 
+@lru_cache(maxsize=64)
 def format_seconds(seconds: int) -> str:
     """`2026-11-15T19:00:00Z`."""
     return _date_and_time(seconds) + "Z"

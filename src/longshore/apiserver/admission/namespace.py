@@ -13,12 +13,19 @@ from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import Get, shown_name
 
 
+def is_open(namespace: Obj) -> bool:
+    """Whether this namespace, which exists, takes new objects."""
+    if "deletionTimestamp" in namespace["metadata"]:
+        return False
+    return (namespace.get("status") or {}).get("phase") != TERMINATING
+
+
 def check_open(get: Get, resource: Resource, namespace: str, obj: Obj) -> None:
     """Raises 404 for a namespace that is not there, 403 for one that is terminating."""
     found = get("namespaces", "", namespace)
     if found is None:
         raise errors.not_found("", "namespaces", namespace)
-    if "deletionTimestamp" in found["metadata"] or (found.get("status") or {}).get("phase") == TERMINATING:
+    if not is_open(found):
         raise errors.forbidden(
             resource.group,
             resource.plural,

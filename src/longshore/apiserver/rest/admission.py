@@ -39,6 +39,15 @@ class Charged:
 _NOTHING: Final = Charged([])
 
 
+def is_free(api: Api, where: str) -> bool:
+    """Whether a namespace takes new objects and has no quota to count them."""
+    store = api.store
+    entry = store.latest(Key("namespaces", "", where))
+    if entry is None or not namespace.is_open(entry.obj):
+        return False
+    return store.is_empty(_QUOTAS) or not store.latest_list(_QUOTAS, where)
+
+
 def namespace_is_open(api: Api, call: Call, obj: Obj) -> None:
     """Refuses creates in a namespace that is missing or terminating."""
     if call.resource.namespaced:

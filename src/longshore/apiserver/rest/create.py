@@ -11,7 +11,7 @@ from longshore.api.validation import metadata
 from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.call import Call
-from longshore.apiserver.rest import admission, alike
+from longshore.apiserver.rest import admission, alike, recorded
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ _SERVER_SET: Final = (
 def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
+    if call.resource.message == recorded.MESSAGE:
+        event = recorded.create(api, call, wanted)
+        if event is not None:
+            return event
     mark = alike.mark_of(api, call) if wanted.field_validation == "Warn" else None
     if mark is not None and (known := api.alike.find(mark)) is not None:
         pod = alike.pod_like(call.value, known)
