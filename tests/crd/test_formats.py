@@ -1,45 +1,10 @@
-"""Go's regular expressions in Python, and the formats that are checked."""
+"""The formats that are checked."""
 
 from __future__ import annotations
 
 import pytest
 
-from longshore.api.structural import formats, patterns
-
-
-@pytest.mark.parametrize(
-    ("pattern", "matching", "other"),
-    [
-        ("^a$", "a", "a\n"),
-        (r"\d+$", "x7", "x٣"),
-        ("^[[:alpha:]]+$", "aZ", "a1"),
-        ("^[a[b]$", "[", "c"),
-        ("^[]a]$", "]", "b"),
-        (r"^a\z", "a", "a\n"),
-        ("(?P<n>a)b", "ab", "b"),
-        ("(?<n>a)b", "ab", "b"),
-        ("(?i)^ABC$", "abc", "abd"),
-        ("(?m)^b$", "a\nb\nc", "ab"),
-        ("^[&&~|-]+$", "&-|", "a"),
-    ],
-)
-def test_patterns_mean_what_they_mean_in_go(pattern: str, matching: str, other: str) -> None:
-    found = patterns.compiled(pattern)
-    assert found is not None
-    assert found.search(matching)
-    assert not found.search(other)
-
-
-@pytest.mark.parametrize("pattern", ["a(?!b)", "(?<=a)b", r"(a)\1", "a{1001}", "[a", "a)", "*", "(?P=n)"])
-def test_what_go_refuses_is_refused(pattern: str) -> None:
-    with pytest.raises(patterns.BadPattern, match="error parsing regexp: "):
-        patterns.check(pattern)
-
-
-@pytest.mark.parametrize("pattern", [r"^\p{L}+$", r"\x{2603}", "(?U)a+", "[[:^alpha:]]"])
-def test_what_only_go_can_do_is_accepted_and_not_checked(pattern: str) -> None:
-    patterns.check(pattern)
-    assert patterns.compiled(pattern) is None
+from longshore.api.structural import formats
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Go's regular expressions in linear time: `syntax` reads them, `automaton` runs them."""
