@@ -18,19 +18,20 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions, Unreachable
+from longshore.client import Client
 from longshore.machinery.clock import Clock
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder
+from longshore.node import ending
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
+from longshore.node.ending import Endings
 from longshore.node.engines import Engines
 from longshore.node.events import Events
 from longshore.node.eviction import Evictions
@@ -53,7 +54,6 @@ COMPONENT: Final = "kubelet"
 """What events name as their source; kubectl and people look for it."""
 OnStop = Literal["keep", "kill"]
 SHUTDOWN: Final = "Pod was terminated in response to imminent node shutdown."
-_DELETE_PAUSE: Final = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -124,22 +124,34 @@ class Agent(Handler):
         self._engines = Engines(runtimes, self._changed)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         self._events = Events(self._recorder, clock)
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=f"spec.nodeName={name}")
-        self._pods.add_handler(self)
-        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
-        self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._closed, wake=self.wake)
-        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn, kept_in=archive)
-        self._evictions = Evictions(clock, root / "logs", self._evict)
-        self._registration = Registration(
-            client, clock, name, capacity, engines=tuple(runtimes), labels=labels
-        )
+        # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
+        fields = f"spec.nodeName={name}" if client.shared is None else ""
+        self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=fields)
         self._ledger, self._addresses = Ledger(capacity), Addresses()
         self._explanations = explanations
         self._metrics = NodeMetrics(registry, self)
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
-        self._reported: set[str] = set()
-        """Uids of pods whose end is in the API and not yet in the cache: what the cache tells is old news."""
+        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn, kept_in=archive)
+        self._endings = Endings(
+            client,
+            clock,
+            self._pods.cache,
+            self.lives,
+            ledger=self._ledger,
+            addresses=self._addresses,
+            cleaner=self._cleaner,
+            metrics=self._metrics,
+            spawn=self._spawn,
+        )
+        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
+        self._writer = StatusWriter(
+            client, clock, spawn=self._spawn, closed=self._endings.closed, wake=self.wake
+        )
+        self._evictions = Evictions(clock, root / "logs", self._evict)
+        self._registration = Registration(
+            client, clock, name, capacity, engines=tuple(runtimes), labels=labels
+        )
         self._ready: list[Life] = []
         self._awake = False
         self._leaving = False
@@ -162,6 +174,8 @@ class Agent(Handler):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
                 tasks.create_task(self._preparer.run(self._rng))
+                # Only now: what is cached is told at once, and what no engine knows is taken for new.
+                self._pods.add_handler(self)
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
                 await self._reap()
@@ -182,27 +196,32 @@ class Agent(Handler):
             self._leaving = True
             await cancelled(self._tasks)
             for life in self.lives.values():
-                _quiet(life)
+                ending.quiet(life)
             await self._engines.close(kill=on_stop == "kill")
 
     async def _reap(self) -> None:
         """Nothing runs, and nothing is on disk, that belongs to no pod."""
         await self._engines.reap()
-        present = {pod["metadata"]["uid"] for pod in self._pods.cache}
+        present = {pod["metadata"]["uid"] for pod in self._pods.cache if self._is_ours(pod)}
         await self._cleaner.remove_strangers(present | self.lives.keys())
 
     # ---- what the API says
 
+    def _is_ours(self, pod: Obj) -> bool:
+        return bool(pod["spec"].get("nodeName") == self._name)
+
     def on_add(self, obj: Obj, initial: bool) -> None:
+        if obj["spec"].get("nodeName") != self._name:
+            return
         uid = obj["metadata"]["uid"]
         states = self._engines.take(uid)
         status = obj.get("status") or {}
         is_over = status.get("phase") in recall.TERMINAL
-        if uid in self._reported:
+        if uid in self._endings.reported:
             if is_over:
-                self._reported.discard(uid)
+                self._endings.reported.discard(uid)
             return
-        if is_over and states is None and not _waits_for_us(obj):
+        if is_over and states is None and not ending.waits_for_us(obj):
             return
         if states is None and not status.get("startTime"):
             self._new(obj)
@@ -232,8 +251,10 @@ class Agent(Handler):
             self.wake(life)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
+        if not self._is_ours(obj):
+            return
         uid = obj["metadata"]["uid"]
-        self._reported.discard(uid)
+        self._endings.reported.discard(uid)
         life = self.lives.get(uid)
         if life is None:
             self._cleaner.pod_gone(obj)
@@ -351,7 +372,7 @@ class Agent(Handler):
         self._arm(life, plan.look_again, now)
         if memory.gone:
             if plan.done:
-                self._forget(life)
+                self._endings.forget(life)
         else:
             self._writer.offer(life)
 
@@ -379,61 +400,6 @@ class Agent(Handler):
         life.memory.verdict = verdict
         self._events.pod(life.memory.pod, "Warning", verdict.reason, verdict.message)
         self.wake(life)
-
-    def _closed(self, life: Life) -> None:
-        """The final status is in the API."""
-        if life.closed:
-            return
-        life.closed = True
-        _quiet(life)
-        memory = life.memory
-        self._ledger.release(memory.facts.uid)
-        self._metrics.ended(memory.terminal)
-        if life.runtime is not None and life.keys:
-            self._cleaner.keys(life.runtime, life.keys)
-        if _waits_for_us(memory.pod):
-            self._spawn(self._delete(life))
-        else:
-            self._drop(life)
-
-    async def _delete(self, life: Life) -> None:
-        """The pod has stopped: the API may let go of it."""
-        facts = life.memory.facts
-        options = DeleteOptions(grace_period_seconds=0, uid=facts.uid)
-        while not life.memory.gone:
-            try:
-                await self._client.delete(PODS, facts.name, facts.namespace, options)
-                break
-            except StatusError as err:
-                seen = self._pods.cache.get(facts.namespace, facts.name)
-                if err.code == 404 or (seen is not None and seen["metadata"]["uid"] != facts.uid):
-                    break
-                log.warning("pod %s could not be deleted: %s", facts.title, err)
-            except Unreachable as err:
-                log.info("pod %s: trying again: %s", facts.title, err)
-            await self._clock.sleep(_DELETE_PAUSE)
-        self._drop(life)
-
-    def _drop(self, life: Life) -> None:
-        """Nothing is left to do for the pod as long as it stays in the API."""
-        facts = life.memory.facts
-        self._addresses.release(facts.uid, life.memory.ip)
-        if life.memory.gone:
-            self._cleaner.pod_gone(life.memory.pod)
-        if self.lives.get(facts.uid) is life:
-            del self.lives[facts.uid]
-            seen = self._pods.cache.get(facts.namespace, facts.name) or {}
-            if not life.memory.gone and (seen.get("status") or {}).get("phase") not in recall.TERMINAL:
-                self._reported.add(facts.uid)
-
-    def _forget(self, life: Life) -> None:
-        """The pod is gone from the API, and nothing of it runs."""
-        life.closed = True
-        _quiet(life)
-        self._ledger.release(life.memory.facts.uid)
-        if life.runtime is not None and life.keys:
-            self._cleaner.keys(life.runtime, life.keys)
-        self._drop(life)
 
     async def _stop_all(self, grace: float) -> None:
         """Stops every pod that runs and waits until that is in the API. Pods that did not start stay as they
@@ -467,22 +433,6 @@ class Agent(Handler):
         self._tasks.discard(task)
         if not task.cancelled() and (err := task.exception()) is not None:
             log.error("the node agent failed at something", exc_info=err)
-
-
-def _waits_for_us(pod: Obj) -> bool:
-    """Whether the pod is being deleted and the API waits for the node to say that it has stopped."""
-    meta = pod["metadata"]
-    return "deletionTimestamp" in meta and bool(meta.get("deletionGracePeriodSeconds"))
-
-
-def _quiet(life: Life) -> None:
-    for timer in (life.timer, life.hold):
-        if timer is not None:
-            timer.cancel()
-    life.timer = life.hold = None
-    for record in life.memory.records():
-        if record.probing is not None:
-            record.probing.stop()
 
 
 __all__ = ["Agent", "OnStop", "run"]
