@@ -165,13 +165,33 @@ class Api:
                 await self.store.settled()
             raise
 
+    def write(self, call: Call) -> Answer:
+        """What create, update, patch and delete do until they would wait: the caller must not show the answer
+        before every one of its `staged` writes is durable, nor a conflict before `store.settled`."""
+        self.authorizer.check(call)
+        scaled = call.subresource == "scale"
+        match call.verb:
+            case "create":
+                answer = _create(self, call)
+            case "update":
+                answer = scale.update(self, call) if scaled else update.update(self, call)
+            case "patch":
+                answer = scale.patch(self, call) if scaled else patch.patch(self, call)
+            case _:
+                answer = delete.delete(self, call)
+        self._follow_up(call, answer)
+        return answer
+
     async def _durable(self, call: Call, answer: _Answer) -> _Answer:
         """The answer, once every write behind it is in the journal."""
-        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
-            lifecycle.follow_up(self, call, answer)
+        self._follow_up(call, answer)
         for one in answer.staged:
             await one.done()
         return answer
+
+    def _follow_up(self, call: Call, answer: Answer | ListAnswer) -> None:
+        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
+            lifecycle.follow_up(self, call, answer)
 
 
 def _create(api: Api, call: Call) -> Answer:
