@@ -228,3 +228,45 @@ async def test_a_rule_that_came_later_does_not_stop_other_changes(server: Server
     assert unrelated.code == 200
     touched = await server.send("PATCH", f"{WIDGETS}/w", {"spec": {"label": "abcd"}}, type=MERGE)
     assert "spec.label: Too long: may not be more than 2 bytes" in touched.message
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"phase": "Ready", "replicas": 3},
+        {"phase": "Ready", "colour": "red"},
+        {"phase": None, "replicas": 1},
+        {"phase": 5},
+        {},
+    ],
+)
+async def test_a_status_is_read_alike_by_itself_and_within_the_whole_object(
+    server: Server, status: dict[str, Any]
+) -> None:
+    def told(answer: Any) -> tuple[Any, ...]:
+        managers = answer.body.get("metadata", {}).get("managedFields", ())
+        return (
+            answer.code,
+            answer.warning,
+            str(answer.body.get("message")).replace("apart", "whole"),
+            answer.body.get("status"),
+            answer.body.get("spec"),
+            [(entry.get("subresource"), entry["fieldsV1"]) for entry in managers],
+        )
+
+    answers = []
+    for name in ("apart", "whole"):
+        made = await server.send("POST", WIDGETS, widget(name, parts=[{"name": "a"}]))
+        if name == "apart":
+            body, type = {"metadata": {"uid": made.body["metadata"]["uid"]}, "status": status}, MERGE
+        else:
+            kept = {key: value for key, value in status.items() if value is not None}
+            body, type = [{"op": "add", "path": "/status", "value": kept}], JSON_PATCH
+        answers.append(told(await server.send("PATCH", f"{WIDGETS}/{name}/status", body, type=type)))
+    assert answers[0] == answers[1]
+
+
+async def test_a_patch_that_means_another_object_of_the_name_is_refused(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    patch = {"metadata": {"uid": "another"}, "status": {"phase": "Ready"}}
+    assert (await server.send("PATCH", f"{WIDGETS}/w", patch, type=MERGE)).code in (409, 422)

@@ -71,6 +71,11 @@ class Strategy:
         """
         return []
 
+    def part(self, name: str, value: Obj) -> Obj | None:
+        """Custom kinds that keep parts: one part of an object, a copy that is coerced and has its defaults.
+        None where that needs the whole object."""
+        return None
+
     def default(self, obj: Obj) -> None:
         """Fills in what the client left out. Runs on every decode, before anything else."""
 

@@ -17,7 +17,7 @@ from longshore.api import codec, errors, field, schema
 from longshore.api.codec import DecodeError, Document
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
-from longshore.api.types import Obj
+from longshore.api.types import Obj, encode
 from longshore.apiserver import options, scheme
 from longshore.apiserver.call import Call
 from longshore.apiserver.scheme import Kind
@@ -64,6 +64,9 @@ def object_of(call: Call, field_validation: str, *, kind: str = "", group_versio
             kind=kind,
             group_version=group_version,
         )
+    if resource.style == "custom":
+        encoded = encode(call.value)
+        return _custom(encoded, "json", resource, field_validation, call.warnings)
     message = schema.message_for(group_version, kind) if kind else resource.message
     assert message is not None, "only kinds of the schema come as values"
     decoded = codec.from_value(call.value, message)

@@ -20,6 +20,7 @@ from longshore.api.types import Obj, copy_of
 from longshore.apiserver.patching import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 Part: TypeAlias = Literal["metadata", "status"]
+_METADATA: Final = "meta/v1.ObjectMeta"
 
 
 class Changed(NamedTuple):
@@ -31,16 +32,21 @@ class Changed(NamedTuple):
 
 def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Changed | None:
     """The object after a merge patch or strategic merge patch of one part; `patch` is not changed."""
-    if not resource.strategy.keeps_parts or type(patch) is not dict or len(patch) != 1:
+    if not resource.strategy.keeps_parts or type(patch) is not dict:
         return None
     part: Part = "metadata" if "metadata" in patch else "status"
+    if len(patch) == 2 and patch.get("metadata") == {"uid": current["metadata"]["uid"]}:
+        part = "status"  # of the very object that is meant
+    elif len(patch) != 1:
+        return None
     change = patch.get(part)
     if type(change) is not dict or "managedFields" in change:
         return None
-    before, message = current.get(part) or {}, _message(resource.message, part)
+    before = current.get(part) or {}
     if media_type == MERGE_PATCH:
-        merged = merge_patch.merged(before, change)
-    elif media_type == STRATEGIC_MERGE_PATCH:
+        return _with(current, part, _read(resource, part, merge_patch.merged(before, change)))
+    message = _message(resource.message, part) if resource.message else ""
+    if media_type == STRATEGIC_MERGE_PATCH and message:
         if part == "metadata" and change.keys() == _STRIPS:
             return _with(current, part, _stripped(before, change[_STRIP]))
         try:
@@ -70,7 +76,16 @@ def with_status(resource: Resource, current: Obj, status: Any) -> Changed | None
     """The object with another status."""
     if not resource.strategy.keeps_parts:
         return None
-    return _with(current, "status", compiled.from_value(status, _message(resource.message, "status")))
+    return _with(current, "status", _read(resource, "status", status))
+
+
+def _read(resource: Resource, part: Part, value: Any) -> Obj | None:
+    """A new part as its kind has it; None where that takes more than a look at the part."""
+    if resource.message:
+        return compiled.from_value(value, _message(resource.message, part))
+    if part == "metadata":
+        return compiled.from_value(value, _METADATA)
+    return resource.strategy.part(part, value) if type(value) is dict else None
 
 
 def only_fewer_finalizers(new: Obj, old: Obj) -> bool:

@@ -136,7 +136,8 @@ class LocalClient(VerbClient):
             raise router.missing()
         if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
             raise errors.method_not_allowed()
-        as_value = row.style == "builtin" and ask.subresource in _AS_VALUES and _by_value(ask, row)
+        known = row.style == "builtin" or row.strategy.keeps_parts
+        as_value = known and ask.subresource in _AS_VALUES and _by_value(ask, row)
         return Call(
             row,
             ask.verb,

@@ -7,8 +7,9 @@ from functools import cached_property
 from longshore.api.field import FieldError
 from longshore.api.shape import MapShape
 from longshore.api.structural import defaults, embedded, lists, prune, shapes, validate
-from longshore.api.structural.node import ABSENT, of_kind
-from longshore.api.types import Obj, copy_of
+from longshore.api.structural.node import ABSENT, Node, of_kind
+from longshore.api.structural.wording import Problem
+from longshore.api.types import Obj, copy_of, decode, encode
 
 
 class Schema:
@@ -17,6 +18,7 @@ class Schema:
     def __init__(self, schema: Obj, *, status_apart: bool) -> None:
         self.node = of_kind(schema)
         self._status_apart = status_apart
+        self._by_part = not self.node.embeds_below and _has_no_rules_of_its_own(self.node)
 
     @cached_property
     def shape(self) -> MapShape:
@@ -45,12 +47,46 @@ class Schema:
         defaults.fill(own, self.node)
         return obj if own == obj else own
 
+    def part(self, name: str, value: Obj) -> Obj | None:
+        """One part of an object, a copy, read as `coerce` and `fill` read it within the whole. None where
+        only the whole tells: unknown fields to complain of, resources inside, no schema of that name."""
+        node = self.node.properties.get(name)
+        if node is None or node.embeds_below:
+            return None
+        own: Obj = decode(encode(value))
+        if prune.prune(own, node):
+            return None
+        defaults.fill(own, node)
+        return own
+
     def problems(self, obj: Obj, old: Obj | None = None) -> list[FieldError]:
         """Everything wrong with an object; on an update, what was wrong before is forgiven."""
         node = self.node
+        if old is not None and self._by_part and self._changes_are_right(obj, old):
+            return []
         found = validate.problems(obj, node, ABSENT if old is None else old)
         if node.embeds_below:
             found += embedded.problems(obj, node)
         if node.lists_below and (repeated := lists.problems(obj, node)):
             found += repeated if old is None or not lists.problems(old, node) else []
         return found
+
+    def _changes_are_right(self, obj: Obj, old: Obj) -> bool:
+        """Whether nothing is wrong with the parts that are not as they were. Most updates change one, and of
+        the others nothing would be complained of."""
+        node = self.node
+        changed = {key: value for key, value in obj.items() if key not in old or old[key] != value}
+        found: list[Problem] = []
+        for key, value in changed.items():
+            child = node.properties.get(key, node.additional)
+            if child is not None:
+                validate.check(value, child, (None, key), found)
+        if found or any(name not in obj for name in node.required):
+            return False
+        return not (node.lists_below and lists.problems(changed, node))
+
+
+def _has_no_rules_of_its_own(node: Node) -> bool:
+    """Whether an object is right when its fields are, and none that must be there is missing."""
+    limits = (node.enum, node.min_properties, node.max_properties)
+    return node.open and not node.composed and limits == (None, None, None)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class StructuralStrategy(CustomResourceStrategy):
     """A custom kind with a schema and a /status subresource."""
 
+    keeps_parts: ClassVar[bool] = True
+
     def __init__(self, source: Callable[[], Obj], scale_paths: ScalePaths | None = None) -> None:
         """`source` gives the schema as the definition has it."""
         self._source = source
@@ -38,6 +40,9 @@ class StructuralStrategy(CustomResourceStrategy):
 
     def coerce(self, obj: Obj) -> list[str]:
         return [f'unknown field "{path}"' for path in self.schema.coerce(obj)]
+
+    def part(self, name: str, value: Obj) -> Obj | None:
+        return self.schema.part(name, value)
 
     def default(self, obj: Obj) -> None:
         self.schema.fill(obj)
@@ -70,6 +75,7 @@ class Converting(StructuralStrategy):
     """A kind whose objects may have been stored by another schema: another version's, or an older one."""
 
     converts: ClassVar[bool] = True
+    keeps_parts: ClassVar[bool] = False
 
     def from_storage(self, obj: Obj) -> Obj:
         return self.schema.fitted(obj)

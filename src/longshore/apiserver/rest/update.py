@@ -53,7 +53,9 @@ def _own_status(call: Call, old: Entry | None) -> parts.Changed | None:
     """
     if old is None:
         return None
-    changed = parts.with_status(call.resource, served(call.resource, old.obj), call.value.get("status") or {})
+    # Custom kinds keep what is empty, and so the difference between an empty status and none.
+    status = call.value.get("status") or ({} if call.resource.message else None)
+    changed = parts.with_status(call.resource, served(call.resource, old.obj), status)
     if changed is not None:
         meta, asked = changed.obj["metadata"], call.value["metadata"]
         del meta["resourceVersion"]
