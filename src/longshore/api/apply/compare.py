@@ -32,6 +32,11 @@ class Plan(NamedTuple):
 
     whole: Callable[[Any], FieldSet]
     change: Callable[[Any, Any], Change]
+    steps: Steps | None = None
+    """Of a map with members: the path step and the plan of each; the plan of a leaf is None."""
+
+
+Steps: TypeAlias = Mapping[str, tuple[str, Plan | None]]
 
 
 def plan_of(shape: Shape) -> Plan:
@@ -60,14 +65,15 @@ def change_of(
     gone: FieldSet = {}
     if old is new:
         return set_, gone
-    fields = shape.fields
+    steps = plan_of(shape).steps
+    assert steps is not None, "no kind is a single leaf"
     every: Iterable[str]
     if only:
         every = (only,)
     else:
         every = new if len(new) >= len(old) and new.keys() >= old.keys() else {**new, **old}
     for key in every:
-        step = "f:" + key
+        step, plan = steps[key]
         if step in skip and not (skipped := skip[step]):
             continue
         if given is not None and key in given:
@@ -76,12 +82,17 @@ def change_of(
         before, after = old.get(key, _MISSING), new.get(key, _MISSING)
         if before is after or before == after:
             continue
-        child = fields.get(key) or shape.element
-        if key == "metadata" and isinstance(child, MapShape):
+        added: FieldSet | None
+        removed: FieldSet | None
+        if key == "metadata" and plan is not None and plan.steps is not None:
             hidden = _UNOWNED | skipped.keys() if step in skip else _UNOWNED
-            added, removed = _metadata_change(child, before, after, hidden)
+            added, removed = _metadata_change(plan.steps, before, after, hidden)
+        elif before is _MISSING:
+            added, removed = LEAF if plan is None else plan.whole(after), None
+        elif after is _MISSING:
+            added, removed = None, LEAF if plan is None else plan.whole(before)
         else:
-            added, removed = _field_change(plan_of(child) if child else None, before, after)
+            added, removed = (LEAF, None) if plan is None else plan.change(before, after)
         if added is not None:
             set_[step] = added
         if removed is not None:
@@ -96,30 +107,31 @@ UNOWNED_METADATA: Final = (
 _UNOWNED: Final = frozenset(f"f:{name}" for name in UNOWNED_METADATA)
 
 
-def _metadata_change(shape: MapShape, old: Any, new: Any, hidden: frozenset[str]) -> Change:
+def _metadata_change(steps: Steps, old: Any, new: Any, hidden: frozenset[str]) -> Change:
     old = {} if old is _MISSING or not old else old
     new = {} if new is _MISSING or not new else new
     set_: FieldSet = {}
     gone: FieldSet = {}
     for key in {**old, **new}:
         before, after = old.get(key, _MISSING), new.get(key, _MISSING)
-        if before is after or (step := "f:" + key) in hidden or before == after:
+        if before is after:
             continue
-        child = shape.fields.get(key)
-        added, removed = _field_change(plan_of(child) if child else None, before, after)
-        if added is not None:
-            set_[step] = added
-        if removed is not None:
-            gone[step] = removed
+        step, plan = steps[key]
+        if step in hidden or before == after:
+            continue
+        if before is _MISSING:
+            set_[step] = LEAF if plan is None else plan.whole(after)
+        elif after is _MISSING:
+            gone[step] = LEAF if plan is None else plan.whole(before)
+        elif plan is None:
+            set_[step] = LEAF
+        else:
+            added, removed = plan.change(before, after)
+            if added is not None:
+                set_[step] = added
+            if removed is not None:
+                gone[step] = removed
     return set_ or None, gone or None
-
-
-def _field_change(plan: Plan | None, before: Any, after: Any) -> Change:
-    if before is _MISSING:
-        return (plan.whole(after) if plan else LEAF), None
-    if after is _MISSING:
-        return None, (plan.whole(before) if plan else LEAF)
-    return plan.change(before, after) if plan else (LEAF, None)
 
 
 def _compiled(shape: Shape) -> Plan:
@@ -182,10 +194,10 @@ def _map_plan(shape: MapShape) -> Plan:
             raise Untypable
         return _members_change(steps, old, new or {})
 
-    return Plan(whole, change)
+    return Plan(whole, change, steps)
 
 
-def _members_change(steps: Mapping[str, tuple[str, Plan | None]], old: Obj, new: Obj) -> Change:
+def _members_change(steps: Steps, old: Obj, new: Obj) -> Change:
     set_: FieldSet = {}
     gone: FieldSet = {}
     shared = 0
@@ -245,6 +257,8 @@ def item_step(shape: ListShape) -> Callable[[Any], str]:
 
 
 def _value_step(item: Any) -> str:
+    if type(item) is str:
+        return "v:" + _string(item)
     if item is None or type(item) in (dict, list):
         raise Untypable
     return "v:" + _json(item)
@@ -259,7 +273,7 @@ def _one_key_step(key: str, default: Any) -> Callable[[Any], str]:
         value = item.get(key, default)
         if value is _MISSING:
             raise Untypable
-        return head + _json(value) + "}"
+        return head + (_string(value) if type(value) is str else _json(value)) + "}"
 
     return by_key
 
@@ -280,10 +294,16 @@ def _list_plan(shape: ListShape) -> Plan:
     step_of = item_step(shape)
     element = plan_of(shape.element)
 
+    leaves = element is _LEAF_PLAN
+
     def indexed(items: list[Any]) -> dict[str, list[Any]]:
         out: dict[str, list[Any]] = {}
         for item in items:
-            out.setdefault(step_of(item), []).append(item)
+            step = step_of(item)
+            if step in out:
+                out[step].append(item)
+            else:
+                out[step] = [item]
         return out
 
     def whole(value: Any) -> FieldSet:
@@ -294,7 +314,7 @@ def _list_plan(shape: ListShape) -> Plan:
         out: FieldSet = {SELF: LEAF}
         for item in value:
             step = step_of(item)
-            out[step] = LEAF if step in out else element.whole(item)
+            out[step] = LEAF if leaves or step in out else element.whole(item)
         return out
 
     def change(old: Any, new: Any) -> Change:
@@ -306,7 +326,10 @@ def _list_plan(shape: ListShape) -> Plan:
         set_: FieldSet = {}
         gone: FieldSet = {}
         for step in {**before, **after}:
-            added, removed = _items_change(element, before.get(step, ()), after.get(step, ()))
+            mine, theirs = before.get(step, ()), after.get(step, ())
+            if mine == theirs:
+                continue
+            added, removed = _items_change(element, mine, theirs)
             if added is not None:
                 set_[step] = added
             if removed is not None:

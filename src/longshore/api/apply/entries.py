@@ -71,20 +71,24 @@ def read(sent: Any) -> list[Obj] | None:
 
 def ordered(found: Iterable[Obj]) -> list[Obj]:
     """Appliers before updaters, each by time; the rest settles ties."""
-    return sorted(
-        found,
-        key=lambda e: (
-            e["operation"],
-            e.get("time") or "",
-            e.get("manager", ""),
-            e["apiVersion"],
-            e.get("subresource", ""),
-        ),
+    return sorted(found, key=_place)
+
+
+def _place(entry: Obj) -> tuple[str, str, str, str, str]:
+    get = entry.get
+    return (
+        entry["operation"],
+        get("time") or "",
+        get("manager", ""),
+        entry["apiVersion"],
+        get("subresource", ""),
     )
 
 
 def capped(found: Sequence[Obj]) -> Sequence[Obj]:
     """At most ten updaters: the oldest of each version are joined into one entry `ancient-changes`."""
+    if len(found) <= _MAX_UPDATERS:
+        return found
     updaters = [e for e in found if e["operation"] == "Update"]
     surplus = len(updaters) - _MAX_UPDATERS
     if surplus <= 0:

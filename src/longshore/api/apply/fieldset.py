@@ -158,16 +158,21 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
         known = a.get(step)
         if known is None:
             continue
-        left = _difference(known, minus) if step != SELF else None
-        if left is known:
+        if known:
+            left = _difference(known, minus)
+            if left is known:
+                continue
+        elif minus and SELF not in minus:
             continue
+        else:
+            left = None
         if out is a:
             out = dict(a)
         if left is None:
             del out[step]
         else:
             out[step] = left
-    return _tidy(out)
+    return a if out is a else _tidy(out)
 
 
 def _not_itself(a: FieldSet) -> FieldSet | None:

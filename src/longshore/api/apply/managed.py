@@ -68,19 +68,21 @@ def moved(
     versions: Collection[str] = (),
 ) -> Sequence[Obj]:
     """The entries after a write by `manager` that set `changed` and removed `gone`."""
-    kept = surviving(known, changed, gone, api_version, versions)
     own = fieldset.difference(changed, gone)
     if not own:
-        return kept
+        return surviving(known, changed, gone, api_version, versions)
     mine = entries.made(manager, "Update", api_version, own, now, subresource)
     me = entries.identity(mine)
-    others = []
-    for entry in kept:
+    found: list[Obj] = []
+    for entry in known:
+        if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
+            continue
         if entries.identity(entry) == me:
-            mine["fieldsV1"] = fieldset.union(own, entry["fieldsV1"])
-        else:
-            others.append(entry)
-    return entries.ordered(entries.capped([*others, mine]))
+            mine["fieldsV1"] = fieldset.union(fieldset.difference(entry["fieldsV1"], gone), own)
+        elif (left := _left(entry, changed, gone)) is not None:
+            found.append(left)
+    found.append(mine)
+    return entries.ordered(entries.capped(found))
 
 
 def surviving(
@@ -94,28 +96,37 @@ def surviving(
     out: list[Obj] = []
     same = True
     for entry in known:
-        if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
-            same = False
-            continue
-        fields = entry["fieldsV1"]
-        left = fieldset.difference(fieldset.difference(fields, changed), gone)
-        if left is fields and fields:
-            out.append(entry)
-            continue
-        same = False
-        if left:
-            out.append({**entry, "fieldsV1": left})
+        left = None
+        if entry["apiVersion"] == api_version or entry["apiVersion"] in versions:
+            left = _left(entry, changed, gone)
+        same = same and left is entry
+        if left is not None:
+            out.append(left)
     return known if same else out
+
+
+def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
+    """An entry without what was changed or removed; itself if that is nothing of its fields, None for an
+    entry without fields."""
+    fields = entry["fieldsV1"]
+    left = fieldset.difference(fieldset.difference(fields, changed), gone)
+    if not left:
+        return None
+    return entry if left is fields else {**entry, "fieldsV1": left}
 
 
 def only_times_differ(new: Obj, old: Obj) -> bool:
     """Whether two objects are the same but for time stamps in managedFields: such a write changes nothing."""
-    if new.keys() != old.keys() or any(new[k] != old[k] for k in new if k != "metadata"):
+    if new.keys() != old.keys():
         return False
+    for part, value in new.items():
+        if value is not old[part] and part != "metadata" and value != old[part]:
+            return False
     a, b = new.get("metadata", {}), old.get("metadata", {})
     if a.keys() != b.keys() or any(a[k] != b[k] for k in a if k != "managedFields"):
         return False
-    return _timeless(a.get("managedFields", ())) == _timeless(b.get("managedFields", ()))
+    found, before = a.get("managedFields", ()), b.get("managedFields", ())
+    return found is before or _timeless(found) == _timeless(before)
 
 
 def _timeless(found: Sequence[Obj]) -> list[Obj]:
