@@ -7,7 +7,8 @@ complaints is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from longshore.api import field, indexes
@@ -20,20 +21,20 @@ from longshore.api.validation.metadata import IMMUTABLE, NOT_NEGATIVE
 class _View:
     """One status and the spec it belongs to, with the questions the rules ask."""
 
-    __slots__ = ("complete", "criteria_met", "failed", "failure_target", "finished", "spec", "status", "true")
+    __slots__ = (
+        "complete", "criteria_met", "failed", "failure_target", "finished", "get", "spec", "status", "true",
+    )  # fmt: skip
 
     def __init__(self, status: Obj, spec: Obj) -> None:
         self.status = status
         self.spec = spec
-        self.true = {c.get("type") for c in status.get("conditions") or () if c.get("status") == "True"}
-        self.complete = "Complete" in self.true
-        self.failed = "Failed" in self.true
-        self.failure_target = "FailureTarget" in self.true
-        self.criteria_met = "SuccessCriteriaMet" in self.true
+        self.get = get = status.get
+        self.true = true = {c.get("type") for c in get("conditions") or () if c.get("status") == "True"}
+        self.complete = "Complete" in true
+        self.failed = "Failed" in true
+        self.failure_target = "FailureTarget" in true
+        self.criteria_met = "SuccessCriteriaMet" in true
         self.finished = self.complete or self.failed
-
-    def get(self, key: str, absent: Any = None) -> Any:
-        return self.status.get(key, absent)
 
     @property
     def uncounted(self) -> bool:
@@ -44,62 +45,66 @@ class _View:
 def validate_job_status(new: Obj, old: Obj) -> list[FieldError]:
     """All problems of a write to /status, after those that the registry finds itself."""
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
-    if new.get("status") != old.get("status"):
-        now = _View(new.get("status") or {}, new["spec"])
-        before = _View(old.get("status") or {}, old["spec"])
-        found += _counters(now.status)
+    status, last = new.get("status") or {}, old.get("status") or {}
+    if status != last:
+        now, before = _View(status, new["spec"]), _View(last, old["spec"])
+        found += _counters(status)
         found += _states(now, before)
         found += _transitions(now, before)
     return found
 
 
-def _counters(status: Obj) -> Iterator[FieldError]:
-    for key in ("active", "succeeded", "failed", "ready", "terminating"):
-        value = status.get(key)
-        if value is not None and value < 0:
-            yield field.invalid(f"status.{key}", value, NOT_NEGATIVE)
+def _counters(status: Obj) -> list[FieldError]:
+    found = [
+        field.invalid(f"status.{key}", status[key], NOT_NEGATIVE)
+        for key in _COUNTERS
+        if key in status and status[key] is not None and status[key] < 0
+    ]
     pods = status.get("uncountedTerminatedPods") or {}
     seen: set[str] = set()
     for key in ("succeeded", "failed"):
         for i, uid in enumerate(pods.get(key) or ()):
             path = f"status.uncountedTerminatedPods.{key}[{i}]"
             if not uid:
-                yield field.invalid(path, uid, "must not be empty")
+                found.append(field.invalid(path, uid, "must not be empty"))
             elif uid in seen:
-                yield field.duplicate(path, uid)
+                found.append(field.duplicate(path, uid))
             seen.add(uid)
+    return found
 
 
-def _states(now: _View, before: _View) -> Iterator[FieldError]:
-    changed = {key for key, ask in _WATCHED.items() if ask(now) != ask(before)}
-    for triggers, rule in _RULES:
-        if not changed.isdisjoint(triggers):
-            problem = rule(now)
-            if problem is not None:
-                yield problem
+_COUNTERS: Final = ("active", "succeeded", "failed", "ready", "terminating")
+
+
+def _states(now: _View, before: _View) -> list[FieldError]:
+    changed = [key for key, absent in _FIELDS if now.get(key, absent) != before.get(key, absent)]
+    if now.true != before.true:
+        changed += [key for key in _ANSWERS if getattr(now, key) != getattr(before, key)]
+    found = [problem for rule in _called_for(tuple(changed)) if (problem := rule(now)) is not None]
     if now.criteria_met and now.failed:
-        yield _conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+        found.append(_conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions"))
     if now.criteria_met and now.failure_target:
-        yield _conditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-    if "successPolicy" in now.spec and now.complete and not now.criteria_met:
-        yield _conditions(
-            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
-        )
+        found.append(_conditions("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions"))
+    if now.complete and not now.criteria_met and "successPolicy" in now.spec:
+        text = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
+        found.append(_conditions(text))
+    return found
 
 
-def _transitions(now: _View, before: _View) -> Iterator[FieldError]:
-    for condition in ("Failed", "Complete", "FailureTarget"):
-        if condition in before.true and condition not in now.true:
-            yield _conditions(f"cannot disable the terminal {condition}=True condition")
-    if now.get("failed", 0) < before.get("failed", 0):
-        yield field.invalid("status.failed", now.get("failed", 0), "cannot decrease the failed counter")
-    if now.get("succeeded", 0) < before.get("succeeded", 0) and not _is_elastic(now.spec):
-        yield field.invalid(
-            "status.succeeded", now.get("succeeded", 0), "cannot decrease the succeeded counter"
-        )
+def _transitions(now: _View, before: _View) -> list[FieldError]:
+    found = [
+        _conditions(f"cannot disable the terminal {condition}=True condition")
+        for condition in ("Failed", "Complete", "FailureTarget")
+        if condition in before.true and condition not in now.true
+    ]
+    failed, succeeded = now.get("failed", 0), now.get("succeeded", 0)
+    if failed < before.get("failed", 0):
+        found.append(field.invalid("status.failed", failed, "cannot decrease the failed counter"))
+    if succeeded < before.get("succeeded", 0) and not _is_elastic(now.spec):
+        found.append(field.invalid("status.succeeded", succeeded, "cannot decrease the succeeded counter"))
     ended, had_ended = now.get("completionTime"), before.get("completionTime")
     if ended is not None and had_ended is not None and ended != had_ended:
-        yield field.invalid("status.completionTime", ended, IMMUTABLE)
+        found.append(field.invalid("status.completionTime", ended, IMMUTABLE))
     started, had_started = now.get("startTime"), before.get("startTime")
     if (
         had_started is not None
@@ -108,11 +113,13 @@ def _transitions(now: _View, before: _View) -> Iterator[FieldError]:
         and not ("Suspended" in before.true and _is_false(now.status, "Suspended"))
     ):
         text = "field is immutable for unsuspended job once set"
-        yield field.invalid("status.startTime", started, text)
+        found.append(field.invalid("status.startTime", started, text))
     if before.criteria_met and not now.criteria_met:
-        yield _conditions("cannot disable the SuccessCriteriaMet=True condition")
+        found.append(_conditions("cannot disable the SuccessCriteriaMet=True condition"))
     if before.complete and not before.criteria_met and now.criteria_met:
-        yield _conditions("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+        text = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
+        found.append(_conditions(text))
+    return found
 
 
 def _conditions(text: str) -> FieldError:
@@ -273,34 +280,32 @@ def _more_ready_than_active(now: _View) -> FieldError | None:
     return None
 
 
-_WATCHED: Final[dict[str, Callable[[_View], Any]]] = {
-    "finished": lambda s: s.finished,
-    "complete": lambda s: s.complete,
-    "failed": lambda s: s.failed,
-    "target": lambda s: s.failure_target,
-    "criteria": lambda s: s.criteria_met,
-    "completedIndexes": lambda s: s.get("completedIndexes", ""),
-    "failedIndexes": lambda s: s.get("failedIndexes"),
-    "active": lambda s: s.get("active", 0),
-    "startTime": lambda s: s.get("startTime"),
-    "completionTime": lambda s: s.get("completionTime"),
-    "uncounted": lambda s: s.get("uncountedTerminatedPods"),
-    "ready": lambda s: s.get("ready"),
-    "terminating": lambda s: s.get("terminating"),
-}
-"""What a rule can be about, and where to see whether it changed."""
+_FIELDS: Final[Sequence[tuple[str, Any]]] = (
+    ("completedIndexes", ""),
+    ("failedIndexes", None),
+    ("active", 0),
+    ("startTime", None),
+    ("completionTime", None),
+    ("uncountedTerminatedPods", None),
+    ("ready", None),
+    ("terminating", None),
+)
+"""Fields that rules are about, each with what it is when it is not there."""
+
+_ANSWERS: Final = ("finished", "complete", "failed", "failure_target", "criteria_met")
+"""What else rules are about: what conditions say."""
 
 _RULES: Final[tuple[tuple[tuple[str, ...], Callable[[_View], FieldError | None]], ...]] = (
     (("complete", "failed"), _complete_and_failed),
-    (("complete", "target"), _complete_and_target),
+    (("complete", "failure_target"), _complete_and_target),
     (("complete", "completionTime"), _completion_time_early),
     (("complete", "completionTime"), _completion_time_missing),
     (("startTime", "completionTime"), _ends_before_start),
     (("failed", "failedIndexes"), _failed_without_target),
-    (("complete", "criteria"), _complete_without_criteria),
+    (("complete", "criteria_met"), _complete_without_criteria),
     (("finished", "active"), _finished_with_active),
     (("finished", "startTime"), _finished_without_start),
-    (("finished", "uncounted"), _finished_with_uncounted),
+    (("finished", "uncountedTerminatedPods"), _finished_with_uncounted),
     (("completedIndexes",), _completed_indexes_bad),
     (("failedIndexes",), _failed_indexes_bad),
     (("completedIndexes",), _completed_indexes_of_nonindexed),
@@ -310,3 +315,9 @@ _RULES: Final[tuple[tuple[tuple[str, ...], Callable[[_View], FieldError | None]]
     (("ready", "active"), _more_ready_than_active),
 )
 """Each rule with the changes that call for it, in Kubernetes' order."""
+
+
+@lru_cache(maxsize=256)
+def _called_for(changed: tuple[str, ...]) -> Sequence[Callable[[_View], FieldError | None]]:
+    """The rules to look at, by what has changed: few combinations of all that are possible ever occur."""
+    return tuple(rule for triggers, rule in _RULES if not set(changed).isdisjoint(triggers))
