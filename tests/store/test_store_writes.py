@@ -142,6 +142,37 @@ def test_writes_staged_while_a_transaction_runs_go_into_the_next_one(tmp_path: P
     asyncio.run(run())
 
 
+def test_a_lone_write_waits_for_nothing_but_the_end_of_its_turn(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with opened(tmp_path) as store:
+            store.stage(key("a"), thing("a"))
+            await asyncio.sleep(0)
+            assert names(store.list("pods")) == ["a"]
+
+    asyncio.run(run())
+
+
+def test_a_growing_batch_waits_two_turns_for_more_and_no_longer(tmp_path: Path) -> None:
+    async def run() -> None:
+        commits: list[Commit] = []
+        async with opened(tmp_path) as store:
+            store.on_commit(commits.append)
+            store.stage(key("a"), thing("a"))
+            for name in ("b", "c", "d", "e"):
+                store.stage(key(name), thing(name))
+                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert [commit.writes for commit in commits] == [4, 1]
+            for name in ("f", "g"):
+                store.stage(key(name), thing(name))
+            await asyncio.sleep(0)
+            assert len(commits) == 2, "it had grown"
+            await asyncio.sleep(0)
+            assert [commit.writes for commit in commits] == [4, 1, 2], "it grew no more"
+
+    asyncio.run(run())
+
+
 def test_a_cancelled_waiter_harms_neither_the_write_nor_the_others(tmp_path: Path) -> None:
     async def run() -> None:
         async with opened(tmp_path, durability="full") as store:

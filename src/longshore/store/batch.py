@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from longshore.store.errors import WriteFailed
 from longshore.store.types import Entry, Event
@@ -14,15 +15,17 @@ _MAX_BYTES = 8 << 20
 class Batch:
     """Writes that become durable together or not at all."""
 
-    __slots__ = ("_error", "_settled", "_waiters", "events", "size")
+    __slots__ = ("_callbacks", "_waiters", "error", "events", "settled", "size")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.size = 0
         """Bytes of JSON."""
         self._waiters: list[asyncio.Future[None]] = []
-        self._settled = False
-        self._error: WriteFailed | None = None
+        self._callbacks: list[Callable[[WriteFailed | None], object]] = []
+        self.settled = False
+        """Whether it is durable, or `error` says that it never will be."""
+        self.error: WriteFailed | None = None
 
     @property
     def full(self) -> bool:
@@ -33,23 +36,40 @@ class Batch:
         self.events.append(event)
         self.size += len(event.entry.raw)
 
-    async def wait(self) -> None:
-        """Returns when durable; raises `WriteFailed` when it will never be."""
-        if not self._settled:
-            waiter = asyncio.get_running_loop().create_future()  # one each: a waiter may be cancelled
-            self._waiters.append(waiter)
-            await waiter
-        if self._error is not None:
-            raise type(self._error)(self._error.detail) from self._error
+    def waiter(self) -> asyncio.Future[None]:
+        """Done once this is settled. Only for a batch that is not yet."""
+        waiter = asyncio.get_running_loop().create_future()  # one each: a waiter may be cancelled
+        self._waiters.append(waiter)
+        return waiter
+
+    def failure(self) -> WriteFailed:
+        """The error for one of those who wait: each raises, and traces, its own."""
+        assert self.error is not None
+        failure = type(self.error)(self.error.detail)
+        failure.__cause__ = self.error
+        return failure
+
+    def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
+        """Calls back in a later turn of the loop, with the error if it will never be durable. For those who
+        would need a task for nothing but waiting."""
+        if self.settled:
+            asyncio.get_running_loop().call_soon(callback, self.error)
+        else:
+            self._callbacks.append(callback)
 
     def settle(self, error: WriteFailed | None) -> None:
         """Tells all who wait how it ended."""
-        self._settled = True
-        self._error = error
+        self.settled = True
+        self.error = error
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
+        if self._callbacks:
+            loop = asyncio.get_running_loop()
+            for callback in self._callbacks:
+                loop.call_soon(callback, error)
+            self._callbacks.clear()
 
 
 class Staged:
@@ -64,5 +84,13 @@ class Staged:
     async def done(self) -> Entry:
         """The entry, once it is durable and visible. Raises `WriteFailed` when it could not be made
         so: then this write, and every one staged after it, never happened."""
-        await self._batch.wait()
+        batch = self._batch
+        if not batch.settled:
+            await batch.waiter()
+        if batch.error is not None:
+            raise batch.failure()
         return self.entry
+
+    def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
+        """The same for who does not wait: called back once it is durable, or with the error."""
+        self._batch.then(callback)

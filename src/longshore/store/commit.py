@@ -1,9 +1,10 @@
 """Group commit: writes that are staged while a transaction runs go together into the next one.
 
-An idle store commits a write at once; under load the batches grow by themselves. Where a commit only
-reaches the page cache (durability `normal`) a small one is made right here, in less time than waking
-a thread takes; all that may wait for a disk goes to the writer thread. Between two commits there is
-room for one small step of housekeeping: removing dead rows, or a chore of the journal's own.
+An idle store commits a write at once. Under load the batches grow by themselves: while a transaction
+runs, and over a turn or two of the event loop if each brings more writes. Where a commit only reaches
+the page cache (durability `normal`) a small one is made right here, in less time than waking a thread
+takes; all that may wait for a disk goes to the writer thread. Between two commits there is room for
+one small step of housekeeping: removing dead rows, or a chore of the journal's own.
 
 A failed commit also fails everything staged behind it, because that was computed from it.
 """
@@ -14,7 +15,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from itertools import islice
 
@@ -28,6 +28,7 @@ from longshore.store.writer import Writer, attempt
 
 _COMPACT_AT = 256
 _COMPACT_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
+_TURNS = 2  # of the event loop that a growing batch may wait for more: enough for those who are awake
 _SLOW = 0.005  # seconds the event loop may be held up by a commit before it sends for the thread
 
 
@@ -52,31 +53,31 @@ class GroupCommit:
         self._running: Batch | None = None
         self._started = 0.0
         self._busy = False
-        """Whether the writer thread has a job, or `_next` is about to run."""
+        """Whether the writer thread has a job, or `_gather` is about to run."""
         self._slow = False
         """Whether the last commit took long, so that the next one had better not hold up the loop."""
         self._may_tidy = False
         """One step of housekeeping after each commit; more while nothing else waits and none fails."""
         self._closing = False
 
-    def add(self, event: Event, *, joined: bool = False) -> Batch:
+    def add(self, event: Event, *, joined: bool) -> Batch:
         """Queues one write. It is committed when this turn of the loop is over or, when a transaction
         is running, with the next one; a `joined` one with the write queued before it, in any case."""
-        if not self._queue or (self._queue[-1].full and not joined):
-            self._queue.append(Batch())
-        batch = self._queue[-1]
+        queue = self._queue
+        if not queue or (queue[-1].full and not joined):
+            queue.append(Batch())
+        batch = queue[-1]
         batch.add(event)
         if not self._busy:
             self._busy = True
-            asyncio.get_running_loop().call_soon(self._next)
+            asyncio.get_running_loop().call_soon(self._gather, 1, _TURNS)
         return batch
 
     async def settled(self) -> None:
         """Returns when what is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
-            with suppress(WriteFailed):  # told to those who wait for the writes
-                await last.wait()
+            await last.waiter()  # an error is told to those who wait for the writes
 
     async def close(self) -> None:
         """Commits what is queued, then closes the journal."""
@@ -86,6 +87,16 @@ class GroupCommit:
         self._writer.submit(self._journal.close, closed.set_result)
         await closed
         self._writer.stop()
+
+    def _gather(self, seen: int, turns: int) -> None:
+        """Lets another turn of the loop pass if the last one brought more than the `seen` writes: who is
+        busy shares a transaction, and who is alone does not wait."""
+        batch = self._queue[0]
+        writes = len(batch.events)
+        if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow):
+            asyncio.get_running_loop().call_soon(self._gather, writes, turns - 1)
+        else:
+            self._next()
 
     def _next(self) -> None:
         """Works off the queue until the writer thread has a job or nothing is left to do."""

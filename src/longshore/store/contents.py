@@ -7,6 +7,7 @@ same objects and, for watchers, the same history.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from longshore.store.decoded import Decoded
@@ -32,14 +33,16 @@ class Contents:
         self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
 
-    def apply(self, event: Event) -> None:
-        """Makes one change part of the state and of the history."""
-        if event.type == "DELETED":
-            self.state.remove(event.entry.key)
-        else:
-            self.state.put(event.entry)
-        self.window.add(event)
-        self.revision = event.revision
+    def apply(self, events: Sequence[Event]) -> None:
+        """Makes changes part of the state and of the history."""
+        state = self.state
+        for event in events:
+            if event.type == "DELETED":
+                state.remove(event.entry.key)
+            else:
+                state.put(event.entry)
+        self.window.add(events)
+        self.revision = events[-1].revision
 
 
 def recover(reader: Reader, limits: Limits) -> Contents:
@@ -47,21 +50,15 @@ def recover(reader: Reader, limits: Limits) -> Contents:
     contents = Contents(limits, reader.compacted, journalled=True)
     for row in reader.rows():
         if row.revision > reader.compacted:
-            contents.apply(_event(contents, row, reader.file))
+            contents.apply((_event(contents, row, reader.file),))
         else:
             _take_as_state(contents, row)
     return contents
 
 
-def change(previous: Entry | None, entry: Entry, *, deleted: bool) -> Event:
-    """The change from one state of an object to the next."""
-    kind: EventType = "DELETED" if deleted else "ADDED" if previous is None else "MODIFIED"
-    return Event(entry.revision, kind, entry, previous)
-
-
-def shared(key: Key, previous: Entry | None) -> Key:
+def shared(key: Key) -> Key:
     """The same key, its words shared with other keys: there are many objects and few words."""
-    return previous.key if previous else Key(sys.intern(key.storage), sys.intern(key.namespace), key.name)
+    return Key(sys.intern(key.storage), sys.intern(key.namespace), key.name)
 
 
 def _event(contents: Contents, row: Row, file: Path) -> Event:
@@ -69,8 +66,10 @@ def _event(contents: Contents, row: Row, file: Path) -> Event:
     previous = contents.state.get(key)
     if row.deleted and previous is None:
         raise JournalCorrupt(file, f"revision {row.revision} removes an object that is not there")
-    entry = Entry(shared(key, previous), row.revision, row.value, contents.decoded)
-    return change(previous, entry, deleted=bool(row.deleted))
+    key = shared(key) if previous is None else previous.key
+    entry = Entry(key, row.revision, row.value, contents.decoded)
+    kind: EventType = "DELETED" if row.deleted else "ADDED" if previous is None else "MODIFIED"
+    return Event(row.revision, kind, entry, previous)
 
 
 def _take_as_state(contents: Contents, row: Row) -> None:
@@ -82,7 +81,8 @@ def _take_as_state(contents: Contents, row: Row) -> None:
     if previous is not None:
         contents.window.dead.append(Dead(previous.revision, through))
     if not row.deleted:
-        contents.state.put(Entry(shared(key, previous), row.revision, row.value, contents.decoded))
+        shared_key = shared(key) if previous is None else previous.key
+        contents.state.put(Entry(shared_key, row.revision, row.value, contents.decoded))
         return
     contents.window.dead.append(Dead(row.revision, through))
     if previous is not None:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import force_setattr
 
-from longshore.api.types import Obj
-
 if TYPE_CHECKING:
     from longshore.store.types import Entry
 
@@ -27,9 +25,8 @@ class Decoded:
         self._bytes = 0
         self._kept: deque[Entry] = deque()
 
-    def keep(self, entry: Entry, obj: Obj) -> None:
-        """Attaches the decoded view, and detaches the oldest ones that no longer fit."""
-        force_setattr(entry, "_obj", obj)
+    def keep(self, entry: Entry) -> None:
+        """Takes in an entry that has its decoded view, and detaches the oldest ones that no longer fit."""
         self._kept.append(entry)
         self._bytes += len(entry.raw)
         while self._bytes > self._budget:

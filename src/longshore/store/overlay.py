@@ -1,11 +1,16 @@
-"""Changes that are staged but not durable yet, by storage: what writers see and readers do not."""
+"""Changes that are staged but not durable yet, by storage: what writers see and readers do not.
+
+Laid over the durable state: a writer asks here for the newest state of an object, and most objects have
+nothing staged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from longshore.store.types import Event, Key
+from longshore.store.state import State
+from longshore.store.types import Entry, Event, Key
 
 _NONE: Final[Mapping[Key, Event]] = {}
 
@@ -13,13 +18,22 @@ _NONE: Final[Mapping[Key, Event]] = {}
 class Overlay:
     """The newest staged change of each object."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_by_storage", "_state")
+
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._by_storage: dict[str, dict[Key, Event]] = {}
 
-    def get(self, key: Key) -> Event | None:
-        """The newest change of one object; None when its durable state is the newest."""
+    def latest(self, key: Key) -> Entry | None:
+        """The newest state of one object, staged or durable."""
         changes = self._by_storage.get(key.storage)
-        return changes.get(key) if changes else None
+        if changes and (event := changes.get(key)) is not None:
+            return None if event.type == "DELETED" else event.entry
+        return self._state.get(key)
+
+    def is_empty(self, storage: str) -> bool:
+        """Whether a storage has no objects, and none is staged."""
+        return not self._by_storage.get(storage) and self._state.is_empty(storage)
 
     def of(self, storage: str) -> Mapping[Key, Event]:
         """All staged changes of one storage."""
@@ -32,12 +46,14 @@ class Overlay:
             changes = self._by_storage[key.storage] = {}
         changes[key] = event
 
-    def settle(self, event: Event) -> None:
-        """Forgets a change that became durable, unless a newer one of the same object is staged."""
-        key = event.entry.key
-        changes = self._by_storage.get(key.storage)
-        if changes and changes.get(key) is event:
-            del changes[key]
+    def settle(self, events: Sequence[Event]) -> None:
+        """Forgets changes that became durable, but those of objects that have a newer one staged."""
+        by_storage = self._by_storage
+        for event in events:
+            key = event.entry.key
+            changes = by_storage.get(key.storage)
+            if changes and changes.get(key) is event:
+                del changes[key]
 
     def clear(self) -> None:
         """Forgets everything: the commit failed."""

@@ -53,11 +53,16 @@ class SqliteJournal:
         values: list[object] = []
         size = sql.PAGE_SIZE
         for event in events:
-            key, raw, deleted = event.entry.key, event.entry.raw, int(event.type == "DELETED")
-            values += (event.revision, *key, deleted, checksum(event.revision, *key, deleted, raw), raw)
+            entry = event.entry
+            (storage, namespace, name), raw = entry.key, entry.raw
+            row = (entry.revision, storage, namespace, name, 1 if event.type == "DELETED" else 0)
+            values += row
+            values += (checksum(*row, raw), raw)
             size += len(raw)
-        with _failing():
+        try:
             self._db.execute(sql.append(len(events)), values)
+        except sqlite3.Error as error:
+            raise _failure(error) from error
         self._since_look += size
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
@@ -132,8 +137,11 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        kind = DiskFull if _code(error) == sqlite3.SQLITE_FULL else WriteFailed
-        raise kind(str(error)) from error
+        raise _failure(error) from error
+
+
+def _failure(error: sqlite3.Error) -> WriteFailed:
+    return (DiskFull if _code(error) == sqlite3.SQLITE_FULL else WriteFailed)(str(error))
 
 
 def _code(error: sqlite3.Error) -> int | None:

@@ -12,37 +12,32 @@ from longshore.store.types import Entry, Key
 class _Space:
     """The objects of one storage in one namespace."""
 
-    __slots__ = ("_added", "_order", "_removed", "entries")
+    __slots__ = ("_order", "_removed", "added", "entries")
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self._order: list[str] = []
-        self._added: set[str] = set()
+        self.added: set[str] = set()
         """Names not yet in `_order`, or there only as leftovers of an object removed since."""
         self._removed = False
         """Whether `_order` has such leftovers."""
 
-    def put(self, name: str, entry: Entry) -> None:
-        if name not in self.entries:
-            self._added.add(name)
-        self.entries[name] = entry
-
     def remove(self, name: str) -> None:
         del self.entries[name]
-        if name in self._added:
-            self._added.remove(name)
+        if name in self.added:
+            self.added.remove(name)
         else:
             self._removed = True
 
     def ordered(self) -> list[Entry]:
-        entries, added = self.entries, self._added
+        entries, added = self.entries, self.added
         if self._removed:
             self._order = [name for name in self._order if name in entries and name not in added]
             self._removed = False
         if added:
             self._order += sorted(added)
             self._order.sort()  # two sorted runs: one merge
-            self._added = set()
+            self.added = set()
         return [entries[name] for name in self._order]
 
 
@@ -60,11 +55,16 @@ class State:
 
     def put(self, entry: Entry) -> None:
         key = entry.key
-        spaces = self._storages.setdefault(key.storage, {})
+        spaces = self._storages.get(key.storage)
+        if spaces is None:
+            spaces = self._storages[key.storage] = {}
         space = spaces.get(key.namespace)
         if space is None:
             space = spaces[key.namespace] = _Space()
-        space.put(key.name, entry)
+        name, entries = key.name, space.entries
+        if name not in entries:
+            space.added.add(name)
+        entries[name] = entry
 
     def remove(self, key: Key) -> None:
         """Takes an object out that is there."""

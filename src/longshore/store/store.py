@@ -22,7 +22,7 @@ from longshore.store.errors import Compacted, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, NoJournal
 from longshore.store.limits import Limits
 from longshore.store.overlay import Overlay
-from longshore.store.types import Entry, Key, Snapshot
+from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
 
 
@@ -33,12 +33,19 @@ class Store:
         self._disk = disk
         self._contents = found
         self._assigned = found.revision
-        self._staged = Overlay()
+        self._staged = Overlay(found.state)
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
         journal = disk.journal if disk is not None else NoJournal()
         self._commit = GroupCommit(journal, found.window, self._durable, self._staged.clear)
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
+        # Asked several times for every write, so without a call in between.
+        self.get: Callable[[Key], Entry | None] = found.state.get
+        """For readers: the newest durable state."""
+        self.latest: Callable[[Key], Entry | None] = self._staged.latest
+        """For writers: the newest staged state, which is what the next write builds upon."""
+        self.is_empty: Callable[[str], bool] = self._staged.is_empty
+        """For writers: whether there are no objects of a storage, and none is staged."""
 
     @classmethod
     def open(
@@ -77,17 +84,6 @@ class Store:
 
     # For writers
 
-    def latest(self, key: Key) -> Entry | None:
-        """The newest staged state: what the next write builds upon."""
-        event = self._staged.get(key)
-        if event is None:
-            return self._contents.state.get(key)
-        return None if event.type == "DELETED" else event.entry
-
-    def is_empty(self, storage: str) -> bool:
-        """Whether there are no objects of a storage, and none is staged."""
-        return not self._staged.of(storage) and self._contents.state.is_empty(storage)
-
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
         """The newest staged states of one storage (or one namespace of it), for writers that must count."""
         entries = self._contents.state.entries(storage, namespace)
@@ -107,24 +103,26 @@ class Store:
         A `joined` write belongs to the one staged just before it in the same turn of the loop: both
         become durable, or neither.
         """
-        return self._stage(key, obj, self.latest(key), deleted=False, joined=joined)
+        previous = self.latest(key)
+        return self._stage(key, obj, previous, "ADDED" if previous is None else "MODIFIED", joined)
 
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Removes an object that is there. `obj` is its last state, taken over as by `stage`."""
         previous = self.latest(key)
         if previous is None:
             raise KeyError(key)
-        return self._stage(key, obj, previous, deleted=True, joined=joined)
+        return self._stage(key, obj, previous, "DELETED", joined)
 
-    def _stage(self, key: Key, obj: Obj, previous: Entry | None, *, deleted: bool, joined: bool) -> Staged:
+    def _stage(self, key: Key, obj: Obj, previous: Entry | None, kind: EventType, joined: bool) -> Staged:
         if self._closed:
             raise StoreClosed
         revision = self._assigned + 1
         obj["metadata"]["resourceVersion"] = str(revision)
+        key = contents.shared(key) if previous is None else previous.key
         decoded = self._contents.decoded
-        entry = Entry(contents.shared(key, previous), revision, encode(obj), decoded)
-        decoded.keep(entry, obj)
-        event = contents.change(previous, entry, deleted=deleted)
+        entry = Entry(key, revision, encode(obj), decoded, obj)
+        decoded.keep(entry)
+        event = Event(revision, kind, entry, previous)
         batch = self._commit.add(event, joined=joined)
         self._assigned = revision
         self._staged.put(event)
@@ -134,20 +132,14 @@ class Store:
         """Makes a batch visible, in one go."""
         if self._disk is not None:
             self._disk.acknowledge(batch.events[-1].revision)
-        settle, apply = self._staged.settle, self._contents.apply
-        for event in batch.events:
-            apply(event)
-            settle(event)
+        self._contents.apply(batch.events)
+        self._staged.settle(batch.events)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():
             if revision <= self.revision and not waiter.done():
                 waiter.set_result(None)
 
     # For readers
-
-    def get(self, key: Key) -> Entry | None:
-        """The newest durable state."""
-        return self._contents.state.get(key)
 
     def list(self, storage: str, namespace: str | None = None) -> Snapshot:
         """The objects of a storage, or of one namespace in it, as they are now."""

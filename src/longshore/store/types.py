@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from longshore.api.types import Obj, decode
 from longshore.store.decoded import Decoded
@@ -44,7 +45,8 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
         obj = self._obj
         if obj is None:
             obj = decode(self.raw)
-            self._decoded.keep(self, obj)
+            force_setattr(self, "_obj", obj)
+            self._decoded.keep(self)
         return obj
 
     def __repr__(self) -> str:

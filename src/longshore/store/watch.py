@@ -104,48 +104,72 @@ class Watch:
             self._waiter.set_result(None)
 
 
-class Hub:
-    """All watches, by scope: (storage, namespace), or (storage, None) for every namespace."""
+class _Watchers:
+    """The watches of one scope, and the events they are about to get."""
 
-    __slots__ = ("_max_bytes", "_max_events", "_watches")
+    __slots__ = ("events", "size", "watches")
+
+    def __init__(self) -> None:
+        self.watches: dict[Watch, None] = {}
+        self.events: list[Event] = []
+        self.size = 0
+        """Bytes of JSON."""
+
+
+class Hub:
+    """All watches, by storage and then by namespace, where None stands for every one."""
+
+    __slots__ = ("_by_storage", "_max_bytes", "_max_events")
 
     def __init__(self, max_lag_events: int, max_lag_bytes: int) -> None:
         self._max_events = max_lag_events
         self._max_bytes = max_lag_bytes
-        self._watches: dict[_Scope, dict[Watch, None]] = {}
+        self._by_storage: dict[str, dict[str | None, _Watchers]] = {}
 
     def __len__(self) -> int:
-        return sum(map(len, self._watches.values()))
+        return sum(len(watchers.watches) for watchers in self._all())
+
+    def _all(self) -> list[_Watchers]:
+        return [watchers for scopes in self._by_storage.values() for watchers in scopes.values()]
 
     def add(self, storage: str, namespace: str | None, after: int, replay: list[Event]) -> Watch:
         """A watch that gets `replay` first and then what is published after `after`."""
         watch = Watch(self, (storage, namespace), after, replay)
-        self._watches.setdefault(watch.scope, {})[watch] = None
+        scopes = self._by_storage.setdefault(storage, {})
+        scopes.setdefault(namespace, _Watchers()).watches[watch] = None
         return watch
 
     def remove(self, watch: Watch) -> None:
-        watches = self._watches[watch.scope]
+        storage, namespace = watch.scope
+        scopes = self._by_storage[storage]
+        watches = scopes[namespace].watches
         del watches[watch]
         if not watches:
-            del self._watches[watch.scope]
+            del scopes[namespace]
+            if not scopes:
+                del self._by_storage[storage]
 
     def publish(self, events: Sequence[Event]) -> None:
         """Hands each change to its watchers."""
-        if not self._watches:
-            return
-        routed: dict[_Scope, list[Event]] = {}
+        reached: list[_Watchers] = []
         for event in events:
-            key = event.entry.key
-            scopes: tuple[_Scope, _Scope] = ((key.storage, None), (key.storage, key.namespace))
-            for scope in scopes:
-                if scope in self._watches:
-                    routed.setdefault(scope, []).append(event)
-        for scope, batch in routed.items():
-            size = sum(len(event.entry.raw) for event in batch)
-            for watch in list(self._watches[scope]):
+            entry = event.entry
+            scopes = self._by_storage.get(entry.key.storage)
+            if scopes is None:
+                continue
+            for watchers in (scopes.get(None), scopes.get(entry.key.namespace)):
+                if watchers is not None:
+                    if not watchers.events:
+                        reached.append(watchers)
+                    watchers.events.append(event)
+                    watchers.size += len(entry.raw)
+        for watchers in reached:
+            batch, size = watchers.events, watchers.size
+            watchers.events, watchers.size = [], 0
+            for watch in list(watchers.watches):
                 watch._push(batch, size, self._max_events, self._max_bytes)
 
     def close(self) -> None:
         """Ends every watch; what was published before is still delivered."""
-        for watch in [watch for watches in self._watches.values() for watch in watches]:
+        for watch in [watch for watchers in self._all() for watch in watchers.watches]:
             watch._end()

@@ -8,6 +8,7 @@ and, for a deletion, itself. That is the whole of compaction's knowledge; see co
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from longshore.store.types import Entry, Event
@@ -35,11 +36,17 @@ class Window:
         self._by_storage: dict[str, deque[Event]] = {}
         self._bytes = 0
 
-    def add(self, event: Event) -> None:
-        """Takes the newest change in, and lets the oldest ones go that no longer fit."""
-        self._events.append(event)
-        self._by_storage.setdefault(event.entry.key.storage, deque()).append(event)
-        self._bytes += len(event.entry.raw)
+    def add(self, events: Sequence[Event]) -> None:
+        """Takes the newest changes in, and lets the oldest ones go that no longer fit."""
+        by_storage = self._by_storage
+        for event in events:
+            entry = event.entry
+            of_storage = by_storage.get(entry.key.storage)
+            if of_storage is None:
+                of_storage = by_storage[entry.key.storage] = deque()
+            of_storage.append(event)
+            self._bytes += len(entry.raw)
+        self._events.extend(events)
         while self._bytes > self._max_bytes or len(self._events) > self._max_events:
             self._drop_oldest()
 
