@@ -25,6 +25,8 @@ JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job"
 class Writes:
     """Passes on to a client and notes writes; `errors` are raised instead, one per write."""
 
+    creates_together = False
+
     def __init__(self, client: LocalClient) -> None:
         self.client = client
         self.log: list[str] = []

@@ -7,7 +7,7 @@ thousand references. Every call passes the same checks and admission as one that
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.answer import Answer
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.handler import Handler
+    from longshore.store import Staged
 
 
 _AS_VALUES: Final = ("", "status", "binding")
@@ -36,6 +37,7 @@ class LocalClient(VerbClient):
     """Talks to `api` as `user`. Lives on the event loop of the API."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
+    creates_together = True
 
     def __init__(self, api: Api, *, manager: str = "longshore", user: User = INTERNAL) -> None:
         super().__init__(manager)
@@ -97,6 +99,27 @@ class LocalClient(VerbClient):
                 return await self._api.patch(call)
             case _:
                 return await self._api.delete(call)
+
+    async def _all(self, asks: Sequence[Ask]) -> builtins.list[StatusError | None]:
+        """All are staged before the first is waited for, so that few commits do for them."""
+        refused: builtins.list[StatusError | None] = []
+        staged: builtins.list[tuple[int, Staged]] = []
+        for at, ask in enumerate(asks):
+            refused.append(None)
+            try:
+                staged += [(at, one) for one in self._api.write(self._call(ask)).staged]
+            except StatusError as err:
+                refused[at] = err
+            except StoreError as err:
+                refused[at] = errors.internal(str(err))
+        for at, one in staged:
+            try:
+                await one.done()
+            except StoreError as err:
+                refused[at] = errors.internal(str(err))
+        if any(err is not None and err.code == 409 for err in refused):
+            await self._api.store.settled()  # a conflict is told once what it is about can be read
+        return refused
 
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)

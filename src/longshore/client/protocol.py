@@ -15,12 +15,13 @@ no answer, `client.TimedOut` (one of those) when it did not come in time.
 from __future__ import annotations
 
 import builtins
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
+from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.strategy import Propagation
 from longshore.api.types import Obj
@@ -92,6 +93,8 @@ class Client(Protocol):
 
     shared: dict[Any, Any] | None
     """Room for what several users of this client share, such as informers; None where nobody shares."""
+    creates_together: bool
+    """Whether `create_all` costs less than as many creates."""
 
     async def resource(self, what: What) -> Resource:
         """The row `what` names. LookupError if the server serves no such thing."""
@@ -146,6 +149,9 @@ class Client(Protocol):
         manager: str = "",
     ) -> Obj:
         """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`."""
+
+    async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
+        """Creates each of `objs`, which name their namespaces. Tells for each why it was refused, or None."""
 
     async def update(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -54,6 +54,7 @@ class VerbClient(ABC):
 
     page_size = 500
     """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
+    creates_together = False
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
@@ -69,6 +70,18 @@ class VerbClient(ABC):
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:
         """The answer to anything but list and watch, as the server wrote it."""
+
+    async def _all(self, asks: Sequence[Ask]) -> builtins.list[StatusError | None]:
+        """Why each of several writes was refused; None where it was not."""
+        refused: builtins.list[StatusError | None] = []
+        for ask in asks:
+            try:
+                await self._one(ask)
+            except StatusError as err:
+                refused.append(err)
+            else:
+                refused.append(None)
+        return refused
 
     @abstractmethod
     async def _page(self, ask: Ask) -> Page:
@@ -169,6 +182,15 @@ class VerbClient(ABC):
             ask = Ask("create", resource, namespace, query=query)
         ask.value = _typed(resource, obj, subresource)
         return await self._one(ask)
+
+    async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
+        resource = await self.resource(what)
+        asks = []
+        for obj in objs:
+            ask = Ask("create", resource, _place(resource, obj, ""), query=self._write_query(False, ""))
+            ask.value = _typed(resource, obj, "")
+            asks.append(ask)
+        return await self._all(asks)
 
     async def update(
         self,

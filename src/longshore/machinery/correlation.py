@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from longshore.api.types import Obj
 
@@ -40,6 +40,8 @@ class Seen:
     stored: bool = False
     """Whether the server has it already, so that a patch is enough."""
     tries: int = 0
+    in_hand: bool = False
+    """Whether somebody is about to write it for the first time, and will look whether it happened again."""
 
 
 @dataclass(slots=True)
@@ -71,35 +73,40 @@ class Correlator:
         *,
         seconds: float,
         now: str,
-        name: Callable[[], str],
+        name: Callable[[Obj], str],
     ) -> Seen | None:
-        """The event to write now; None when it is spam. `name` makes the name of a new event."""
+        """The event to write now; None when it is spam. `name` makes the name of a new event about `ref`."""
+        get = ref.get
         about = (
-            ref.get("kind", ""),
-            ref.get("namespace", ""),
-            ref.get("name", ""),
-            ref.get("uid", ""),
-            ref.get("apiVersion", ""),
+            get("kind", ""),
+            get("namespace", ""),
+            get("name", ""),
+            get("uid", ""),
+            get("apiVersion", ""),
         )
         alike: _Key = (*about, type_, reason)
         key: _Key
         if self._combines(alike, message, seconds):
             key, message = alike, COMBINED + message
         else:
-            key = (*alike, ref.get("fieldPath", ""), message)
+            key = (*alike, get("fieldPath", ""), message)
         seen = self._seen.get(key)
         if seen is None:
-            seen = Seen(name(), ref, type_, reason, message, first=now, last=now)
+            seen = Seen(name(ref), ref, type_, reason, message, now, now)
             self._seen.put(key, seen)
         else:
+            self._seen.move_to_end(key)
             seen.count, seen.last, seen.message = seen.count + 1, now, message
         return seen if self._affordable(about, seconds) else None
 
     def _combines(self, alike: _Key, message: str, seconds: float) -> bool:
         similar = self._similar.get(alike)
-        if similar is None or seconds - similar.last > SIMILAR_SECONDS:
-            similar = _Similar({}, seconds)
-            self._similar.put(alike, similar)
+        if similar is None:
+            self._similar.put(alike, _Similar({message: None}, seconds))
+            return False
+        self._similar.move_to_end(alike)
+        if seconds - similar.last > SIMILAR_SECONDS:
+            similar.messages.clear()
         similar.messages[message] = None
         similar.last = seconds
         if len(similar.messages) < SIMILAR:
@@ -110,8 +117,9 @@ class Correlator:
     def _affordable(self, about: _Key, seconds: float) -> bool:
         bucket = self._buckets.get(about)
         if bucket is None:
-            bucket = _Bucket(BURST, seconds)
-            self._buckets.put(about, bucket)
+            self._buckets.put(about, _Bucket(BURST - 1, seconds))
+            return True
+        self._buckets.move_to_end(about)
         bucket.tokens = min(bucket.tokens + (seconds - bucket.filled) * REFILL_PER_SECOND, BURST)
         bucket.filled = seconds
         if bucket.tokens < 1:
@@ -120,20 +128,11 @@ class Correlator:
         return True
 
 
-class _Recent(Generic[V]):
-    """A dictionary that forgets what was not asked for longest."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[_Key, V] = OrderedDict()
-
-    def get(self, key: _Key) -> V | None:
-        value = self._entries.get(key)
-        if value is not None:
-            self._entries.move_to_end(key)
-        return value
+class _Recent(OrderedDict[_Key, V]):
+    """Forgets what was not asked for longest. Who finds something moves it to the end."""
 
     def put(self, key: _Key, value: V) -> None:
-        self._entries[key] = value
-        self._entries.move_to_end(key)
-        if len(self._entries) > _REMEMBERED:
-            self._entries.popitem(last=False)
+        """Adds what was not there."""
+        self[key] = value
+        if len(self) > _REMEMBERED:
+            self.popitem(last=False)

@@ -1,8 +1,12 @@
 """Tells people what a controller did, as core/v1 Events. Never holds a controller up.
 
-`event` only notes; workers write in the background, at most one write per event and fewer when several
-are about the same thing. When too many wait, new ones are dropped and counted. What the server refuses is
-given up; while it is away, writes are tried again for two minutes.
+`event` only notes; what it noted is written in the background, at most one write per event and fewer when
+several are about the same thing. When too many wait, new ones are dropped and counted. What the server
+refuses is given up; while it is away, writes are tried again for two minutes.
+
+Most events happen once. Where the server is in this process, those that were noted while the last ones were
+written go to it together. Repetitions are patches and go through a queue, as does every event on its way to a
+server that may be away: workers take them one by one, and one event is never written by two at a time.
 """
 
 from __future__ import annotations
@@ -14,17 +18,19 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from longshore.api import names
+from longshore.api import names, times
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
-from longshore.machinery.clock import Clock, to_seconds
+from longshore.machinery.clock import Clock
 from longshore.machinery.correlation import Correlator, Seen
 from longshore.machinery.workers import run_workers
 from longshore.machinery.workqueue import WorkQueue
 
 EVENTS: Final = ("v1", "Event")
 _WAITING: Final = 1000
+_TOGETHER: Final = 64
+"""New events that are written in one go, without letting others run."""
 _WORKERS: Final = 4
 _TRIES, _RETRY_SECONDS = 12, 10.0
 _LAST_WORDS_SECONDS: Final = 5.0
@@ -52,49 +58,93 @@ class Recorder:
         """Events that nobody will see because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
         self._correlator = Correlator()
+        self._new: list[Seen] = []
+        """Noted for the first time; only where they are written together."""
+        self._any_new = asyncio.Event()
         self._waiting: dict[str, Seen] = {}
         self._queue: WorkQueue[str] = WorkQueue(clock)
         self._last_nanos = 0
-        self._now = (_EPOCH, "")
+        self._now = (0, "")
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
 
     def event(self, ref: Obj, type_: str, reason: str, message: str) -> None:
         """Notes an event about the object that `ref` (see `reference`) names. Returns at once."""
+        micros = (self._clock.now() - _EPOCH) // _MICROSECOND
         seen = self._correlator.observe(
             ref,
             type_,
             reason,
             message,
             seconds=self._clock.monotonic(),
-            now=self._time(),
-            name=lambda: self._name(ref.get("name", "")),
+            now=self._time(micros // 1_000_000),
+            name=lambda ref: self._name(ref.get("name", ""), micros),
         )
-        if seen is None:
-            return
-        if len(self._waiting) >= _WAITING and seen.name not in self._waiting:
+        if seen is None or seen.in_hand:
+            return  # spam, or whoever writes it will see that there is more to tell
+        if len(self._waiting) + len(self._new) >= _WAITING and seen.name not in self._waiting:
             self.dropped += 1
-            return
+        elif seen.count == 1 and self._client.creates_together:
+            seen.in_hand = True
+            self._new.append(seen)
+            self._any_new.set()
+        else:
+            self._enqueue(seen)
+
+    def _enqueue(self, seen: Seen) -> None:
         self._waiting[seen.name] = seen
         self._queue.add(seen.name)
 
     async def run(self) -> None:
         """Writes until cancelled or closed. What was noted before is still written, for some seconds."""
+        together = asyncio.create_task(self._write_new())
         writing = asyncio.create_task(run_workers(self._queue, self._write, count=_WORKERS))
         try:
             await self._closing.wait()
         finally:
+            self._closing.set()
+            self._any_new.set()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                    await asyncio.wait((together,))  # first: what it sees to have happened again is queued
                     await self._queue.drain()
-            writing.cancel()
-            await asyncio.gather(writing, return_exceptions=True)
+            for task in (together, writing):
+                task.cancel()
+            await asyncio.gather(together, writing, return_exceptions=True)
             self._closed.set()
 
     async def close(self) -> None:
         """Ends `run`, which must be running, and waits until it has written what it can."""
         self._closing.set()
         await self._closed.wait()
+
+    async def _write_new(self) -> None:
+        """Writes new events as they come, until closing and none is left."""
+        while self._new or not self._closing.is_set():
+            if not self._new:
+                self._any_new.clear()
+                await self._any_new.wait()
+                continue
+            these, self._new = self._new[:_TOGETHER], self._new[_TOGETHER:]
+            try:
+                await self._create(these)
+            except Exception:
+                log.exception("%d events are lost after an unexpected error", len(these))
+
+    async def _create(self, these: list[Seen]) -> None:
+        objs = [self._object(seen) for seen in these]
+        try:
+            refusals = await self._client.create_all(EVENTS, objs)
+        finally:
+            for seen in these:
+                seen.in_hand = False
+        for seen, obj, refusal in zip(these, objs, refusals, strict=True):
+            if refusal is not None:
+                _say_refused(seen.name, refusal)
+                continue
+            seen.stored = True
+            if seen.count > obj["count"]:
+                self._enqueue(seen)
 
     async def _write(self, name: str) -> float | None:
         """Brings one event on the server up to date."""
@@ -104,10 +154,7 @@ class Recorder:
         try:
             await self._store(seen)
         except StatusError as err:
-            if err.reason == "AlreadyExists" or err.has_cause("NamespaceTerminating"):
-                log.debug("event %s was refused: %s", name, err)
-            else:
-                log.warning("event %s was refused: %s", name, err)
+            _say_refused(name, err)
         except Unreachable as err:
             seen.tries += 1
             if seen.tries < _TRIES:
@@ -120,7 +167,8 @@ class Recorder:
         return None
 
     async def _store(self, seen: Seen) -> None:
-        namespace = seen.regarding.get("namespace") or "default"
+        obj = self._object(seen)
+        namespace = obj["metadata"]["namespace"]
         if seen.stored:
             patch = {"count": seen.count, "lastTimestamp": seen.last, "message": seen.message}
             try:
@@ -129,12 +177,12 @@ class Recorder:
             except StatusError as err:
                 if err.code != 404:
                     raise
-        await self._client.create(EVENTS, self._object(seen, namespace), namespace)
+        await self._client.create(EVENTS, obj, namespace)
         seen.stored = True
 
-    def _object(self, seen: Seen, namespace: str) -> Obj:
+    def _object(self, seen: Seen) -> Obj:
         return {
-            "metadata": {"name": seen.name, "namespace": namespace},
+            "metadata": {"name": seen.name, "namespace": seen.regarding.get("namespace") or "default"},
             "involvedObject": seen.regarding,
             "reason": seen.reason,
             "message": seen.message,
@@ -146,18 +194,21 @@ class Recorder:
             "reportingComponent": self._component,
         }
 
-    def _time(self) -> str:
-        now = self._clock.now().replace(microsecond=0)
-        if now != self._now[0]:
-            self._now = now, to_seconds(now)
+    def _time(self, second: int) -> str:
+        if second != self._now[0]:
+            self._now = second, times.format_seconds(second)
         return self._now[1]
 
-    def _name(self, about: str) -> str:
+    def _name(self, about: str, micros: int) -> str:
         """`<object>.<hex nanoseconds>`, never the same twice; a UUID where that is no name for an object."""
-        nanos = (self._clock.now() - _EPOCH) // _MICROSECOND * 1000
-        self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
+        self._last_nanos = nanos = max(micros * 1000, self._last_nanos + 1)
         name = f"{about}.{nanos:x}"
         if names.dns1123_subdomain(name):
             name = f"{self._rng.getrandbits(128):032x}"
             name = "-".join((name[:8], name[8:12], "4" + name[13:16], "a" + name[17:20], name[20:]))
         return name
+
+
+def _say_refused(name: str, err: StatusError) -> None:
+    usual = err.reason == "AlreadyExists" or err.has_cause("NamespaceTerminating")
+    log.log(logging.DEBUG if usual else logging.WARNING, "event %s was refused: %s", name, err)

@@ -1,0 +1,195 @@
+"""New events go to a server in the same process together; all that was promised of them one by one holds."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from beside import running
+from control_plane import EVENTS, api
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client.local import LocalClient
+from longshore.machinery import virtual
+from longshore.machinery.recorder import Recorder
+from longshore.machinery.virtual import VirtualClock
+
+JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
+
+
+class Writes:
+    """Passes on to a client and notes writes, which take some `seconds` each."""
+
+    creates_together = True
+
+    def __init__(self, client: LocalClient) -> None:
+        self.client = client
+        self.log: list[str] = []
+        self.seconds = 0.0
+        self.error: Exception | None = None
+
+    async def create_all(self, what: Any, objs: Sequence[Obj]) -> list[StatusError | None]:
+        self.log.append("create " + " ".join(f"{obj['message']}×{obj['count']}" for obj in objs))
+        await asyncio.sleep(self.seconds)
+        if self.error is not None:
+            raise self.error
+        return await self.client.create_all(what, objs)
+
+    async def create(self, what: Any, obj: Obj, namespace: str) -> Obj:
+        self.log.append(f"create alone {obj['message']}×{obj['count']}")
+        return await self.client.create(what, obj, namespace)
+
+    async def patch(self, what: Any, name: str, patch: Obj, namespace: str, **options: Any) -> Obj:
+        self.log.append(f"patch {patch['message']}×{patch['count']}")
+        return await self.client.patch(what, name, patch, namespace, **options)
+
+
+Main = Callable[[VirtualClock, Writes, Recorder], Awaitable[None]]
+
+
+def run(main: Main) -> None:
+    async def whole(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            writes = Writes(client)
+            recorder = Recorder(writes, "job-controller", clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+            async with running(recorder.run()):
+                await main(clock, writes, recorder)
+
+    virtual.run(whole)
+
+
+async def shown(writes: Writes) -> dict[str, int]:
+    return {e["message"]: e["count"] for e in (await writes.client.list(EVENTS, "ns")).items}
+
+
+def test_what_is_noted_in_one_turn_is_one_write() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        for n in range(5):
+            recorder.event(JOB, "Normal", "A", f"{n}")
+        await clock.sleep(1)
+        assert writes.log == ["create 0×1 1×1 2×1 3×1 4×1"]
+        assert await shown(writes) == {f"{n}": 1 for n in range(5)}
+
+    run(main)
+
+
+def test_what_comes_while_others_are_written_goes_with_the_next() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.seconds = 1
+        for n in range(4):
+            recorder.event(JOB, "Normal", "A", f"{n}")
+            await clock.sleep(0.3)
+        await clock.sleep(5)
+        assert writes.log == ["create 0×1", "create 1×1 2×1 3×1"]
+
+    run(main)
+
+
+def test_the_same_event_many_times_at_once_is_counted_in_one_write() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        for _ in range(5):
+            recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(1)
+        assert writes.log == ["create a×5"]
+
+    run(main)
+
+
+def test_an_event_that_happens_again_while_it_is_written_follows_as_one_patch() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.seconds = 1
+        for _ in range(3):
+            recorder.event(JOB, "Normal", "A", "a")
+            await clock.sleep(0.3)
+        await clock.sleep(1)
+        assert writes.log == ["create a×1", "patch a×3"]
+        recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(1)
+        assert await shown(writes) == {"a": 4}
+
+    run(main)
+
+
+def test_a_refused_event_is_given_up_and_the_others_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        recorder.event(JOB, "Normal", "A", "a")
+        recorder.event({**JOB, "namespace": "missing"}, "Normal", "A", "b")
+        recorder.event(JOB, "Normal", "A", "c")
+        await clock.sleep(100)
+        assert len(writes.log) == 1
+        assert await shown(writes) == {"a": 1, "c": 1}
+
+    with caplog.at_level(logging.INFO):
+        run(main)
+    told = [r.getMessage().split(": ")[-1] for r in caplog.records if "recorder" in r.name]
+    assert told == ['namespaces "missing" not found']
+
+
+def test_an_error_that_nobody_expected_loses_those_events_only(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.error = RuntimeError("a bug")
+        recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(1)
+        writes.error = None
+        recorder.event(JOB, "Normal", "A", "b")
+        recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(1)
+        assert await shown(writes) == {"a": 2, "b": 1}
+
+    run(main)
+    assert [r.getMessage() for r in caplog.records if "recorder" in r.name] == [
+        "1 events are lost after an unexpected error"
+    ]
+
+
+def test_when_too_many_wait_new_ones_are_dropped() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        for n in range(1500):
+            recorder.event({**JOB, "uid": f"{n}"}, "Normal", "A", f"{n}")
+        await clock.sleep(1)
+        assert recorder.dropped == 500
+        assert len(await shown(writes)) == 1000
+
+    run(main)
+
+
+def test_closing_waits_for_the_last_words_and_for_what_happened_again() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.seconds = 1
+        recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(0.5)
+        recorder.event(JOB, "Normal", "A", "a")
+        recorder.event(JOB, "Normal", "A", "b")
+        await recorder.close()
+        assert clock.monotonic() == 2
+        assert await shown(writes) == {"a": 2, "b": 1}
+        recorder.event(JOB, "Normal", "A", "too late")
+
+    run(main)
+
+
+def test_a_server_that_does_not_answer_does_not_hold_up_the_end() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.seconds = 1000
+        recorder.event(JOB, "Normal", "A", "a")
+        await recorder.close()
+        assert clock.monotonic() == 5
+
+    run(main)
+
+
+def test_all_objects_of_one_call_are_in_one_commit() -> None:
+    async def main(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            before = client._api.store.counters.commits
+            maps = [{"metadata": {"name": f"m{n}", "namespace": "ns"}} for n in range(20)]
+            again = [*maps, {"metadata": {"name": "No", "namespace": "ns"}}, maps[3]]
+            refused = await client.create_all(("v1", "ConfigMap"), again)
+            assert [err and err.reason for err in refused] == [None] * 20 + ["Invalid", "AlreadyExists"]
+            assert client._api.store.counters.commits == before + 1
+
+    virtual.run(main)
