@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from longshore.api import codec, shape, times
 from longshore.api.errors import StatusError
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from longshore.apiserver.tokens import Tokens
     from longshore.store import Store
 
-_Answer = TypeVar("_Answer", Answer, ListAnswer)
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
 _UUID_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
@@ -129,41 +128,36 @@ class Api:
         self.authorizer.check(call)
         return await watch.watch(self, call)
 
-    async def create(self, call: Call) -> Answer:
-        self.authorizer.check(call)
-        return await self._durable(call, await self._judged(_create, call))
+    async def written(self, call: Call) -> Answer:
+        """`write`, and waits until the answer may be shown: every write behind it is in the journal.
 
-    async def update(self, call: Call) -> Answer:
-        self.authorizer.check(call)
-        verb = scale.update if call.subresource == "scale" else update.update
-        return await self._durable(call, await self._judged(verb, call))
-
-    async def patch(self, call: Call) -> Answer:
-        self.authorizer.check(call)
-        verb = scale.patch if call.subresource == "scale" else patch.patch
-        return await self._durable(call, await self._judged(verb, call))
-
-    async def delete(self, call: Call) -> Answer:
-        self.authorizer.check(call)
-        return await self._durable(call, await self._judged(delete.delete, call))
-
-    async def delete_collection(self, call: Call) -> ListAnswer:
-        self.authorizer.check(call)
-        return await self._durable(call, delete.delete_collection(self, call))
-
-    async def list(self, call: Call) -> ListAnswer:
-        self.authorizer.check(call)
-        return await list_(self, call)
-
-    async def _judged(self, verb: Callable[[Api, Call], Answer], call: Call) -> Answer:
-        """What the verb makes of the call. A conflict is told once what it is about can be read: a client of
-        this process that reads and tries again at once would else meet it for ever."""
+        A conflict is told once what it is about can be read: a client of this process that reads and tries
+        again at once would else meet it for ever.
+        """
         try:
-            return verb(self, call)
+            answer = self.write(call)
         except StatusError as err:
             if err.code == 409:
                 await self.store.settled()
             raise
+        for one in answer.staged:
+            await one.done()
+        return answer
+
+    # `call.verb` says which it is; each passes through as few coroutines as can be.
+    create = update = patch = delete = written
+
+    async def delete_collection(self, call: Call) -> ListAnswer:
+        self.authorizer.check(call)
+        answer = delete.delete_collection(self, call)
+        self._follow_up(call, answer)
+        for one in answer.staged:
+            await one.done()
+        return answer
+
+    async def list(self, call: Call) -> ListAnswer:
+        self.authorizer.check(call)
+        return await list_(self, call)
 
     def write(self, call: Call) -> Answer:
         """What create, update, patch and delete do until they would wait: the caller must not show the answer
@@ -180,13 +174,6 @@ class Api:
             case _:
                 answer = delete.delete(self, call)
         self._follow_up(call, answer)
-        return answer
-
-    async def _durable(self, call: Call, answer: _Answer) -> _Answer:
-        """The answer, once every write behind it is in the journal."""
-        self._follow_up(call, answer)
-        for one in answer.staged:
-            await one.done()
         return answer
 
     def _follow_up(self, call: Call, answer: Answer | ListAnswer) -> None:

@@ -28,9 +28,12 @@ class WriteOptions:
 
 def write_options(call: Call, kind: str) -> WriteOptions:
     """Checks the options of a write. `kind` is CreateOptions, UpdateOptions or PatchOptions."""
-    usual = None if kind == "PatchOptions" and is_apply(call.content_type) else _usual(call)
-    if usual is not None:
-        return usual
+    named = call.query.get("fieldManager")
+    applies = kind == "PatchOptions" and is_apply(call.content_type)
+    if not applies and len(call.query) == (named is not None):
+        usual = _usual(named[0] if named else "", call.agent)
+        if usual is not None:
+            return usual
     problems: list[FieldError] = []
     dry = list(call.query.get("dryRun", ()))
     if dry and set(dry) != {"All"}:
@@ -39,7 +42,6 @@ def write_options(call: Call, kind: str) -> WriteOptions:
     force = None
     if kind == "PatchOptions":
         force = truth(call.one("force")) if "force" in call.query else None
-        applies = is_apply(call.content_type)
         if applies and not manager:
             problems.append(field.required("fieldManager", "is required for apply patch"))
         elif not applies and force is not None:
@@ -53,17 +55,10 @@ def write_options(call: Call, kind: str) -> WriteOptions:
     return WriteOptions(bool(dry), manager or manager_of(call.agent), validation or "Warn", force)
 
 
-def _usual(call: Call) -> WriteOptions | None:
-    """The options of a write that names at most its manager."""
-    if len(call.query) > ("fieldManager" in call.query):
-        return None
-    manager = call.one("fieldManager")
-    return None if _manager_problems(manager) else _by_manager(manager or manager_of(call.agent))
-
-
 @lru_cache(maxsize=256)
-def _by_manager(manager: str) -> WriteOptions:
-    return WriteOptions(False, manager, "Warn")
+def _usual(manager: str, agent: str) -> WriteOptions | None:
+    """The options of a write that names at most its manager; None for a name that is refused."""
+    return None if _manager_problems(manager) else WriteOptions(False, manager or manager_of(agent), "Warn")
 
 
 @lru_cache(maxsize=64)
