@@ -1,31 +1,44 @@
 """One client connection: drops those that never finish a request head, answers garbage with a Status.
 
 aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants, and how a
-connection becomes one of another protocol than WebSocket.
+connection becomes one of another protocol than WebSocket. A usual write that comes in one piece while nothing
+else is going on does not reach aiohttp at all: see `heads` and `quick`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aiohttp import http_exceptions, web
 from aiohttp.web_protocol import RequestHandler
 
 from longshore.api import errors
-from longshore.apiserver.http import respond
+from longshore.apiserver.http import heads, respond
+from longshore.apiserver.http.plain import Reply
+
+AtOnce = Callable[[heads.Read, bytes, Mapping[str, Any] | None, Callable[[Reply], None]], bool]
+"""`Handler.at_once`."""
 
 
 class Connection(RequestHandler):
-    """aiohttp's connection with a time limit for request heads."""
+    """aiohttp's connection with a time limit for request heads, and a short way for usual writes."""
 
-    __slots__ = ("_head_seconds", "_limit", "_taken")
+    __slots__ = ("_at_once", "_busy", "_head_seconds", "_kept", "_limit", "_open", "_taken")
 
-    def __init__(self, manager: web.Server, *, head_seconds: float, **kwargs: Any) -> None:
+    def __init__(self, manager: web.Server, *, head_seconds: float, at_once: AtOnce, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
         self._head_seconds = head_seconds
+        self._at_once = at_once
         self._taken: Callable[[bytes], None] | None = None
+        self._open = 0
+        """Bytes still to come of the request that aiohttp has been given, as far as we can tell: 0 between
+        two requests, negative once we lost count and leave everything to aiohttp."""
+        self._busy = False
+        """Whether a write that came the short way is not answered yet."""
+        self._kept = b""
+        """What the client has said meanwhile."""
 
     def take_over(self, receive: Callable[[bytes], None]) -> None:
         """From now on, what comes is no HTTP but goes to `receive`. For the running request's handler."""
@@ -40,11 +53,71 @@ class Connection(RequestHandler):
         if self._taken is not None:
             self._taken(data)
             return
+        if self._busy:
+            if data:
+                self._keep(data)
+            return
+        if self._open > 0:
+            self._open -= len(data)
+        elif self._open == 0 and data and self._short_way(data):
+            return
         super().data_received(data)
         if self._messages or self._current_request is not None:
             self._stop_limit()
         elif self._limit is None:
             self._start_limit()
+
+    def _short_way(self, data: bytes) -> bool:
+        """Whether these bytes are a write that was begun. Otherwise takes note where their request ends."""
+        read = heads.read(data)
+        self._open = -1 if read is None else read.end - len(data)
+        transport, waiter = self.transport, self._waiter
+        if (
+            read is None
+            or self._open
+            or transport is None
+            or self._paused
+            or self._close
+            or self._force_close
+            or waiter is None  # aiohttp is not done with the request before
+            or waiter.done()
+        ):
+            return False
+        self._busy = True
+        if not self._at_once(read, data[read.start :], transport.get_extra_info("peercert"), self._answered):
+            self._busy = False
+            return False
+        self._request_in_progress = self._busy  # for a server that stops
+        self._postpone_idle_end()
+        self._stop_limit()
+        return True
+
+    def _keep(self, data: bytes) -> None:
+        """Until the write before is answered, a client may say one thing more."""
+        if not self._kept and self.transport is not None:
+            self.transport.pause_reading()
+        self._kept += data
+
+    def _answered(self, reply: Reply) -> None:
+        self._busy = self._request_in_progress = False
+        if self._handler_waiter is not None and not self._handler_waiter.done():
+            self._handler_waiter.set_result(None)
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            return  # the client is gone
+        transport.writelines(reply.pieces())
+        self._postpone_idle_end()
+        if self._kept:
+            kept, self._kept = self._kept, b""
+            transport.resume_reading()
+            self.data_received(kept)
+
+    def _postpone_idle_end(self) -> None:
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(
+                self._next_keepalive_close_time, self._process_keepalive
+            )
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._stop_limit()

@@ -7,10 +7,10 @@ as a 500 that tells nothing of the inside.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
 from aiohttp import web
@@ -19,16 +19,16 @@ from longshore.api import errors
 from longshore.apiserver import measured, partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
-from longshore.apiserver.http import authn, endpoints, respond, stream
+from longshore.apiserver.http import authn, endpoints, heads, quick, respond, stream
 from longshore.apiserver.http.patience import Patience
 from longshore.apiserver.metrics import Metrics
+from longshore.apiserver.negotiate import Output
 from longshore.apiserver.options import truth, watch_wanted
-from longshore.store import StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-log = logging.getLogger("longshore.http")
+_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
 _MOST_STREAMS: Final = 1000
 """Each holds a connection and a few tasks, and most hold a process of the node."""
 
@@ -63,68 +63,69 @@ class Handler:
         context = _Context()
         try:
             response = await self._answer(request, context)
-        except errors.StatusError as error:
-            response = respond.error(request, error, context.warnings)
+        except ConnectionError:
+            raise
         except web.HTTPRequestEntityTooLarge:
             response = respond.error(request, _too_large(request), context.warnings)
-        except StoreError as error:
-            response = respond.error(request, _store_failed(error), context.warnings)
-        except (asyncio.CancelledError, ConnectionError):
-            raise
-        except Exception:
-            log.exception("request failed: %s %s", request.method, request.path)
-            response = respond.error(request, errors.internal("see the server's log"), context.warnings)
+        except Exception as error:
+            problem = quick.problem_of(error, request.method, request.path)
+            response = respond.error(request, problem, context.warnings)
         if context.call is not None:
             self._metrics.finished(context.call, response.status, time.perf_counter() - began)
         return response
+
+    def at_once(
+        self,
+        read: heads.Read,
+        body: bytes,
+        certificate: Mapping[str, Any] | None,
+        answered: quick.Answered,
+    ) -> bool:
+        """Begins a write whose request has come as a whole; `answered` is called once, now or later.
+
+        False for everything else, what is refused before it is a write included: nothing has been done then.
+        """
+        raw_path, _, raw_query = read.target.partition("?")
+        route = router.split(raw_path)
+        if read.method not in _WRITES or route is None or route.subresource in router.CONNECTS:
+            return False
+        try:
+            user = authn.authenticate(self._api, read.headers, certificate)
+            call = _call(read, user, route, raw_query, self._api.catalog.find, [])
+            if call.verb == "deletecollection":
+                return False
+            output = respond.choose(read, call)
+            _check_output(call, output)
+        except Exception:
+            return False  # said, and logged, by `handle`
+        call.content_type, call.body = read.headers.get("Content-Type"), body
+        quick.QuickWrite(self._api, self._metrics, call, output, read, answered).begin()
+        return True
 
     async def _answer(self, request: web.BaseRequest, context: _Context) -> web.StreamResponse:
         raw_path, _, raw_query = request.raw_path.partition("?")
         certificate = request.get_extra_info("peercert")
         user = authn.authenticate(self._api, request.headers, certificate)
         route = router.split(raw_path)
+        find = self._api.catalog.find
         if route is not None and route.group == measured.GROUP and self._api.door is not None:
-            return await self._call(request, user, route, raw_query, context, measured.find)
-        if route is None or (route.group and not self._api.catalog.has_group(route.group)):
+            find = measured.find
+        elif route is None or (route.group and not self._api.catalog.has_group(route.group)):
             return self._endpoints.answer(request, user, unquote(raw_path), raw_query)
-        return await self._call(request, user, route, raw_query, context, self._api.catalog.find)
-
-    async def _call(
-        self,
-        request: web.BaseRequest,
-        user: User,
-        route: router.Route,
-        raw_query: str,
-        context: _Context,
-        find: router.Find,
-    ) -> web.StreamResponse:
-        api = self._api
-        resource = router.resource_of(route, find)
-        verb = router.verb_of(route, resource, request.method)
-        call = Call(
-            resource,
-            verb,
-            unquote(route.namespace),
-            unquote(route.name),
-            route.subresource,
-            parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
-            user,
-            request.headers.get("User-Agent", ""),
-            warnings=context.warnings,
-        )
-        context.call = call
-        if resource.warning:
-            call.warn([resource.warning])
-        if verb in ("list", "watch") and (route.watch or watch_wanted(call)):
-            if resource.group == measured.GROUP:
+        context.call = call = _call(request, user, route, raw_query, find, context.warnings)
+        if call.verb in ("list", "watch") and (route.watch or watch_wanted(call)):
+            if call.resource.group == measured.GROUP:
                 raise errors.method_not_allowed()
             return await self._watch(request, call, by_name=route.watch)
+        return await self._carry_out(request, call)
+
+    async def _carry_out(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
+        api, resource, verb = self._api, call.resource, call.verb
         output = respond.choose(request, call)
         if verb in ("create", "update", "patch", "delete", "deletecollection"):
             call.content_type = request.headers.get("Content-Type")
             call.body = await self._body(request)
-            # An answer that cannot be given would otherwise be refused after the write.
-            partial.check(output.transform, resource, is_list=verb == "deletecollection")
+            _check_output(call, output)
         answer: Answer | ListAnswer
         match verb:
             case "get" | "list" if resource.group == measured.GROUP:
@@ -221,11 +222,32 @@ def _too_large(request: web.BaseRequest) -> errors.StatusError:
     return errors.StatusError(413, "RequestEntityTooLarge", text, details={})
 
 
-def _store_failed(error: StoreError) -> errors.StatusError:
-    """A write that could not be made durable did not happen; the client may try again."""
-    return errors.StatusError(
-        500,
-        "InternalError",
-        f"Internal error occurred: {error}",
-        details={"causes": [{"message": str(error)}]},
+def _call(
+    request: respond.Asked,
+    user: User,
+    route: router.Route,
+    raw_query: str,
+    find: router.Find,
+    warnings: list[str],
+) -> Call:
+    """What the request asks for; raises the 404 or 405 of a path that cannot be asked for it."""
+    resource = router.resource_of(route, find)
+    call = Call(
+        resource,
+        router.verb_of(route, resource, request.method),
+        unquote(route.namespace),
+        unquote(route.name),
+        route.subresource,
+        parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
+        user,
+        request.headers.get("User-Agent", ""),
+        warnings=warnings,
     )
+    if resource.warning:
+        call.warn([resource.warning])
+    return call
+
+
+def _check_output(call: Call, output: Output) -> None:
+    """An answer that cannot be given would otherwise be refused after the write."""
+    partial.check(output.transform, call.resource, is_list=call.verb == "deletecollection")

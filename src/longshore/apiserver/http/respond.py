@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 from aiohttp import web
@@ -14,7 +15,7 @@ from longshore.apiserver.answer import Answer, ListAnswer, served
 from longshore.apiserver.call import Call
 from longshore.apiserver.document import Document
 from longshore.apiserver.http import render
-from longshore.apiserver.http.plain import Plain
+from longshore.apiserver.http.plain import Plain, Reply
 from longshore.apiserver.negotiate import Output
 
 if TYPE_CHECKING:
@@ -25,7 +26,17 @@ _ANY: Final = Output("application/json")
 _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
 
 
-def choose(request: web.BaseRequest, call: Call, *, streaming: bool = False) -> Output:
+class Asked(Protocol):
+    """What an answer depends on of a request, whoever has read it."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+
+def choose(request: Asked, call: Call, *, streaming: bool = False) -> Output:
     """The output form for this request; raises 406 when none of the wanted ones can be had.
 
     A table that cannot be made is refused here too: a request that fails must not have written. What becomes
@@ -51,14 +62,17 @@ def answer(
     """A complete response."""
     if isinstance(found, Answer) and found.code == 204:
         return web.Response(status=204, headers=_NO_CACHE)
+    return Plain(reply(request, api, call, output, found))
+
+
+def reply(request: Asked, api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Reply:
+    """What is sent for an answer that has something to say."""
     body = _body(request, api, call, output, found)
     code = 200 if isinstance(found, ListAnswer) else found.code
-    return _response(code, body, output.media_type, call.warnings)
+    return Reply(code, output.media_type, body, warning_headers(call.warnings) if call.warnings else ())
 
 
-def _body(
-    request: web.BaseRequest, api: Api, call: Call, output: Output, found: Answer | ListAnswer
-) -> bytes:
+def _body(request: Asked, api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> bytes:
     plain = not output.transform and output.media_type == "application/json" and not _pretty(request, call)
     if plain and isinstance(found, ListAnswer):
         return render.list_json(found)
@@ -104,7 +118,7 @@ def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj)
     )
 
 
-def _pretty(request: web.BaseRequest, call: Call) -> bool:
+def _pretty(request: Asked, call: Call) -> bool:
     return negotiate.is_pretty(call.one("pretty"), request.headers.get("User-Agent", ""))
 
 
@@ -118,38 +132,43 @@ def _indented(document: Any) -> bytes:
 
 
 def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[str]) -> web.Response:
+    """A complete response with the Status of an error."""
+    response = Plain(failure(request, problem, warnings))
+    if request.method == "HEAD":
+        return web.Response(status=problem.code, headers=response.headers)
+    return response
+
+
+def failure(request: Asked, problem: errors.StatusError, warnings: list[str]) -> Reply:
     """The Status of an error, in YAML for a client that wants nothing else."""
     status = problem.status()
     if negotiate.prefers_yaml(request.headers.get("Accept")):
         body, media_type = codec.encode_yaml(status), "application/yaml"
     else:
         body, media_type = _line(status), "application/json"
-    response = _response(problem.code, body, media_type, warnings)
-    response.headers.update(problem.headers)
+    headers = (*warning_headers(warnings), *problem.headers.items())
     if problem.retry_after is not None:
-        response.headers["Retry-After"] = str(problem.retry_after)
-    if request.method == "HEAD":
-        return web.Response(status=problem.code, headers=response.headers)
-    return response
-
-
-def _response(code: int, body: bytes, media_type: str, warnings: list[str]) -> web.Response:
-    response = Plain(status=code, body=body, headers={"Content-Type": media_type, **_NO_CACHE})
-    if warnings:
-        add_warnings(response, warnings)
-    return response
+        headers += (("Retry-After", str(problem.retry_after)),)
+    return Reply(problem.code, media_type, body, headers)
 
 
 def add_warnings(response: web.StreamResponse, warnings: list[str]) -> None:
-    """Adds `Warning:` headers, each text once, up to upstream's total size."""
-    spent = 0
+    """Adds `Warning:` headers."""
+    for name, value in warning_headers(warnings):
+        response.headers.add(name, value)
+
+
+def warning_headers(warnings: list[str]) -> tuple[tuple[str, str], ...]:
+    """`Warning:` headers, each text once, up to upstream's total size."""
+    headers, spent = [], 0
     for text in dict.fromkeys(warnings):
         clean = text.replace("\\", "\\\\").replace('"', '\\"')
         value = f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'
         spent += len(value.encode())
         if spent > _WARNING_BYTES:
-            return
-        response.headers.add("Warning", value)
+            break
+        headers.append(("Warning", value))
+    return tuple(headers)
 
 
 def document(request: web.BaseRequest, found: Document, output: Output | None = None) -> web.Response:

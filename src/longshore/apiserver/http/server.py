@@ -34,6 +34,7 @@ class HttpServer:
         server = Server(
             self._handler.handle,
             head_seconds=self._patience.head,
+            at_once=self._handler.at_once,
             request_factory=_request,
             handler_cancellation=True,  # a watch must not outlive its client
             keepalive_timeout=self._patience.idle,

@@ -11,7 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from longshore.apiserver.http import respond
-from longshore.apiserver.http.plain import Plain
+from longshore.apiserver.http.plain import Plain, Reply
 
 _HEADERS: Final = {"Content-Type": "text/plain", "Cache-Control": "no-cache, private"}
 _SHORT: Final = 1 << 16
@@ -35,9 +35,7 @@ async def answer(
                 if len(first) >= _SHORT:
                     break
             else:
-                whole = Plain(body=first, headers=_HEADERS)
-                respond.add_warnings(whole, warnings)
-                return whole
+                return Plain(Reply(200, "text/plain", first, respond.warning_headers(warnings)))
         response = web.StreamResponse(headers=_HEADERS)
         respond.add_warnings(response, warnings)
         response.enable_chunked_encoding()
