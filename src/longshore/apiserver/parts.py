@@ -19,7 +19,8 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.patching import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
-Part: TypeAlias = Literal["metadata", "status"]
+Part: TypeAlias = Literal["finalizers", "metadata", "status"]
+"""`finalizers`: metadata that has some of these no more and is else as it was."""
 _METADATA: Final = "meta/v1.ObjectMeta"
 
 
@@ -48,7 +49,7 @@ def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Ch
     message = _message(resource.message, part) if resource.message else ""
     if media_type == STRATEGIC_MERGE_PATCH and message:
         if part == "metadata" and change.keys() == _STRIPS:
-            return _with(current, part, _stripped(before, change[_STRIP]))
+            return _with(current, "finalizers", _stripped(before, change[_STRIP]))
         try:
             merged = strategic.merged(before, copy_of(change), message)
         except PatchError:
@@ -102,10 +103,9 @@ _IRRELEVANT: Final[Obj] = dict.fromkeys(("finalizers", "managedFields", "resourc
 def _with(current: Obj, part: Part, value: Obj | None) -> Changed | None:
     if value is None:
         return None
-    new = {**current, part: value}
-    if part != "metadata":
-        new["metadata"] = dict(current["metadata"])
-    return Changed(new, part)
+    if part == "status":
+        return Changed({**current, "metadata": dict(current["metadata"]), "status": value}, part)
+    return Changed({**current, "metadata": value}, part)
 
 
 @cache

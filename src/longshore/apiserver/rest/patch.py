@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import codec, errors, types
-from longshore.api.types import Obj
 from longshore.apiserver import options, parts, patching
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.call import Call
-from longshore.apiserver.rest.create import create_object, place
-from longshore.apiserver.rest.update import key_of, same_name, store_update
+from longshore.apiserver.rest.create import create_object
+from longshore.apiserver.rest.update import check_place, key_of, store_part, store_update
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -37,19 +36,18 @@ def patch(api: Api, call: Call) -> Answer:
     current = served(call.resource, old.obj)
     changed = parts.patched(call.resource, current, media_type, _value(call))
     if changed is not None:
-        new = changed.obj
-    else:
-        new = patching.patched(
-            call.resource,
-            current,
-            media_type,
-            call.body or types.encode(call.value),
-            field_validation=wanted.field_validation,
-            warnings=call.warnings,
-        )
-        call.resource.strategy.default(new)
-    _check_place(call, new)
-    return store_update(api, call, old, new, wanted, part=changed and changed.part)
+        return store_part(api, call, old, changed, wanted)
+    new = patching.patched(
+        call.resource,
+        current,
+        media_type,
+        call.body or types.encode(call.value),
+        field_validation=wanted.field_validation,
+        warnings=call.warnings,
+    )
+    call.resource.strategy.default(new)
+    check_place(call, new)
+    return store_update(api, call, old, new, wanted)
 
 
 def _value(call: Call) -> Any:
@@ -61,12 +59,6 @@ def _value(call: Call) -> Any:
     except codec.DecodeError:
         return None
     return None if document.problems else document.value
-
-
-def _check_place(call: Call, obj: Obj) -> None:
-    meta = obj.setdefault("metadata", {})
-    same_name(call, meta)
-    place(call, meta)
 
 
 def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
@@ -88,7 +80,7 @@ def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
         versions=api.catalog.versions(resource),
     )
     call.resource.strategy.default(new)
-    _check_place(call, new)
+    check_place(call, new)
     if old is not None:
         return store_update(api, call, old, new, wanted, applied=True)
     if uid := new["metadata"].get("uid"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from longshore.api import errors, field, strategy
 from longshore.api.apply import managed
@@ -25,49 +25,45 @@ def update(api: Api, call: Call) -> Answer:
     wanted = options.write_options(call, "UpdateOptions")
     resource = call.resource
     old = api.store.latest(key_of(call))
-    changed = _own_status(call, old) if call.value is not None and call.subresource == "status" else None
-    if changed is not None:
-        obj = changed.obj
-    else:
-        obj = body.object_of(call, wanted.field_validation)
-        resource.strategy.default(obj)
-    meta = obj.setdefault("metadata", {})
-    same_name(call, meta)
-    place(call, meta)
+    if call.value is not None and call.subresource == "status" and old is not None:
+        # Custom kinds keep what is empty, and so the difference between an empty status and none.
+        status = call.value.get("status") or ({} if resource.message else None)
+        changed = parts.with_status(resource, served(resource, old.obj), status)
+        if changed is not None:
+            return _own_status(api, call, old, changed, wanted)
+    obj = body.object_of(call, wanted.field_validation)
+    resource.strategy.default(obj)
+    check_place(call, obj)
     if old is None:
         if resource.strategy.create_on_update and not call.subresource:
             return create_object(api, call, obj, wanted)
         raise errors.not_found(resource.group, resource.plural, call.name)
-    _check_uid(call, meta.get("uid"), old.obj["metadata"]["uid"])
-    if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
-        text = "must be specified for an update"
-        problem = field.invalid("metadata.resourceVersion", 0, text)
-        raise errors.invalid(resource.group, resource.plural, call.name, [problem])
-    return store_update(api, call, old, obj, wanted, part=changed and changed.part)
+    _check_preconditions(call, obj["metadata"], old)
+    return store_update(api, call, old, obj, wanted)
 
 
-def _own_status(call: Call, old: Entry | None) -> parts.Changed | None:
-    """The object with the status that a caller in this process wants; None to go the long way.
-
-    Such callers write the status alone, whatever else of the object they hand over: `Client.update_status`.
-    """
-    if old is None:
-        return None
-    # Custom kinds keep what is empty, and so the difference between an empty status and none.
-    status = call.value.get("status") or ({} if call.resource.message else None)
-    changed = parts.with_status(call.resource, served(call.resource, old.obj), status)
-    if changed is not None:
-        meta, asked = changed.obj["metadata"], call.value["metadata"]
-        del meta["resourceVersion"]
-        meta.update((key, asked[key]) for key in _PRECONDITIONS if key in asked)
-    return changed
-
-
-_PRECONDITIONS: Final = ("name", "namespace", "uid", "resourceVersion")
+def _own_status(
+    api: Api, call: Call, old: Entry, changed: parts.Changed, wanted: options.WriteOptions
+) -> Answer:
+    """Writes the status that a caller in this process wants. Such callers write the status alone, whatever
+    else of the object they hand over (`Client.update_status`): the rest only says which object they mean."""
+    asked = call.value["metadata"]
+    same_name(call, asked)
+    place(call, {"namespace": asked.get("namespace", "")})
+    _check_preconditions(call, asked, old)
+    _check_version(call, asked.get("resourceVersion"), old)
+    return store_part(api, call, old, changed, wanted)
 
 
 def key_of(call: Call) -> Key:
     return Key(call.resource.storage, call.namespace, call.name)
+
+
+def check_place(call: Call, obj: Obj) -> None:
+    """The object must be the one that the URL names."""
+    meta = obj.setdefault("metadata", {})
+    same_name(call, meta)
+    place(call, meta)
 
 
 def same_name(call: Call, meta: Obj) -> None:
@@ -81,17 +77,27 @@ def same_name(call: Call, meta: Obj) -> None:
         )
 
 
-def _check_uid(call: Call, asked: str | None, found: str) -> None:
-    """A uid in a PUT is a precondition; upstream's answer comes from its storage and looks like it."""
-    if not asked or asked == found:
-        return
+def _check_preconditions(call: Call, meta: Obj, old: Entry) -> None:
+    """A PUT may name the uid, and must name the version of some kinds."""
+    resource = call.resource
+    asked, found = meta.get("uid"), old.obj["metadata"]["uid"]
+    if asked and asked != found:
+        raise _other_uid(call, asked, found)
+    if not meta.get("resourceVersion") and not resource.strategy.unconditional_update:
+        text = "must be specified for an update"
+        problem = field.invalid("metadata.resourceVersion", 0, text)
+        raise errors.invalid(resource.group, resource.plural, call.name, [problem])
+
+
+def _other_uid(call: Call, asked: str, found: str) -> errors.StatusError:
+    """Upstream's answer comes from its storage and looks like it."""
     resource = call.resource
     key = "/".join(p for p in ("/registry", resource.plural, call.namespace, call.name) if p)
     text = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
     )
-    raise errors.conflict(resource.group, resource.plural, call.name, text)
+    return errors.conflict(resource.group, resource.plural, call.name, text)
 
 
 def precondition_failed(call: Call, what: str, asked: str, found: str) -> errors.StatusError:
@@ -122,21 +128,10 @@ def store_update(
     resource, kind = call.resource, call.resource.strategy
     meta, old_meta = new["metadata"], old.obj["metadata"]
     call.warn(metadata.drop_duplicate_owners(meta))
-    version = _version(meta.get("resourceVersion"))
+    asked = meta.get("resourceVersion")
     if not applied:
-        managed.after_update(
-            new,
-            served(resource, old.obj),
-            manager=wanted.manager,
-            api_version=resource.group_version,
-            shape=api.shape(resource),
-            now=api.now(),
-            subresource=call.subresource,
-            versions=api.catalog.versions(resource),
-            only=part or "",
-        )
-    if version not in (0, old.revision):
-        raise errors.conflict(resource.group, resource.plural, call.name, errors.MODIFIED)
+        _own_fields(api, call, old, new, wanted, part)
+    _check_version(call, asked, old)
     new = to_stored(call, new)
     meta = new["metadata"]
     meta["resourceVersion"] = str(old.revision)
@@ -148,7 +143,55 @@ def store_update(
         raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
     if not call.subresource:
         call.warn(kind.warnings_update(new, old.obj, context))
-    if new == old.obj or managed.only_times_differ(new, old.obj):
+    return _stage(api, call, old, new, wanted)
+
+
+def store_part(
+    api: Api, call: Call, old: Entry, changed: parts.Changed, wanted: options.WriteOptions
+) -> Answer:
+    """The same for an object of which one part is new, without what nothing can come of.
+
+    In a write of `/status` and one that takes finalizers away all other metadata is the stored one, which has
+    been judged: names, owners, what the system keeps. Any other part goes the long way.
+    """
+    new, part, kind = changed.obj, changed.part, call.resource.strategy
+    if part == "status" and call.subresource == "status":
+        _own_fields(api, call, old, new, wanted, part)
+        context = strategy.Context(api.now(), call.subresource, call.user.name)
+        kind.prepare_status(new, old.obj, context)
+        problems = kind.validate_status(new, old.obj, context)
+        if problems:
+            raise errors.invalid(call.resource.storage_group, call.resource.kind, call.name, problems)
+        return _stage(api, call, old, new, wanted)
+    if part == "finalizers" and not call.subresource and not kind.converts:
+        _own_fields(api, call, old, new, wanted, "metadata")
+        return _stage(api, call, old, new, wanted)
+    check_place(call, new)
+    return store_update(api, call, old, new, wanted, part="status" if part == "status" else "metadata")
+
+
+def _own_fields(
+    api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, part: parts.Part | None
+) -> None:
+    """Writes down in managedFields what this write sets and takes from others."""
+    resource = call.resource
+    managed.after_update(
+        new,
+        served(resource, old.obj),
+        manager=wanted.manager,
+        api_version=resource.group_version,
+        shape=api.shape(resource),
+        now=api.now(),
+        subresource=call.subresource,
+        versions=api.catalog.versions(resource),
+        only=part or "",
+    )
+
+
+def _stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
+    """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object."""
+    resource = call.resource
+    if managed.only_times_differ(new, old.obj):
         return Answer(resource, entry=old)
     charged = admission.charge_update(api, call, new, old.obj)
     if wanted.dry_run:
@@ -170,14 +213,16 @@ def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Stag
     return [*staged, api.store.stage_delete(key, gone, joined=joined or bool(staged))]
 
 
-def _version(text: str | None) -> int:
-    """The resourceVersion of a body as a number; 0 for none."""
-    if not text:
-        return 0
+def _check_version(call: Call, asked: str | None, old: Entry) -> None:
+    """The version in a body, if any, must be the one that is stored."""
+    if not asked or asked == old.obj["metadata"]["resourceVersion"]:
+        return
     try:
-        return versions.number(text)
+        version = versions.number(asked)
     except ValueError as error:
         raise errors.StatusError(500, "", str(error)) from None
+    if version not in (0, old.revision):
+        raise errors.conflict(call.resource.group, call.resource.plural, call.name, errors.MODIFIED)
 
 
 def is_finished(call: Call, obj: Obj) -> bool:
