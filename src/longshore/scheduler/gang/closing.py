@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from longshore.api.types import Obj
@@ -47,7 +48,7 @@ class GroupReport:
     """The whole new status, without times where nothing changed."""
     changed: bool
     waits: str
-    """The warning that the group is not scheduled; empty when it is."""
+    """The warning that the group is not scheduled; empty when it is. Only of use if there are tasks."""
     tasks: list[TaskReport] = field(default_factory=list)
 
 
@@ -71,13 +72,16 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     status: Obj = {**old, "phase": phase, "conditions": conditions}
     for name, counted in (("running", RUNNING), ("succeeded", SUCCEEDED), ("failed", FAILED)):
         status.pop(name, None)
-        if counts[counted]:
+        if counts.get(counted):
             status[name] = counts[counted]
     if not conditions:
         del status["conditions"]
     waits = ""
-    if phase in ("Unknown", "Pending", "Inqueue") and not (group.has_minimum and not counts[PENDING]):
-        waits = f"{counts[PENDING]}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
+    pending = counts.get(PENDING, 0)
+    if phase in ("Unknown", "Pending", "Inqueue") and not (group.has_minimum and not pending):
+        waits = _NOT_READY_TEXT
+        if group.tasks:
+            waits = f"{pending}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
     changed = status != old
     group.phase = phase
     return GroupReport(group, status, changed, waits, _tasks(group))
@@ -86,16 +90,20 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
 def allocated(session: Session) -> dict[str, dict[str, str]]:
     """By queue; cpu and memory are always named."""
     found: dict[str, Amounts] = {name: {amounts.CPU: 0, amounts.MEMORY: 0} for name in session.queues}
+    held: dict[str, list[Mapping[str, int]]] = {}
     for group in session.groups.values():
-        tasks = [task for task in group.tasks.values() if task.status in HOLDING]
-        if not tasks:
-            continue
-        held = {**total(task.requests for task in tasks), amounts.PODS: len(tasks)}
-        queue = session.queues[group.queue]
-        above = [each.name for each in sharing.ancestors(queue, session.queues)]
-        for name in (queue.name, *above, "root"):
-            if name in found:
-                found[name] = total((found[name], held))
+        if count := group.held_count:
+            own = {name: amount for name, amount in group.holding.items() if amount}
+            held.setdefault(group.queue, []).append({**own, amounts.PODS: count})
+    for name, sums in session.settled.items():
+        if name in session.queues and sums.pods:
+            held.setdefault(name, []).append({**sums.allocated, amounts.PODS: sums.pods})
+    for name, parts in held.items():
+        queue = session.queues[name]
+        own = total(parts)
+        for each in (name, *(above.name for above in sharing.ancestors(queue, session.queues)), "root"):
+            if each in found:
+                found[each] = total((found[each], own))
     return {
         queue: {name: amounts.text(name, amount) for name, amount in held.items()}
         for queue, held in found.items()
@@ -146,25 +154,25 @@ def _tasks(group: Group) -> list[TaskReport]:
 
 
 def _phase(group: Group, *, unschedulable: bool) -> str:
-    if unschedulable and group.in_status(RUNNING):
+    counts = group.counts
+    if unschedulable and counts.get(RUNNING):
         return "Unknown"
-    if _placed(group) >= group.min_member:
-        ended = len(group.in_status(SUCCEEDED, FAILED))
-        return "Completed" if ended == _placed(group) else "Running"
+    placed = sum(count for status, count in counts.items() if status in SCHEDULED) + _leaving(group)
+    if placed >= group.min_member:
+        ended = counts.get(SUCCEEDED, 0) + counts.get(FAILED, 0)
+        return "Completed" if ended == placed else "Running"
     return "Inqueue" if group.phase == "Inqueue" else "Pending"
 
 
-def _placed(group: Group) -> int:
-    return sum(
-        task.status in SCHEDULED or (task.status == RELEASING and bool(task.node))
-        for task in group.tasks.values()
-    )
+def _leaving(group: Group) -> int:
+    return sum(bool(task.node) for task in group.in_status(RELEASING)) if group.counts.get(RELEASING) else 0
 
 
 def _settled(group: Group) -> bool:
     """Nothing is left to schedule: pods are only leaving. One that failed leaves a gap that counts."""
-    leaving = sum(bool(task.node) for task in group.in_status(RELEASING))
-    return not group.in_status(PENDING, PIPELINED) and group.ready_count + leaving >= group.min_member
+    counts = group.counts
+    waiting = counts.get(PENDING) or counts.get(PIPELINED)
+    return not waiting and group.ready_count + _leaving(group) >= group.min_member
 
 
 def _schedulable(group: Group) -> int:

@@ -20,33 +20,20 @@ def run(session: Session) -> None:
         for name, amount in session.total.items()
         if name != amounts.PODS
     }
-    reserved = total(_reserved(group) for group in session.groups.values())
+    reserved = session.reserved
     waiting: dict[str, list[Group]] = {}
     for group in session.groups.values():
         if group.phase in _WAITING:
             waiting.setdefault(group.queue, []).append(group)
-    while waiting:
-        queue = min((session.queues[name] for name in waiting), key=session.queue_order)
-        group = min(waiting[queue.name], key=session.group_order)
-        waiting[queue.name].remove(group)
-        if not waiting[queue.name]:
-            del waiting[queue.name]
-        if not _admits(session, group, queue, reserved, idle):
-            continue
-        group.phase = "Inqueue"
-        if group.min_resources is not None:
-            reserved = total((reserved, group.min_resources))
-            queue.inqueue = total((queue.inqueue, group.min_resources))
-
-
-def _reserved(group: Group) -> Amounts:
-    """What was promised to a gang and is not used yet."""
-    if group.min_resources is None:
-        return {}
-    if group.phase == "Inqueue":
-        return group.min_resources
-    enough = group.held_count >= group.min_member
-    return rest(group.min_resources, group.holding) if group.phase == "Running" and enough else {}
+    # Who is let in has no room yet, so nobody's place in the order changes on the way.
+    for queue in sorted((session.queues[name] for name in waiting), key=session.queue_order):
+        for group in sorted(waiting[queue.name], key=session.group_order):
+            if not _admits(session, group, queue, reserved, idle):
+                continue
+            group.phase = "Inqueue"
+            if group.min_resources is not None:
+                reserved = total((reserved, group.min_resources))
+                queue.inqueue = total((queue.inqueue, group.min_resources))
 
 
 def _admits(session: Session, group: Group, queue: Queue, reserved: Amounts, idle: Amounts) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from longshore.api import pod_resources, quantity
@@ -99,7 +100,7 @@ class Group:
         self.min_roles: dict[str, int] = spec.get("minTaskMember") or {}
         self.min_resources: Amounts | None = None
         if spec.get("minResources") is not None:
-            self.min_resources = _minimum(spec["minResources"])
+            self.min_resources = _minimum(tuple(spec["minResources"].items()))
         self.status = status
         self.phase: str = status.get("phase") or ""
         self.created: str = meta["creationTimestamp"]
@@ -107,20 +108,20 @@ class Group:
         """Tasks that no node would take, by uid, with what the nodes said."""
         self.notes: list[str] = []
         """For people: what this cycle decided, with numbers."""
-        self.counts: Counter[str] = Counter()
+        self.counts: dict[str, int] = {}
         """Tasks by status."""
         self.ready_count = 0
         self.holding: Amounts = {}
         """What its tasks have on nodes."""
         self._idle = 0
-        self._met: Counter[str] = Counter()
-        self._later: Counter[str] = Counter()
+        self._met: dict[str, int] = {}
+        self._later: dict[str, int] = {}
         self._policies = [
             (policy.get("subGroupSize") or 1, policy.get("minSubGroups") or 0)
             for policy in spec.get("subGroupPolicy") or ()
         ]
-        self._parts: Counter[Subgroup] = Counter()
-        self._later_parts: Counter[Subgroup] = Counter()
+        self._parts: dict[Subgroup, int] = {}
+        self._later_parts: dict[Subgroup, int] = {}
         self._divide(spec.get("subGroupPolicy") or ())
         for task in self.tasks.values():
             self._count(task, 1)
@@ -135,27 +136,27 @@ class Group:
         self._count(task, 1)
 
     def _count(self, task: Task, sign: int) -> None:
-        status = task.status
-        self.counts[status] += sign
+        status, role, part = task.status, task.role, task.subgroup
+        self.counts[status] = self.counts.get(status, 0) + sign
         if status in READY:
             self.ready_count += sign
         elif status == PENDING and task.best_effort:
             self._idle += sign
         elif status == PIPELINED:
-            self._later[task.role] += sign
-            if task.subgroup is not None:
-                self._later_parts[task.subgroup] += sign
+            self._later[role] = self._later.get(role, 0) + sign
+            if part is not None:
+                self._later_parts[part] = self._later_parts.get(part, 0) + sign
         if status in READY or (status == PENDING and task.best_effort):
-            self._met[task.role] += sign
-            if task.subgroup is not None:
-                self._parts[task.subgroup] += sign
+            self._met[role] = self._met.get(role, 0) + sign
+            if part is not None:
+                self._parts[part] = self._parts.get(part, 0) + sign
         if status in HOLDING:
             for name, amount in task.requests.items():
                 self.holding[name] = self.holding.get(name, 0) + sign * amount
 
     @property
     def held_count(self) -> int:
-        return sum(self.counts[status] for status in HOLDING)
+        return sum(count for status, count in self.counts.items() if status in HOLDING)
 
     @property
     def is_ready(self) -> bool:
@@ -170,11 +171,11 @@ class Group:
     @property
     def is_pipelined(self) -> bool:
         """Enough tasks have room, or will have it when others have left."""
-        count = self.ready_count + self._idle + self.counts[PIPELINED]
+        count = self.ready_count + self._idle + self.counts.get(PIPELINED, 0)
         return (
             count >= self.min_member
-            and self._roles_met(self._met + self._later)
-            and self._parts_met(self._parts + self._later_parts)
+            and self._roles_met(total((self._met, self._later)))
+            and self._parts_met(Counter(self._parts) + Counter(self._later_parts))
         )
 
     @property
@@ -213,7 +214,7 @@ class Group:
                 if task.subgroup is None and selector.matches(own) and all(key in own for key in keys):
                     task.subgroup = number, tuple(own[key] for key in keys)
 
-    def _parts_met(self, found: Counter[Subgroup]) -> bool:
+    def _parts_met(self, found: Mapping[Subgroup, int]) -> bool:
         """Enough subgroups are whole."""
         for number, (size, least) in enumerate(self._policies):
             if least and sum(n == number and count >= size for (n, _), count in found.items()) < least:
@@ -224,10 +225,10 @@ class Group:
         """Minimums of roles only count when the gang's own minimum leaves room for them."""
         return bool(self.min_roles) and self.min_member >= sum(self.min_roles.values())
 
-    def _roles_met(self, found: Counter[str]) -> bool:
+    def _roles_met(self, found: Mapping[str, int]) -> bool:
         if not self._roles_count():
             return True
-        return all(found[role] >= wanted for role, wanted in self.min_roles.items())
+        return all(found.get(role, 0) >= wanted for role, wanted in self.min_roles.items())
 
 
 class Queue:
@@ -293,12 +294,14 @@ def group_of(pod: Obj) -> Key | None:
     return None
 
 
-def _minimum(wanted: Mapping[str, object]) -> Amounts:
-    """Resources of nodes alone: quotas of counts and of `requests.` are for others."""
+@lru_cache(maxsize=1024)
+def _minimum(wanted: tuple[tuple[str, object], ...]) -> Amounts:
+    """Resources of nodes alone: quotas of counts and of `requests.` are for others. Frozen: gangs that ask
+    for the same share it."""
     kept = (amounts.CPU, amounts.MEMORY, amounts.STORAGE)
     return {
         name: amounts.number(name, text)
-        for name, text in wanted.items()
+        for name, text in wanted
         if name in kept
         or name.startswith(pod_resources.HUGE_PAGES)
         or (pod_resources.is_extended(name) and not name.startswith(_COUNT))

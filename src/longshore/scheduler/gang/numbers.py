@@ -6,7 +6,7 @@ For people and for `longshore why` alone. Conditions and events keep Volcano's w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from longshore.scheduler import amounts, fitting
 from longshore.scheduler.amounts import Amounts
@@ -22,10 +22,10 @@ Known = dict[Asked | Shape, tuple[int, int]]
 """What nodes take, asked once for all gangs that ask for the same."""
 
 
-def note(session: Session) -> None:
-    """Puts the line before the other notes of every gang that lacks its minimum."""
+def note(session: Session, groups: Iterable[Group]) -> None:
+    """Puts the line before the other notes of every one of the gangs that lacks its minimum."""
     known: Known = {}
-    for group in session.groups.values():
+    for group in groups:
         if not group.has_minimum and (told := _line(session, group, known)):
             group.notes.insert(0, told)
 

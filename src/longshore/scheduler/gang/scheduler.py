@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Key
+from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import to_seconds
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.metrics import Registry
@@ -26,10 +26,11 @@ from longshore.scheduler.evicting import Evictor
 from longshore.scheduler.gang import model, observe, watching
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
-from longshore.scheduler.gang.model import Group
+from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
 from longshore.scheduler.gang.pacing import Pace
 from longshore.scheduler.gang.session import Bind, Evict
-from longshore.scheduler.gang.settings import ENQUEUE, Settings
+from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
+from longshore.scheduler.gang.settled import Settled, is_at_rest
 from longshore.scheduler.gang.writing import PODGROUPS, QUEUES, Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
@@ -65,6 +66,11 @@ class GangScheduler:
         self._blocked: dict[str, float] = {}
         """Pods whose binding failed, and until when they are left alone."""
         self._told: dict[str, dict[str, str]] = {}
+        self._settled = Settled()
+        self._active: dict[Key, None] = {}
+        """Groups that the next cycle looks at: all but those that are settled."""
+        self._hungry = False
+        """Whether the last cycle left anybody waiting for room."""
         self.explanations = Explanations()
         self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
         self._reporter = Reporter(client, self._recorder, clock, self._waits, patience=0.0)
@@ -73,7 +79,7 @@ class GangScheduler:
         )
         self._claims = Claims(client, cluster.claims, clock)
         self._evictor = Evictor(client, self._recorder, clock)
-        self._statuses = Statuses(client, clock=clock, rng=cluster.rng)
+        self._statuses = Statuses(client, clock=clock, rng=cluster.rng, gave_up=self.touch)
         self._counts = Counts(client)
         self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
@@ -111,6 +117,7 @@ class GangScheduler:
         self._pods[uid] = new
         if key is not None:
             self._of.setdefault(key, {})[uid] = new
+            self.touch(key)
         if pod["spec"].get("nodeName"):
             self._reporter.placed(uid)
         self._hurry(before, pod, key)
@@ -119,7 +126,7 @@ class GangScheduler:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
             if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-                self.pace.room()
+                self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
                 self.pace.tell(_BOUND)
             else:
@@ -142,20 +149,37 @@ class GangScheduler:
             self._drop(known)
             self._reporter.forget(known.uid)
             self._blocked.pop(known.uid, None)
-        self.pace.room()
+        self._freed()
 
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._claims.changed()
-        if flags & ~verdict.PODS and (self._pods or len(self._groups)):
+        if not self._pods and not len(self._groups):
+            return
+        if flags & ~(verdict.PODS | verdict.ROOM):
             self.pace.room()
+        elif flags & verdict.ROOM:
+            self._freed()
+
+    def _freed(self) -> None:
+        """There is more room than before. Those who come later have a cycle of their own anyhow."""
+        if self._hungry:
+            self.pace.room()
+        else:
+            self.pace.tell()
 
     def _drop(self, pod: Pod) -> None:
         key = model.group_of(pod.obj)
         if key is not None and key in self._of:
+            self.touch(key)
             self._of[key].pop(pod.uid, None)
             if not self._of[key]:
                 del self._of[key]
+
+    def touch(self, key: Key) -> None:
+        """Something about a group changed: the next cycle looks at it."""
+        self._settled.drop(key)
+        self._active[key] = None
 
     # ---- cycles
 
@@ -163,40 +187,55 @@ class GangScheduler:
         plan = self._decide(self._settings)
         if plan is not None:
             self._act(plan)
+            self._hungry = any(_waits(report.group) for report in plan.reports)
+            self._settle(plan)
+
+    def _settle(self, plan: Plan) -> None:
+        """Puts aside the groups about which nothing is left to decide or to say."""
+        if PREEMPT in self._settings.actions or RECLAIM in self._settings.actions:
+            return  # they may have to make way for others
+        for report in plan.reports:
+            group = report.group
+            whole = len(group.tasks) == len(self._of.get(group.key, ()))
+            if whole and not report.changed and group.uid not in self._statuses.latest and is_at_rest(group):
+                self._active.pop(group.key, None)
+                self._settled.keep(group)
 
     def _gate(self) -> None:
         """Lets groups in that have no pods yet, and says nothing of the others."""
         if ENQUEUE not in self._settings.actions:
             self.pace.room()
             return
-        plan = self._decide(replace(self._settings, actions=(ENQUEUE,)))
+        plan = self._decide(replace(self._settings, actions=(ENQUEUE,)), gate=True)
         if plan is not None:
-            self._say_all([event for event in plan.events if not event[0].tasks])
+            self._say_all(plan.events)
             for report in plan.reports:
-                if not report.group.tasks:
-                    self._report(report)
+                self._report(report)
+            self._hungry = self._hungry or any(_waits(report.group) for report in plan.reports)
 
-    def _decide(self, settings: Settings) -> Plan | None:
+    def _decide(self, settings: Settings, *, gate: bool = False) -> Plan | None:
         try:
-            return decide(self._observe(settings))
+            return decide(self._observe(settings, gate=gate))
         except Exception:
             log.exception("a cycle of the gang scheduler failed")
             self.pace.tell()
             return None
 
-    def _observe(self, settings: Settings) -> Cycle:
+    def _observe(self, settings: Settings, *, gate: bool) -> Cycle:
         now = self._clock.monotonic()
         for uid in [uid for uid, until in self._blocked.items() if until <= now]:
             del self._blocked[uid]
+        found = [group for key in self._active if (group := self._groups.get(*key)) is not None]
+        self._active = dict.fromkeys(map(key_of, found))
         pods = {
-            key: [pod for pod in members.values() if pod.uid not in self._blocked]
-            for key, members in self._of.items()
+            key: [pod for pod in self._of.get(key, {}).values() if pod.uid not in self._blocked]
+            for key in self._active
         }
         wall = self._clock.now()
         return Cycle(
             self._cluster.view(),
             observe.groups(
-                self._groups,
+                found,
                 self._statuses.latest,
                 pods,
                 self._ledger,
@@ -208,6 +247,8 @@ class GangScheduler:
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
             wall.timestamp(),
             to_seconds(wall),
+            self._settled.sums,
+            gate,
         )
 
     def _act(self, plan: Plan) -> None:
@@ -216,22 +257,21 @@ class GangScheduler:
         for evict in plan.evictions:
             self._evict(evict)
         self._say_all(plan.events)
+        starting = {bind.group.uid for bind in plan.binds}
         for report in plan.reports:
-            self._report(report)
+            self._report(report, starting=report.group.uid in starting)
         for name, allocated in plan.allocated.items():
             queue = self._queues.get("", name)
             if queue is not None:
                 self._counts.put(queue, allocated)
 
-    def _report(self, report: GroupReport) -> None:
-        group = report.group
-        if report.changed:
-            fell = report.status["phase"] == "Pending" and (group.status.get("phase") or "") not in (
-                "",
-                "Pending",
-            )
+    def _report(self, report: GroupReport, *, starting: bool = False) -> None:
+        """Writes and says how a group stands. One whose pods are just being bound changes again with the
+        first binding that is seen: its conditions are written together with the phase that follows."""
+        group, before = report.group, report.group.status.get("phase") or ""
+        if report.changed and not (starting and report.status["phase"] == before):
             self._statuses.put(group.obj, report.status)
-            if fell:
+            if report.status["phase"] == "Pending" and before not in ("", "Pending"):
                 self.pace.tell()  # it must be let in again
         if report.waits:
             if group.tasks:
@@ -338,11 +378,18 @@ class GangScheduler:
     # ---- groups
 
     def group_seen(self, group: Obj) -> None:
+        self.touch(key_of(group))
         self._statuses.seen(group)
 
     def group_gone(self, group: Obj) -> None:
+        self.touch(key_of(group))
         self._statuses.forget(group["metadata"]["uid"])
         self._told.pop(group["metadata"]["uid"], None)
+
+
+def _waits(group: Group) -> bool:
+    """Whether more room may help it."""
+    return group.phase in ("", "Pending") or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
 
 
 def _same(old: Obj, new: Obj) -> bool:

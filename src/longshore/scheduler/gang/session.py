@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from longshore.scheduler import amounts, fitting, scoring, volumes
@@ -25,6 +26,7 @@ from longshore.scheduler.gang.model import (
     total,
 )
 from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.gang.sharing import Sums
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.verdict import Refusal
 from longshore.scheduler.volumes import Needs
@@ -33,6 +35,7 @@ _FULL: Final = "Too many pods"
 _CROWDED: Final = "node(s) pod number exceeded"
 """Volcano's words for it."""
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
+_NONE: Final[Mapping[str, Sums]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Bind:
     """A task to bind, and what its claims need first."""
 
     task: Task
+    group: Group
     node: str
     needs: Needs
 
@@ -79,25 +83,34 @@ class Session:
         queues: Mapping[str, Queue],
         settings: Settings,
         now: float,
+        settled: Mapping[str, Sums] = _NONE,
     ) -> None:
+        """`settled` are gangs that are nobody's concern here but for what they have, by queue."""
         self.view, self.settings, self.queues, self.now = view, settings, queues, now
         self.groups = {group.uid: group for group in groups if group.queue in queues}
         self.binds: list[Bind] = []
         self.evictions: list[Evict] = []
         self.events: list[tuple[Group, str, str, str]] = []
         """Group, type, reason and message."""
-        self.rooms: dict[str, Room] = {}
-        for node in view.ledger:
-            if _arriving(node):
-                continue
-            room = self.rooms[node.name] = Room(node.copy())
+        nodes = self._nodes = [node for node in view.ledger if not _arriving(node)]
+        self.total = total(node.allocatable for node in nodes)
+        self.used = total(node.used for node in nodes)
+        self.settled = settled
+        self.reserved = sharing.fill(
+            queues, self.groups.values(), self.total, by_weight=not settings.capacity, settled=settled
+        )
+        """What was promised to gangs before and is not used yet."""
+
+    @cached_property
+    def rooms(self) -> dict[str, Room]:
+        """The nodes, to try things on. Most cycles have nothing to try."""
+        found: dict[str, Room] = {}
+        for node in self._nodes:
+            room = found[node.name] = Room(node.copy())
             for pod in node.pods.values():
                 if "deletionTimestamp" in pod.obj["metadata"]:
                     room.releasing = total((room.releasing, pod.shape.requests))
-        self.total = total(room.node.allocatable for room in self.rooms.values())
-        self.used = total(room.node.used for room in self.rooms.values())
-        sharing.fill(queues, self.groups.values(), self.total, by_weight=not settings.capacity)
-        self._shares: dict[str, float] = {}
+        return found
 
     # ---- order
 
@@ -171,23 +184,26 @@ class Session:
         now: list[Room] = []
         later: list[Room] = []
         reasons: Counter[str] = Counter()
+        requests = task.requests
         for room in self.rooms.values():
             problems = self._objections(task, room, context)
             if problems:
                 reasons.update(problems)
-            elif lacking(task.requests, {n: room.node.left(n) for n in task.requests}, task.requests):
+            elif any(amount > room.node.left(name) for name, amount in requests.items()):
                 later.append(room)
             else:
                 now.append(room)
+        if now or later:
+            return now, later, ""
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         return now, later, f"0/{len(self.rooms)} nodes are unavailable: {told}."
 
     def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
         """Resources first, as Volcano does, then everything else."""
-        future = {name: room.future(name) for name in task.requests}
-        short = lacking(task.requests, future, task.requests)
-        if short:
-            return tuple(f"Insufficient {name}" for name in short)
+        requests = task.requests
+        if any(amount > room.future(name) for name, amount in requests.items()):
+            future = {name: room.future(name) for name in requests}
+            return tuple(f"Insufficient {name}" for name in lacking(requests, future, requests))
         failure = fitting.check(task.pod, room.node, context)
         if failure is None:
             return ()
@@ -240,7 +256,7 @@ class Session:
                 continue
             context = self.context(task)
             needs = context.needs if isinstance(context, Context) else volumes.NOTHING
-            self.binds.append(Bind(task, task.node, needs))
+            self.binds.append(Bind(task, group, task.node, needs))
             group.move(task, BINDING)
 
     def evict(self, group: Group, task: Task) -> None:

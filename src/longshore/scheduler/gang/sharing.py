@@ -6,7 +6,8 @@ for or may have. `capacity` gives each queue what it says it deserves and lets i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from longshore.scheduler.amounts import PODS, Amounts
@@ -16,27 +17,90 @@ _MINIMAL = Fraction(1, 10)
 """Less than this is no growth: Volcano's tolerance."""
 
 
-def fill(queues: Mapping[str, Queue], groups: Iterable[Group], room: Amounts, *, by_weight: bool) -> None:
-    """Counts what the queues have and ask for, and works out what each deserves."""
-    room = {name: amount for name, amount in room.items() if name != PODS}
-    guaranteed = total(queue.guarantee for queue in queues.values())
-    busy: dict[str, Queue] = {}
-    for group in groups:
-        queue = queues.get(group.queue)
-        if queue is None:
-            continue
-        busy[queue.name] = queue
+@dataclass(slots=True)
+class Sums:
+    """What the gangs of one queue have and ask for. Nothing that is zero is named."""
+
+    groups: int = 0
+    pods: int = 0
+    """Those that have room on nodes."""
+    allocated: Amounts = field(default_factory=dict)
+    releasing: Amounts = field(default_factory=dict)
+    request: Amounts = field(default_factory=dict)
+    elastic: Amounts = field(default_factory=dict)
+    inqueue: Amounts = field(default_factory=dict)
+    reserved: Amounts = field(default_factory=dict)
+    """What was promised and is not used yet."""
+
+    def copy(self) -> Sums:
+        amounts = (self.allocated, self.releasing, self.request, self.elastic, self.inqueue, self.reserved)
+        return Sums(self.groups, self.pods, *map(dict, amounts))
+
+    def add(self, group: Group) -> None:
+        self._count(group, 1, _add)
+
+    def subtract(self, group: Group) -> None:
+        """Takes back what `add` did, of a group that has not changed since."""
+        self._count(group, -1, _subtract)
+
+    def _count(self, group: Group, sign: int, put: Callable[[Amounts, Mapping[str, int]], None]) -> None:
+        self.groups += sign
+        self.pods += sign * group.held_count
         holding = group.holding
-        pending = total(task.requests for task in group.tasks.values() if task.status == PENDING)
-        queue.allocated = total((queue.allocated, holding))
-        leaving = (t.requests for t in group.tasks.values() if t.status == RELEASING and t.node)
-        queue.releasing = total((queue.releasing, *leaving))
-        queue.request = total((queue.request, holding, pending))
+        put(self.allocated, holding)
+        put(self.request, holding)
+        if group.counts.get(PENDING) or group.counts.get(RELEASING):
+            for task in group.tasks.values():
+                if task.status == PENDING:
+                    put(self.request, task.requests)
+                elif task.status == RELEASING and task.node:
+                    put(self.releasing, task.requests)
         if group.min_resources is not None:
-            queue.elastic = total((queue.elastic, rest(holding, group.min_resources)))
+            put(self.elastic, rest(holding, group.min_resources))
             enough = group.held_count >= group.min_member
             if group.phase == "Inqueue" or (group.phase == "Running" and enough):
-                queue.inqueue = total((queue.inqueue, rest(group.min_resources, holding)))
+                unused = rest(group.min_resources, holding)
+                put(self.inqueue, unused)
+                put(self.reserved, group.min_resources if group.phase == "Inqueue" else unused)
+
+
+def _add(sums: Amounts, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        if amount:
+            sums[name] = sums.get(name, 0) + amount
+
+
+def _subtract(sums: Amounts, less: Mapping[str, int]) -> None:
+    for name, amount in less.items():
+        if amount:
+            left = sums[name] - amount
+            if left:
+                sums[name] = left
+            else:
+                del sums[name]
+
+
+def fill(
+    queues: Mapping[str, Queue],
+    groups: Iterable[Group],
+    room: Amounts,
+    *,
+    by_weight: bool,
+    settled: Mapping[str, Sums],
+) -> Amounts:
+    """Counts what the queues have and ask for, and works out what each deserves. Returns what was promised to
+    gangs, all in all, and is not used yet. `settled` are gangs that are added up already."""
+    room = {name: amount for name, amount in room.items() if name != PODS}
+    guaranteed = total(queue.guarantee for queue in queues.values())
+    found = {name: sums.copy() for name, sums in settled.items() if name in queues}
+    for group in groups:
+        if group.queue in queues:
+            found.setdefault(group.queue, Sums()).add(group)
+    busy = {name: queues[name] for name in found}
+    for name, queue in busy.items():
+        sums = found[name]
+        queue.allocated, queue.releasing, queue.request = sums.allocated, sums.releasing, sums.request
+        queue.elastic, queue.inqueue = sums.elastic, sums.inqueue
     for queue in queues.values():
         own = queue.guarantee
         queue.limit = {
@@ -51,6 +115,7 @@ def fill(queues: Mapping[str, Queue], groups: Iterable[Group], room: Amounts, *,
         for queue in busy.values():
             wished = {**queue.limit, **queue.wished} if queue.wished else dict(queue.guarantee)
             queue.deserved = {name: min(amount, queue.limit.get(name, 0)) for name, amount in wished.items()}
+    return total(sums.reserved for sums in found.values())
 
 
 def _under_parents(queues: Mapping[str, Queue]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from longshore.api.errors import StatusError
@@ -28,8 +28,11 @@ log = logging.getLogger(__name__)
 class Statuses:
     """What groups are told, by uid."""
 
-    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
-        self._client, self._clock, self._rng = client, clock, rng
+    def __init__(
+        self, client: Client, *, clock: Clock, rng: random.Random, gave_up: Callable[[Key], None]
+    ) -> None:
+        """`gave_up` hears of groups that could not be written, and so are as they were."""
+        self._client, self._clock, self._rng, self._gave_up = client, clock, rng, gave_up
         self.latest: dict[str, Obj] = {}
         """Statuses that the cache may not show yet."""
         self._writing: dict[str, asyncio.Task[None]] = {}
@@ -68,6 +71,7 @@ class Statuses:
                     if err.code not in (404, 409):
                         log.warning("podgroup %s/%s could not be written: %s", *key, err)
                     self.forget(uid)
+                    self._gave_up(key)
                     return
                 except Unreachable as err:
                     log.warning("podgroup %s/%s could not be written: %s", *key, err)

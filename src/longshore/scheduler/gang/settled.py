@@ -1,0 +1,49 @@
+"""Gangs that a cycle need not look at: nothing of theirs waits to be placed, and all is said about them.
+
+What they have still counts, so each is added up once, by queue, until something about it changes. Thus a
+cycle costs as much as there is to decide, not as much as there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from longshore.machinery.cache import Key
+from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, UNKNOWN, Group
+from longshore.scheduler.gang.sharing import Sums
+
+_AT_REST = frozenset((BOUND, RUNNING, SUCCEEDED, FAILED, UNKNOWN))
+
+
+class Settled:
+    """By key. A group that is kept belongs to this; nobody changes it any more."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Key, Group] = {}
+        self._sums: dict[str, Sums] = {}
+
+    @property
+    def sums(self) -> Mapping[str, Sums]:
+        """What they have, by queue."""
+        return self._sums
+
+    def keep(self, group: Group) -> None:
+        self.drop(group.key)
+        self._groups[group.key] = group
+        self._sums.setdefault(group.queue, Sums()).add(group)
+
+    def drop(self, key: Key) -> None:
+        """It must be looked at again, or is gone."""
+        group = self._groups.pop(key, None)
+        if group is not None:
+            sums = self._sums[group.queue]
+            sums.subtract(group)
+            if not sums.groups:
+                del self._sums[group.queue]
+
+
+def is_at_rest(group: Group) -> bool:
+    """Whether only a change of the group or of its pods can give a cycle anything to decide about it."""
+    return group.phase not in ("", "Pending") and all(
+        status in _AT_REST for status, count in group.counts.items() if count
+    )
