@@ -20,10 +20,9 @@ from longshore.apiserver.answer import served
 from longshore.apiserver.call import INTERNAL, Call, User
 from longshore.client.protocol import PatchType, Response, WatchEvent, What
 from longshore.client.verbs import Ask, Page, VerbClient, built_in
-from longshore.store import StoreError
+from longshore.store import Event, StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.answer import Answer
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.handler import Handler
     from longshore.store import Staged
@@ -82,23 +81,10 @@ class LocalClient(VerbClient):
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
         try:
-            answer = await self._answer(call)
+            answer = await (self._api.get(call) if ask.verb == "get" else self._api.written(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
         return answer.document if answer.document is not None else answer.view()
-
-    async def _answer(self, call: Call) -> Answer:
-        match call.verb:
-            case "get":
-                return await self._api.get(call)
-            case "create":
-                return await self._api.create(call)
-            case "update":
-                return await self._api.update(call)
-            case "patch":
-                return await self._api.patch(call)
-            case _:
-                return await self._api.delete(call)
 
     async def _all(self, asks: Sequence[Ask]) -> builtins.list[StatusError | None]:
         """All are staged before the first is waited for, so that few commits do for them."""
@@ -141,12 +127,12 @@ class LocalClient(VerbClient):
         try:
             async for batch in batches:
                 for change in batch:
-                    if change.status is not None:
-                        raise StatusError.from_status(change.status, 500)
-                    if change.entry is not None:
+                    if isinstance(change, Event):
                         yield WatchEvent(change.type, served(call.resource, change.entry.obj))
-                    else:
+                    elif change.status is None:
                         yield WatchEvent(change.type, {"metadata": change.metadata})
+                    else:
+                        raise StatusError.from_status(change.status, 500)
         finally:
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
+
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.strategy import Propagation
@@ -47,8 +49,7 @@ class ObjectList:
     resource_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
+class WatchEvent(msgspec.Struct, frozen=True):
     """`type` is ADDED, MODIFIED, DELETED or BOOKMARK; an ERROR is raised as `StatusError` instead."""
 
     type: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial as partial_function
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -16,18 +16,14 @@ from longshore.apiserver import partial, tables
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import Call
 from longshore.apiserver.http import render, respond
-from longshore.apiserver.rest.watch import Change
+from longshore.apiserver.http.fanout import Fanout, Render, chunk
+from longshore.apiserver.rest.watch import Change, Changes, Notice
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.negotiate import Output
 
-_PAUSE_PER_WATCHER: Final = 0.0001
-_SHORTEST_PAUSE: Final = 0.001  # below that a timer costs more than it saves
-_LONGEST_PAUSE: Final = 0.01
 _SHARED_LINES: Final = 4096  # rendered lines kept for other watchers of the same change
-
-Render = Callable[[Change], bytes]
 
 
 async def stream(
@@ -35,23 +31,21 @@ async def stream(
     api: Api,
     call: Call,
     output: Output,
-    changes: AsyncIterator[list[Change]],
+    changes: AsyncIterator[Changes],
     closing: asyncio.Event,
     stuck_seconds: float,
-    watchers: Callable[[], int],
+    fanout: Fanout,
 ) -> web.StreamResponse:
     """Sends changes until the watch ends, the client goes or gets stuck, or the server stops.
 
-    `watchers` tells how many watches there are. What comes shortly after something was sent is sent in
-    one bundle, and the more watchers the longer it waits: they cost by the write, not by the change.
+    What comes shortly after something was sent is sent in one bundle, together with those of other watchers.
     """
     to_bytes = _renderer(api, call, output)
-    send: Callable[[list[Change]], Awaitable[None]]
+    response: web.StreamResponse
     if request.headers.get("Upgrade", "").lower() == "websocket":
-        socket = web.WebSocketResponse(heartbeat=stuck_seconds)
-        await socket.prepare(request)
-        response: web.StreamResponse = socket
-        send = partial_function(_send_frames, socket, to_bytes)
+        response = web.WebSocketResponse(heartbeat=stuck_seconds)
+        await response.prepare(request)
+        sending = _send_frames(response, changes, to_bytes, stuck_seconds, fanout)
     else:
         response = web.StreamResponse(
             headers={"Content-Type": output.media_type, "Cache-Control": "no-cache, private"}
@@ -60,8 +54,11 @@ async def stream(
         response.enable_chunked_encoding()
         await response.prepare(request)
         await response.write(b"")
-        send = partial_function(_send_lines, response, to_bytes)
-    sender = asyncio.ensure_future(_send(changes, send, stuck_seconds, watchers))
+        to_chunk = partial_function(chunk, render=to_bytes)
+        if _is_plain(output):
+            to_chunk = partial_function(fanout.chunk, call.resource.group_version, render=to_bytes)
+        sending = _send_lines(request, changes, to_chunk, stuck_seconds, fanout)
+    sender = asyncio.ensure_future(sending)
     tasks = {asyncio.ensure_future(closing.wait()), sender}
     if isinstance(response, web.WebSocketResponse):
         tasks.add(asyncio.ensure_future(_until_closed(response)))
@@ -85,28 +82,46 @@ async def _until_closed(socket: web.WebSocketResponse) -> None:
         pass
 
 
-async def _send(
-    changes: AsyncIterator[list[Change]],
-    send: Callable[[list[Change]], Awaitable[None]],
+async def _send_lines(
+    request: web.BaseRequest,
+    changes: AsyncIterator[Changes],
+    to_chunk: Callable[[Changes], bytes],
     stuck_seconds: float,
-    watchers: Callable[[], int],
+    fanout: Fanout,
 ) -> None:
+    """Writes to the connection itself: nothing is left to do for aiohttp, and this happens very often."""
+    protocol = request.protocol
+    async for batch in changes:
+        data = to_chunk(batch)
+        transport = request.transport
+        if transport is None or transport.is_closing():
+            raise ConnectionResetError("the client is gone")
+        if data:
+            transport.write(data)
+            if protocol.writing_paused:
+                async with asyncio.timeout(stuck_seconds):
+                    await request.writer.drain()
+        await fanout.pause()
+
+
+async def _send_frames(
+    socket: web.WebSocketResponse,
+    changes: AsyncIterator[Changes],
+    to_bytes: Render,
+    stuck_seconds: float,
+    fanout: Fanout,
+) -> None:
+    """Over a WebSocket every change is a text frame of its own."""
     async for batch in changes:
         async with asyncio.timeout(stuck_seconds):
-            await send(batch)
-        pause = min(watchers() * _PAUSE_PER_WATCHER, _LONGEST_PAUSE)
-        if pause >= _SHORTEST_PAUSE:
-            await asyncio.sleep(pause)
+            for change in batch:
+                await socket.send_str(to_bytes(change).decode().rstrip("\n"))
+        await fanout.pause()
 
 
-async def _send_lines(response: web.StreamResponse, to_bytes: Render, batch: list[Change]) -> None:
-    await response.write(to_bytes(batch[0]) if len(batch) == 1 else b"".join(map(to_bytes, batch)))
-
-
-async def _send_frames(socket: web.WebSocketResponse, to_bytes: Render, batch: list[Change]) -> None:
-    """Over a WebSocket every change is a text frame of its own."""
-    for change in batch:
-        await socket.send_str(to_bytes(change).decode().rstrip("\n"))
+def _is_plain(output: Output) -> bool:
+    """Whether objects go out as they are stored, so that a line is the same for all."""
+    return output.media_type == "application/json" and not output.transform
 
 
 def _renderer(api: Api, call: Call, output: Output) -> Render:
@@ -136,7 +151,7 @@ def _plain_renderer(api: Api, call: Call) -> Render:
     lines = _lines.setdefault(api, {})
 
     def to_bytes(change: Change) -> bytes:
-        if change.entry is None:
+        if isinstance(change, Notice):
             return _line(change.type, encode(_untyped(api, call, change)))
         key = (change.revision, change.type, version)
         line = lines.get(key)
@@ -150,21 +165,21 @@ def _plain_renderer(api: Api, call: Call) -> Render:
     return to_bytes
 
 
-def _untyped(api: Api, call: Call, change: Change) -> Obj:
+def _untyped(api: Api, call: Call, notice: Notice) -> Obj:
     """A bookmark or an error as a document."""
-    if change.status is not None:
-        return change.status
-    return render.with_type(call.resource, {**api.empty(call.resource), "metadata": change.metadata})
+    if notice.status is not None:
+        return notice.status
+    return render.with_type(call.resource, {**api.empty(call.resource), "metadata": notice.metadata})
 
 
 def _document(api: Api, call: Call, output: Output, change: Change) -> Obj:
-    if change.status is not None:
-        return change.status
-    obj = served(call.resource, change.entry.obj) if change.entry else {"metadata": change.metadata}
+    if isinstance(change, Notice):
+        if change.status is None and output.transform:
+            return partial.item({"metadata": change.metadata}, output.group_version)
+        return _untyped(api, call, change)
+    obj = served(call.resource, change.entry.obj)
     if output.transform:
         return partial.item(obj, output.group_version)
-    if change.entry is None:
-        return _untyped(api, call, change)
     return render.with_type(call.resource, obj)
 
 
@@ -174,13 +189,12 @@ def _table_renderer(api: Api, call: Call, output: Output) -> Render:
 
     def to_bytes(change: Change) -> bytes:
         nonlocal first
-        if change.status is not None:
-            return _line(change.type, encode(change.status))
-        obj = (
-            served(call.resource, change.entry.obj)
-            if change.entry
-            else {**api.empty(call.resource), "metadata": change.metadata}
-        )
+        if isinstance(change, Notice):
+            if change.status is not None:
+                return _line(change.type, encode(change.status))
+            obj = {**api.empty(call.resource), "metadata": change.metadata}
+        else:
+            obj = served(call.resource, change.entry.obj)
         meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         table = tables.table(
             call.resource,
