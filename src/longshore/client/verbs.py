@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 
 from longshore.api import types
@@ -103,7 +104,7 @@ class VerbClient(ABC):
     async def get(
         self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
     ) -> Obj:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         query = _given(resourceVersion=resource_version)
         return await self._one(_named("get", resource, name, namespace, subresource, query))
 
@@ -116,7 +117,7 @@ class VerbClient(ABC):
         fields: str = "",
         resource_version: str = "",
     ) -> ObjectList:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
@@ -150,7 +151,7 @@ class VerbClient(ABC):
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         query["watch"] = "true"
         if bookmarks or initial_events:
@@ -173,7 +174,7 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         namespace = _place(resource, obj, namespace)
         query = self._write_query(dry_run, manager)
         if subresource:
@@ -184,7 +185,7 @@ class VerbClient(ABC):
         return await self._one(ask)
 
     async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         asks = []
         for obj in objs:
             ask = Ask("create", resource, _place(resource, obj, ""), query=self._write_query(False, ""))
@@ -202,7 +203,7 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = _named("update", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
         ask.value = _typed(resource, obj, subresource)
@@ -227,7 +228,7 @@ class VerbClient(ABC):
     ) -> Obj:
         if type is PatchType.APPLY:
             raise ValueError("use apply() for a server-side apply: it needs a manager and may be forced")
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         ask = _named("patch", resource, name, namespace, subresource, self._write_query(dry_run, manager))
         ask.value, ask.content_type = patch, type.value
         return await self._one(ask)
@@ -243,7 +244,7 @@ class VerbClient(ABC):
         subresource: str = "",
         dry_run: bool = False,
     ) -> Obj:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         if force:
             query["force"] = "true"
@@ -255,7 +256,7 @@ class VerbClient(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         ask = _named("delete", resource, name, namespace)
         ask.value = _delete_body(options)
         answer = await self._one(ask)
@@ -270,7 +271,7 @@ class VerbClient(ABC):
         labels: str = "",
         fields: str = "",
     ) -> builtins.list[Obj]:
-        resource = await self.resource(what)
+        resource = _known(what) or await self.resource(what)
         if resource.namespaced and not namespace:
             raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")
         query = _given(labelSelector=labels, fieldSelector=fields)
@@ -278,13 +279,23 @@ class VerbClient(ABC):
         return (await self._page(ask)).items
 
     def _write_query(self, dry_run: bool, manager: str) -> dict[str, str]:
-        return _given(fieldManager=manager or self.manager, dryRun="All" if dry_run else "")
+        manager = manager or self.manager
+        query = {"fieldManager": manager} if manager else {}
+        if dry_run:
+            query["dryRun"] = "All"
+        return query
 
 
+@lru_cache(maxsize=256)
 def built_in(api_version: str, name: str) -> Resource | None:
     """The row of this kind or plural among those every Kubernetes (or Volcano) has."""
     group, _, version = api_version.rpartition("/")
     return table.by_kind(api_version, name) or table.find(group, version, name)
+
+
+def _known(what: What) -> Resource | None:
+    """The row that is meant, unless only the server knows it."""
+    return what if isinstance(what, Resource) else built_in(*what)
 
 
 def plain(resource: Resource, obj: Obj) -> Obj:
