@@ -20,6 +20,7 @@ from longshore.apiserver import measured, partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.call import Call, User
 from longshore.apiserver.http import authn, endpoints, heads, quick, respond, stream
+from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.patience import Patience
 from longshore.apiserver.metrics import Metrics
 from longshore.apiserver.negotiate import Output
@@ -50,7 +51,7 @@ class Handler:
         self._metrics = Metrics(api.store)
         self._endpoints = endpoints.Endpoints(api, self._metrics)
         self._closing = asyncio.Event()
-        self._watchers = 0
+        self._fanout = Fanout()
         self._streams = 0
 
     def close(self) -> None:
@@ -199,20 +200,13 @@ class Handler:
         output = respond.choose(request, call, streaming=True)
         changes = await self._api.watch(call)
         self._metrics.watching(call, +1)
-        self._watchers += 1
+        self._fanout.watchers += 1
         try:
             return await stream.stream(
-                request,
-                self._api,
-                call,
-                output,
-                changes,
-                self._closing,
-                self._patience.stuck,
-                lambda: self._watchers,
+                request, self._api, call, output, changes, self._closing, self._patience.stuck, self._fanout
             )
         finally:
-            self._watchers -= 1
+            self._fanout.watchers -= 1
             self._metrics.watching(call, -1)
 
 

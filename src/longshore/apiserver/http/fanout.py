@@ -1,0 +1,70 @@
+"""What many watchers have in common: they pause together, so that their next bundles of changes are the same,
+and each bundle is joined and framed once for all of them. What is left for each is its own encryption."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from longshore.apiserver.rest.watch import Change, Changes, Notice
+
+_PAUSE_PER_WATCHER: Final = 0.0001
+_SHORTEST_PAUSE: Final = 0.001  # below that a timer costs more than it saves
+_LONGEST_PAUSE: Final = 0.01
+_SHARED: Final = 16  # bundles kept; watchers at the same place ask for theirs one after the other
+_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which nobody else will want
+
+Render = Callable[[Change], bytes]
+
+
+class Fanout:
+    """All watches of one server."""
+
+    def __init__(self) -> None:
+        self.watchers = 0
+        self._shared: dict[tuple[str, int, int], tuple[Changes, bytes]] = {}
+        self._paused: list[asyncio.Future[None]] = []
+
+    def chunk(self, version: str, changes: Changes, render: Render) -> bytes:
+        """The rendered changes as one chunk of HTTP; empty when there is nothing to say.
+
+        `render` must give the same bytes for the same change to all who name the same `version`.
+        """
+        first = changes[0]
+        if isinstance(first, Notice):
+            return chunk(changes, render)
+        key = (version, first.revision, len(changes))
+        known = self._shared.get(key)
+        if known is not None and known[0] == changes:  # quick, for they are mostly the very same events
+            return known[1]
+        made = chunk(changes, render)
+        if len(made) <= _SHARED_BYTES:
+            if len(self._shared) >= _SHARED:
+                self._shared.clear()
+            self._shared[key] = (changes, made)
+        return made
+
+    async def pause(self) -> None:
+        """Lets changes gather. The more watchers the longer: they cost by the write, not by the change."""
+        seconds = min(self.watchers * _PAUSE_PER_WATCHER, _LONGEST_PAUSE)
+        if seconds < _SHORTEST_PAUSE:
+            return
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        if not self._paused:
+            loop.call_later(seconds, self._go_on)
+        self._paused.append(waiter)
+        await waiter
+
+    def _go_on(self) -> None:
+        paused, self._paused = self._paused, []
+        for waiter in paused:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def chunk(changes: Changes, render: Render) -> bytes:
+    """The rendered changes as one chunk of HTTP; empty when there is nothing to say."""
+    lines = render(changes[0]) if len(changes) == 1 else b"".join(map(render, changes))
+    return b"%x\r\n%b\r\n" % (len(lines), lines) if lines else b""
