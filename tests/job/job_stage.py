@@ -14,9 +14,10 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
 from longshore.client.local import LocalClient
 from longshore.client.verbs import Ask
-from longshore.controllers.job import BackoffTimes, History, facts, run
+from longshore.controllers.job import BackoffTimes, facts, run
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.machinery import virtual
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
 from longshore.machinery.virtual import VirtualClock
 from longshore.store import Store
@@ -50,7 +51,7 @@ class Stage:
         self.theirs = Troubled(api)
         """The controller's client."""
         self.registry = Registry()
-        self.history = History()
+        self.explanations = Explanations()
         self.managed_by = RESERVED_MANAGER
         self.times = BackoffTimes()
         self._task: asyncio.Task[None] | None = None
@@ -64,7 +65,7 @@ class Stage:
                 clock=self.clock,
                 rng=self.clock.rng,
                 registry=self.registry,
-                history=self.history,
+                explanations=self.explanations,
                 managed_by=self.managed_by,
                 backoff=self.times,
             )

@@ -6,8 +6,6 @@ from typing import Any
 
 from job_stage import Stage, play, refused
 
-from longshore.controllers.job.history import Explanation, History
-
 PREFIX = "job_controller_"
 
 
@@ -65,11 +63,11 @@ def test_why_is_remembered_in_words() -> None:
         (pod,) = await stage.until_live(1)
         await stage.end(pod, "Failed")
         await stage.until_condition("Failed")
-        told = [words for entry in stage.history.of("ns", "j") for words in entry.why]
+        told = [words for entry in stage.explanations.of("ns", "j") for words in entry.why]
         assert told[0] == "creates 1 pod"
         assert any(words.startswith("1 pod failed in a row: no new pod for") for words in told)
         assert "Failed BackoffLimitExceeded" in told
-        assert stage.history.of("ns", "other") == ()
+        assert stage.explanations.of("ns", "other") == ()
 
     play(scene)
 
@@ -83,21 +81,9 @@ def test_a_problem_is_remembered_with_the_plan_it_spoiled() -> None:
         stage.theirs.trouble = trouble
         await stage.job()
         await stage.quiet(10)
-        entry = stage.history.of("ns", "j")[-1]
+        entry = stage.explanations.of("ns", "j")[-1]
         assert entry.why == ("creates 1 pod",)
         assert entry.problem == "made to fail with 500"
         assert entry.times > 1
 
     play(scene)
-
-
-def test_history_is_bounded_and_repeats_are_one_entry() -> None:
-    history = History(per_job=3, jobs=2)
-    for n in range(5):
-        for _ in range(2):
-            history.add(("ns", "a"), Explanation("u", float(n), (f"reason {n}",)))
-    assert [(e.why[0], e.times) for e in history.of("ns", "a")] == [(f"reason {n}", 2) for n in (2, 3, 4)]
-    history.add(("ns", "b"), Explanation("u", 0.0, ()))
-    history.add(("ns", "c"), Explanation("u", 0.0, ()))
-    assert history.of("ns", "a") == ()
-    assert len(history.of("ns", "c")) == 1

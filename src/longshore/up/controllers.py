@@ -68,18 +68,19 @@ def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import job
     from longshore.controllers.job.spec import RESERVED_MANAGER
+    from longshore.machinery.explanations import Explanations
 
-    history = job.History()
-    wiring.explain.tell("jobs", "controller", history.of)
+    explanations = Explanations()
+    wiring.explain.tell("jobs", "controller", explanations.of)
     return job.run(
         client,
         clock=wiring.clock,
         rng=wiring.rng,
         managed_by=wiring.managed_by or RESERVED_MANAGER,
         namespace=wiring.namespace,
-        workers=wiring.workers or 5,
+        workers=wiring.workers or job.WORKERS,
         registry=wiring.registry,
-        history=history,
+        explanations=explanations,
     )
 
 

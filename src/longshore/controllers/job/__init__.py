@@ -1,7 +1,6 @@
 """Jobs: runs their pods, counts each end exactly once, and says when a Job has come to its own."""
 
-from longshore.controllers.job.controller import JobController, run
-from longshore.controllers.job.history import Explanation, History
+from longshore.controllers.job.controller import WORKERS, JobController, run
 from longshore.controllers.job.view import BackoffTimes
 
-__all__ = ["BackoffTimes", "Explanation", "History", "JobController", "run"]
+__all__ = ["WORKERS", "BackoffTimes", "JobController", "run"]

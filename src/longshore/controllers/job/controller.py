@@ -11,7 +11,6 @@ from longshore.controllers.job import selection
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.gathering import Gathering
 from longshore.controllers.job.handlers import JobHandler, PodHandler
-from longshore.controllers.job.history import History
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.orphans import Orphan, Orphans
@@ -21,6 +20,7 @@ from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Key
 from longshore.machinery.clock import Clock
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.informer import Informer
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.pods import PODS
@@ -29,6 +29,9 @@ from longshore.machinery.workers import run_workers
 from longshore.machinery.workqueue import WorkQueue
 from longshore.machinery.written import StaleCache
 
+WORKERS: Final = 32
+"""Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
+the more syncs wait together."""
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
 """Upstream's seconds after an error of the API."""
 _MODES: Final = (None, "NonIndexed", "Indexed")
@@ -42,15 +45,15 @@ async def run(
     rng: random.Random,
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
-    workers: int = 5,
+    workers: int = WORKERS,
     backoff: BackoffTimes = _BACKOFF,
     registry: Registry | None = None,
-    history: History | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
     """Looks after Jobs until cancelled.
 
     `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
-    name nobody. An empty `namespace` means all. Metrics go to `registry`, reasons to `history`.
+    name nobody. An empty `namespace` means all. Metrics go to `registry`, reasons to `explanations`.
     """
     await JobController(
         client,
@@ -61,7 +64,7 @@ async def run(
         workers=workers,
         backoff=backoff,
         registry=registry or Registry(),
-        history=history or History(),
+        explanations=explanations or Explanations(),
     ).run()
 
 
@@ -79,7 +82,7 @@ class JobController:
         workers: int,
         backoff: BackoffTimes,
         registry: Registry,
-        history: History,
+        explanations: Explanations,
     ) -> None:
         self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
         self._jobs.cache.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
@@ -106,7 +109,7 @@ class JobController:
             self._queue,
             self._recorder,
             self._metrics,
-            history,
+            explanations,
             backoff,
         )
         self._gathering = Gathering(clock, self._queue)

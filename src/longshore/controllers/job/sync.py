@@ -10,7 +10,6 @@ from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import Act
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.finish import finish
-from longshore.controllers.job.history import Explanation, History
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
@@ -19,6 +18,7 @@ from longshore.controllers.job.tracking import before_killing, track
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Cache, Key
 from longshore.machinery.clock import Clock
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.recorder import Recorder
 from longshore.machinery.workqueue import WorkQueue
 
@@ -34,7 +34,7 @@ class Tools:
     queue: WorkQueue[Key]
     recorder: Recorder
     metrics: JobMetrics
-    history: History
+    explanations: Explanations
     times: BackoffTimes
 
     def now(self) -> float:
@@ -64,7 +64,7 @@ class Sync:
             took = tools.clock.monotonic() - begun
             tools.metrics.synced(job_spec.mode(self._job), self._action, took, failed=bool(problem))
             told = Explanation(self._job["metadata"]["uid"], tools.now(), self._why, problem)
-            tools.history.add(self._key, told)
+            tools.explanations.add(self._key, told)
 
     async def _stages(self) -> None:
         tools, act, key, job = self._tools, self._act, self._key, self._job
