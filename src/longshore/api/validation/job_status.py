@@ -77,10 +77,11 @@ _COUNTERS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 
 
 def _states(now: _View, before: _View) -> list[FieldError]:
-    changed = [key for key, absent in _FIELDS if now.get(key, absent) != before.get(key, absent)]
-    if now.true != before.true:
-        changed += [key for key in _ANSWERS if getattr(now, key) != getattr(before, key)]
-    found = [problem for rule in _called_for(tuple(changed)) if (problem := rule(now)) is not None]
+    get, was = now.get, before.get
+    fields = [key for key, absent in _FIELDS if get(key, absent) != was(key, absent)]
+    turned = _CONDITIONS & (now.true ^ before.true)
+    rules = _called_for(tuple(fields), turned, now.finished != before.finished)
+    found = [problem for rule in rules if (problem := rule(now)) is not None]
     if now.criteria_met and now.failed:
         found.append(_conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions"))
     if now.criteria_met and now.failure_target:
@@ -292,17 +293,17 @@ _FIELDS: Final[Sequence[tuple[str, Any]]] = (
 )
 """Fields that rules are about, each with what it is when it is not there."""
 
-_ANSWERS: Final = ("finished", "complete", "failed", "failure_target", "criteria_met")
-"""What else rules are about: what conditions say."""
+_CONDITIONS: Final = frozenset(("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"))
+"""Conditions that rules are about."""
 
 _RULES: Final[tuple[tuple[tuple[str, ...], Callable[[_View], FieldError | None]], ...]] = (
-    (("complete", "failed"), _complete_and_failed),
-    (("complete", "failure_target"), _complete_and_target),
-    (("complete", "completionTime"), _completion_time_early),
-    (("complete", "completionTime"), _completion_time_missing),
+    (("Complete", "Failed"), _complete_and_failed),
+    (("Complete", "FailureTarget"), _complete_and_target),
+    (("Complete", "completionTime"), _completion_time_early),
+    (("Complete", "completionTime"), _completion_time_missing),
     (("startTime", "completionTime"), _ends_before_start),
-    (("failed", "failedIndexes"), _failed_without_target),
-    (("complete", "criteria_met"), _complete_without_criteria),
+    (("Failed", "failedIndexes"), _failed_without_target),
+    (("Complete", "SuccessCriteriaMet"), _complete_without_criteria),
     (("finished", "active"), _finished_with_active),
     (("finished", "startTime"), _finished_without_start),
     (("finished", "uncountedTerminatedPods"), _finished_with_uncounted),
@@ -314,10 +315,14 @@ _RULES: Final[tuple[tuple[tuple[str, ...], Callable[[_View], FieldError | None]]
     (("finished", "terminating"), _finished_with_terminating),
     (("ready", "active"), _more_ready_than_active),
 )
-"""Each rule with the changes that call for it, in Kubernetes' order."""
+"""Each rule with the changes that call for it, in Kubernetes' order: fields, conditions that turned true or
+ceased to be, and whether the Job is finished."""
 
 
 @lru_cache(maxsize=256)
-def _called_for(changed: tuple[str, ...]) -> Sequence[Callable[[_View], FieldError | None]]:
+def _called_for(
+    fields: tuple[str, ...], turned: frozenset[str], finished: bool
+) -> Sequence[Callable[[_View], FieldError | None]]:
     """The rules to look at, by what has changed: few combinations of all that are possible ever occur."""
-    return tuple(rule for triggers, rule in _RULES if not set(changed).isdisjoint(triggers))
+    changed = {*fields, *turned, "finished"} if finished else {*fields, *turned}
+    return tuple(rule for triggers, rule in _RULES if not changed.isdisjoint(triggers))
