@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -60,6 +60,15 @@ class Tools:
     metrics: VolcanoMetrics
 
 
+class Synced(NamedTuple):
+    """What became of a sync."""
+
+    changed: bool
+    """Whether the phase is another one now."""
+    still: bool = False
+    """Whether the view shows the Job's pods as they were left: none was made or removed."""
+
+
 class Act:
     """The hands of one visit. `why` collects the reasons of what was done."""
 
@@ -82,11 +91,11 @@ class Act:
 
     # ---- a sync
 
-    async def sync(self, then: Then) -> None:
+    async def sync(self, then: Then) -> Synced:
         """Brings PodGroup, plugins' objects and pods up to the spec, and the status up to the pods."""
         if "deletionTimestamp" in self.job["metadata"]:
             self.why.append("the Job is being deleted")
-            return
+            return Synced(changed=False)
         if self.view.queue is None:
             queue = self.job["spec"].get("queue")
             raise Refused(f'queue.scheduling.volcano.sh "{queue}" not found')
@@ -100,13 +109,13 @@ class Act:
         self._tell_of_group()
         if not self.view.gate_open:
             self.why.append(f"the PodGroup is {self.view.group_phase or 'new'}: no pods are made yet")
-            await self._conclude(None, then)
-            return
+            return Synced(await self._conclude(None, then, still=False))
         population = decide.populate(self.view)
         self.why += population.why
+        still = not population.create and not population.delete
         await self._create(population.create, population.count)
         await self._delete_surplus(population.delete, population.count)
-        await self._conclude(population.count, then)
+        return Synced(await self._conclude(population.count, then, still=still), still)
 
     async def _forward(self) -> None:
         notes = self.job["metadata"].get("annotations") or {}
@@ -155,17 +164,26 @@ class Act:
         self.view = replace(self.view, job={**self.job, "status": marked})
 
     async def _pod_group(self) -> None:
-        namespace, group = self._key[0], self.view.group
+        namespace, group, priorities = self._key[0], self.view.group, self.view.priorities
         if group is None:
-            wanted = podgroup.wanted(self.job, self.view.priorities)
+            wanted = podgroup.wanted(self.job, priorities)
             group = await self._client.create(POD_GROUPS, wanted, namespace)
             self.why.append("creates the PodGroup")
         else:
-            changed = podgroup.updated(group, self.job, self.view.priorities)
+            known = self._remembered.grouped
+            if (
+                known is not None
+                and known[0] is self.job["spec"]
+                and known[1:] == (group["spec"], priorities)
+            ):
+                return
+            changed = podgroup.updated(group, self.job, priorities)
             if changed is None:
+                self._remembered.grouped = self.job["spec"], group["spec"], priorities
                 return
             group = await self._client.update(POD_GROUPS, changed, namespace)
             self.why.append("brings the PodGroup up to the spec")
+        self._remembered.grouped = self.job["spec"], group["spec"], priorities
         self._wrote("podgroups", group)
         self.view = replace(self.view, group=group)
 
@@ -184,9 +202,11 @@ class Act:
         begun = parse(self.job["metadata"]["creationTimestamp"]).timestamp()
 
         async def create(task: str, body: Obj) -> str:
+            self._remembered.making.add(body["metadata"]["name"])
             try:
                 made = await self._client.create(PODS, body, self._key[0])
             except StatusError as err:
+                self._remembered.making.discard(body["metadata"]["name"])
                 if err.reason == "AlreadyExists":
                     return ""
                 return f"failed to create pod {body['metadata']['name']}, err: {err}"
@@ -212,13 +232,21 @@ class Act:
             self.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
             raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
 
-    async def _conclude(self, count: Count | None, then: Then) -> None:
+    async def _conclude(self, count: Count | None, then: Then, *, still: bool) -> bool:
+        """Writes down what the Job is now; whether that is another phase than before."""
         end = decide.concluded(self.job, count, then, self.now())
         self.why += end.why
-        if end.status is not None:
-            if end.change is not None:
-                self._tools.metrics.changed(self.job, end.change.phase)
+        if end.status is None:
+            return False
+        if end.change is None:
             await self.write_status(end.status)
+            return False
+        self._tools.metrics.changed(self.job, end.change.phase)
+        cleaned = decide.cleaned(self.view, end.status, self.now()) if still else None
+        await self.write_status(end.status if cleaned is None else cleaned)
+        if cleaned is not None:
+            await self._let_go()
+        return True
 
     # ---- a kill
 
@@ -238,8 +266,8 @@ class Act:
         if end.change is not None:
             self._tools.metrics.changed(self.job, end.change.phase)
         await self.write_status(status.with_markers(end.status, (), gone))
-        if selection.whole and self.view.group is not None:
-            await self.delete_group(self.view.group["metadata"]["name"], self.view.group["metadata"]["uid"])
+        if selection.whole:
+            await self._let_go()
 
     async def _kill_mark(self, pod: Obj) -> str:
         meta = pod["metadata"]
@@ -285,6 +313,12 @@ class Act:
         except PluginError:
             return []  # one that nobody knows has made nothing
 
+    async def _let_go(self) -> None:
+        """The Job needs its PodGroup no more."""
+        if self.view.group is not None:
+            await self.delete_group(self.view.group["metadata"]["name"], self.view.group["metadata"]["uid"])
+            self.view = replace(self.view, group=None)
+
     async def delete_group(self, name: str, uid: str) -> None:
         await objects.remove(self._client, POD_GROUPS, name, self._key[0], uid)
         self._remembered.groups.add(uid)
@@ -304,7 +338,18 @@ class Act:
 
     async def write_status(self, new: Obj) -> None:
         """Writes the status over exactly the version of the Job that it was derived from."""
-        self._wrote_job(await self._client.update_status(JOBS, {**self.job, "status": new}, self._key[0]))
+        said, phase = self._remembered.said, phase_of({"status": new})
+        moves = phase != phase_of(self.job)
+        if moves:
+            said[phase] = ""
+        try:
+            answer = await self._client.update_status(JOBS, {**self.job, "status": new}, self._key[0])
+        except BaseException:
+            said.pop(phase, None)
+            raise
+        if moves and phase in said:
+            said[phase] = answer["metadata"].get("resourceVersion") or ""
+        self._wrote_job(answer)
 
     def _wrote_job(self, answer: Obj) -> None:
         self._wrote("jobs", answer)

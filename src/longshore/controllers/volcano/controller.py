@@ -119,7 +119,7 @@ class VolcanoJobController:
 
     async def sync(self, key: Key) -> float | None:
         """Looks at one Job. Raises to be called again."""
-        await self._memory.written.wait(key)
+        await self._memory.caught_up(key)
         job = self._jobs.cache.get(*key)
         if job is None:
             await self._gone(key)

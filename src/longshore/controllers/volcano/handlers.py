@@ -28,7 +28,8 @@ class JobHandler(Handler):
         self._wake(key)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        if old["spec"] != new["spec"] or phase_of(old) != phase_of(new):
+        moved = phase_of(old) != phase_of(new) and not self._memory.is_echo(key_of(new), new)
+        if moved or (old["spec"] is not new["spec"] and old["spec"] != new["spec"]):
             key = key_of(new)
             self._memory.put(key, SYNC)
             self._wake(key)
@@ -44,21 +45,32 @@ class PodHandler(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         mine = requests.pod_of(obj)
-        if mine is not None:
-            self._heard(obj, [] if initial else self._changes(None, obj, mine))
+        if mine is None:
+            return
+        key = _job_key(obj)
+        made_here = self._memory.is_expected(key, obj, mine.uid)
+        if made_here and tasks.is_new(obj) and not self._followed(key, mine):
+            return
+        self._heard(obj, [] if initial else self._changes(None, obj, mine))
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
             return
         mine = requests.pod_of(new)
-        if mine is not None:
-            self._heard(new, self._changes(old, new, mine))
+        if mine is None or (tasks.same(old, new) and not self._followed(_job_key(new), mine)):
+            return
+        self._heard(new, self._changes(old, new, mine))
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         mine = requests.pod_of(obj)
         if mine is not None:
             self._memory.pod_gone(_job_key(obj), obj["metadata"]["uid"])
             self._heard(obj, [requests.of_deletion(obj, mine)])
+
+    def _followed(self, key: Key, mine: PodOf) -> bool:
+        """Whether some policy may be about what happens to the pod, whatever its Job makes of it."""
+        job = self._jobs.get(*key)
+        return job is None or job["metadata"]["uid"] != mine.uid or _has_policies(job, mine.task)
 
     def _changes(self, old: Obj | None, new: Obj, mine: PodOf) -> list[Request]:
         def task_pods(name: str) -> tuple[Obj | None, list[Obj]]:

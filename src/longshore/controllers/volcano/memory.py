@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from longshore.api.types import Obj
 from longshore.controllers.volcano.delays import Delays
+from longshore.controllers.volcano.names import phase_of
 from longshore.controllers.volcano.requests import Request
 from longshore.machinery.cache import Cache, Key
-from longshore.machinery.written import Written
+from longshore.machinery.written import StaleCache, Written
 
 
 @dataclass(slots=True)
@@ -25,6 +27,13 @@ class JobMemory:
     """UIDs of PodGroups deleted here."""
     failures: int = 0
     """Refusals in a row."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Phases written here whose event has not come yet, with the version that each became; empty while the
+    write is under way."""
+    making: set[str] = field(default_factory=set)
+    """Names of pods created here whose event has not come yet."""
+    grouped: tuple[Obj, Obj, Mapping[str, int]] | None = None
+    """Specs of the Job and of its PodGroup, and values of PriorityClasses, that were found to go together."""
 
 
 class Memory:
@@ -42,6 +51,13 @@ class Memory:
             found = self._jobs[key] = JobMemory(uid)
             self.written.forget(key)
         return found
+
+    async def caught_up(self, key: Key) -> None:
+        """Waits until the caches show what was written for the Job, which they mostly do."""
+        try:
+            self.written.check(key)
+        except StaleCache:
+            await self.written.wait(key)
 
     def forget(self, key: Key) -> None:
         self._jobs.pop(key, None)
@@ -63,6 +79,24 @@ class Memory:
 
     def waiting(self, key: Key) -> bool:
         return key in self._inbox
+
+    def is_echo(self, key: Key, job: Obj) -> bool:
+        """Whether the Job's new phase is one that was written here: who wrote it looks further by itself."""
+        remembered = self._jobs.get(key)
+        if remembered is None or remembered.uid != job["metadata"]["uid"]:
+            return False
+        version = remembered.said.pop(phase_of(job), None)
+        return version is not None and version in ("", job["metadata"]["resourceVersion"])
+
+    def is_expected(self, key: Key, pod: Obj, job_uid: str) -> bool:
+        """Whether the pod is one just made here: who made it has counted it."""
+        remembered = self._jobs.get(key)
+        if remembered is None or remembered.uid != job_uid:
+            return False
+        name = pod["metadata"]["name"]
+        expected = name in remembered.making
+        remembered.making.discard(name)
+        return expected
 
     def pod_gone(self, key: Key, uid: str) -> None:
         if key in self._jobs:

@@ -10,6 +10,8 @@ from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
 
 _DEFAULT_RETRIES: Final = 3
 _UNLIMITED: Final = -1
+_COUNTED: Final = ("phase", "containerStatuses", "initContainerStatuses")
+_MARKS: Final = ("annotations", "labels", "ownerReferences")
 
 
 def replicas(task: Obj) -> int:
@@ -45,6 +47,21 @@ def partition_of(index: int, size: int) -> int:
 def phase(pod: Obj) -> str:
     found: str = (pod.get("status") or {}).get("phase") or ""
     return found
+
+
+def is_new(pod: Obj) -> bool:
+    """Whether nothing has happened to the pod since it was made."""
+    return phase(pod) in ("", "Pending") and not marked(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+def same(old: Obj, new: Obj) -> bool:
+    """Whether a pod changed in nothing that a sync of its Job counts, as when it gets its node."""
+    before, after = old.get("status") or {}, new.get("status") or {}
+    return (
+        all(before.get(part) == after.get(part) for part in _COUNTED)
+        and all(old["metadata"].get(part) == new["metadata"].get(part) for part in _MARKS)
+        and ("deletionTimestamp" in old["metadata"]) == ("deletionTimestamp" in new["metadata"])
+    )
 
 
 def marked(pod: Obj) -> bool:

@@ -15,7 +15,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano import decide, intents, policy, recovery, table
-from longshore.controllers.volcano.act import Act, Refused, Tools
+from longshore.controllers.volcano.act import Act, Refused, Synced, Tools
 from longshore.controllers.volcano.delays import Delayed
 from longshore.controllers.volcano.intents import Intent
 from longshore.controllers.volcano.memory import JobMemory
@@ -43,6 +43,7 @@ class Visit:
         self._tools, self._key, self._memory, self._remembered = tools, key, tools.memory, remembered
         self._act = Act(tools, key, view, remembered)
         self._delays = remembered.delays
+        self._synced = Synced(changed=False)
 
     @property
     def _job(self) -> Obj:
@@ -112,11 +113,25 @@ class Visit:
         except Exception:
             self._memory.put_back(self._key, [sync] if sync else [])
             raise
-        if sync is not None and phase_of(self._job) in FINISHED and not recovery.unfinished(self._act.view):
+        if sync is not None and self._ended():
             self.why.append("the Job has ended, and nothing of it is left to clean up")
         elif sync is not None:
             await self._attempt(sync, SYNC_JOB)
+            await self._go_on()
         return False
+
+    async def _go_on(self) -> None:
+        """A sync that changed the phase calls for another. It is made at once if nothing else has happened,
+        now or before this controller's time, and there are no pods which only the next view shows; else the
+        next visit makes it."""
+        while self._synced.changed and not self._ended():
+            if not (self._synced.still and self._remembered.known) or self._memory.waiting(self._key):
+                self._memory.put(self._key, SYNC)
+                return
+            await self._attempt(SYNC, SYNC_JOB)
+
+    def _ended(self) -> bool:
+        return phase_of(self._job) in FINISHED and not recovery.unfinished(self._act.view)
 
     def _delay(self, request: Request, found: policy.Match) -> None:
         since = self._act.now() if request.since is None else min(request.since, self._act.now())
@@ -191,8 +206,9 @@ class Visit:
         phase = phase_of(self._job)
         step = table.step(phase, action)
         self.why.append(f"{action} while {phase or 'new'}: {step.kind.value}")
+        self._synced = Synced(changed=False)
         if step.kind is Kind.SYNC:
-            await self._act.sync(step.then)
+            self._synced = await self._act.sync(step.then)
         else:
             selection = decide.select(self._act.view, step, action, request)
             if selection is None and again:
@@ -204,6 +220,8 @@ class Visit:
                 if step.decisive:
                     await self._intend(action, request)
                 await self._act.kill(selection, step.then)
+                if phase_of(self._job) != phase:
+                    self._memory.put(self._key, SYNC)
         if action != SYNC_JOB:
             self._delays.done(action, request)
             await self._finish()
