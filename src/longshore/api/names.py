@@ -132,7 +132,8 @@ def dns1035_label(value: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _qualified_is_fine(value: str) -> bool:
+def is_qualified_name(value: str) -> bool:
+    """Whether `qualified_name` finds nothing wrong."""
     prefix, slash, name = value.rpartition("/")
     if slash and not (len(prefix) <= 253 and _is_subdomain(prefix)):
         return False
@@ -141,7 +142,7 @@ def _qualified_is_fine(value: str) -> bool:
 
 def qualified_name(value: str) -> list[str]:
     """A label key: a name of at most 63, with an optional DNS prefix before a slash."""
-    if _qualified_is_fine(value):
+    if is_qualified_name(value):
         return []
     parts = value.split("/")
     if len(parts) > 2:
@@ -170,13 +171,14 @@ def qualified_name(value: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _label_value_is_fine(value: str) -> bool:
+def is_label_value(value: str) -> bool:
+    """Whether `label_value` finds nothing wrong."""
     return len(value) <= 63 and _is_label_value(value) is not None
 
 
 def label_value(value: str) -> list[str]:
     """A label's value: empty, or at most 63 characters that start and end alphanumeric."""
-    if _label_value_is_fine(value):
+    if is_label_value(value):
         return []
     problems = ["must be no more than 63 bytes"] if _longer(value, 63) else []
     if not _is_label_value(value):

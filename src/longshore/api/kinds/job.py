@@ -60,6 +60,24 @@ class JobStrategy(Strategy):
         return job_status.validate_job_status(new, old)
 
 
+SELECTED: Final = job.CONTROLLER_UID
+"""The label by which a generated selector finds a Job's pods."""
+GENERATED_LABELS: Final = frozenset(
+    (job.CONTROLLER_UID, job.JOB_NAME, job.LEGACY_CONTROLLER_UID, job.LEGACY_JOB_NAME)
+)
+
+
+def generated_labels(meta: Obj) -> dict[str, str]:
+    """What the template of a Job with this metadata is labelled with."""
+    uid, name = meta["uid"], meta.get("name", "")
+    return {
+        job.CONTROLLER_UID: uid,
+        job.JOB_NAME: name,
+        job.LEGACY_CONTROLLER_UID: uid,
+        job.LEGACY_JOB_NAME: name,
+    }
+
+
 def generate_selector(obj: Obj) -> None:
     """Labels the template with the Job's name and uid and selects by the uid. What the user has set under
     these keys stays; validation refuses it if it differs."""
@@ -67,18 +85,12 @@ def generate_selector(obj: Obj) -> None:
     template_meta = spec["template"].setdefault("metadata", {})
     labels = template_meta.setdefault("labels", {})
     shared = labels is meta.get("labels")
-    uid, name = meta["uid"], meta.get("name", "")
-    for key, value in (
-        (job.CONTROLLER_UID, uid),
-        (job.JOB_NAME, name),
-        (job.LEGACY_CONTROLLER_UID, uid),
-        (job.LEGACY_JOB_NAME, name),
-    ):
+    for key, value in generated_labels(meta).items():
         labels.setdefault(key, value)
     if shared:
         meta["labels"] = dict(labels)
     selector = spec.setdefault("selector", {})
-    selector.setdefault("matchLabels", {}).setdefault(job.CONTROLLER_UID, uid)
+    selector.setdefault("matchLabels", {}).setdefault(SELECTED, meta["uid"])
 
 
 def name_warnings(name: str) -> list[str]:

@@ -69,6 +69,30 @@ def validate_create(
     return found
 
 
+def is_plain(meta: Obj) -> bool:
+    """Whether labels, annotations, owner references and finalizers are such that nobody need look closer.
+    Says no where in doubt; then the other functions tell."""
+    fits, value_fits = names.is_qualified_name, names.is_label_value
+    for key, value in (meta.get("labels") or _NOTHING).items():
+        if not fits(key) or not value_fits(value):
+            return False
+    size = 0
+    for key, value in (meta.get("annotations") or _NOTHING).items():
+        if not fits(key.lower()):
+            return False
+        size += len(key) + len(value)
+    for finalizer in meta.get("finalizers") or ():
+        if "/" not in finalizer or not fits(finalizer):
+            return False
+    owners = meta.get("ownerReferences")
+    return size * _MOST_BYTES <= ANNOTATIONS_LIMIT and not (owners and validate_owner_references(owners, ""))
+
+
+_NOTHING: Final[Mapping[str, str]] = {}
+_MOST_BYTES: Final = 4
+"""Of one character."""
+
+
 def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
     """What the registry checks on any update, for all kinds alike: the rules of a new object, except
     that the name may be anything that fits into a URL, then the rules of change."""

@@ -1,27 +1,46 @@
-"""Pods of one Job are alike but for name, index and host name: what follows from the rest is found once.
+"""Pods of one Job are alike but for name, index and host name, and so are Jobs of one script: what follows
+from the rest is found once.
 
-Reading, defaults, admission, validation and the set of owned fields of a pod's spec cost more than all else
-of a create, and for a thousand pods of one template they give the same a thousand times. So what the first
-one came to is kept under the JSON of what it was made from, and the others share it; it is frozen like
+Reading, defaults, admission, validation and the set of owned fields of a spec cost more than all else of a
+create, and for a thousand pods of one template they give the same a thousand times. So what the first one
+came to is kept under the JSON of what it was made from, and the others share it; it is frozen like
 everything stored. Anything that lets name, labels, the clock or other objects have a say is not kept, nor is
-anything the first one was warned of: such pods go the long way, each of them.
+anything the first one was warned of: such objects go the long way, each of them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from longshore.api import names
+from longshore.api import codec, names
+from longshore.api.apply import managed
 from longshore.api.codec import compiled
-from longshore.api.shape import FieldSet
+from longshore.api.kinds import job
+from longshore.api.shape import FieldSet, Shape
 from longshore.api.types import Obj, encode
+from longshore.api.validation import job as checks
+from longshore.api.validation import metadata
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.call import Call
 
+PODS: Final = "pods"
+STORAGES: Final = frozenset((PODS, "batch/jobs"))
 _MOST: Final = 64
+_LONGEST: Final = 1 << 16
+"""Bytes of a spec that is worth remembering."""
+_JSON: Final = (None, "", "application/json")
 _METADATA: Final = "meta/v1.ObjectMeta"
+_USUAL: Final = frozenset((
+    "name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers",
+))  # fmt: skip
+LONGEST_PREFIX: Final = 58
+"""Characters of a generateName that go into the name: 63 of a label, less the random suffix."""
+_is_uid: Final = re.compile("[-0-9A-Za-z]+").fullmatch
+"""Matches what JSON writes as it is."""
+_PARTS: Final = {"metadata", "spec"}
 _OWN: Final = frozenset((
     "batch.kubernetes.io/job-completion-index",
     "batch.kubernetes.io/job-index-failure-count",
@@ -36,73 +55,114 @@ _DEPEND: Final = frozenset((
     "priority", "priorityClassName", "runtimeClassName", "schedulingGates", "setHostnameAsFQDN",
     "topologySpreadConstraints",
 ))  # fmt: skip
-"""Parts of a spec whose rules look at labels, the clock or other objects."""
+"""Parts of a pod's spec whose rules look at labels, the clock or other objects."""
+_CHOSEN: Final = frozenset(("selector", "manualSelector"))
+"""Parts of a Job's spec that decide what is generated."""
+
+Mark: TypeAlias = tuple[str, bytes]
+"""What objects that are alike have in common: where they are stored, and what they were made from."""
+_Sort: TypeAlias = tuple[tuple[str, ...], ...]
 
 
-Sort: TypeAlias = tuple[tuple[str, ...], ...]
+class Known:
+    """What the first one of its sort came to."""
+
+    __slots__ = ("_owned", "_shape", "fields", "labels", "spec", "status")
+
+    def __init__(self, obj: Obj, fields: FieldSet, shape: Shape) -> None:
+        self.spec: Obj = obj["spec"]
+        self.status: Obj = obj["status"]
+        """Every new one begins with it."""
+        self.fields = fields
+        """Of the spec as it was sent and defaulted: its part in managedFields."""
+        self.labels: Obj = _user_labels(self.spec)
+        """Those of a Job's template that were not generated: a Job without labels gets them too."""
+        self._owned: dict[_Sort, FieldSet] = {}
+        """Of whole objects, by what their metadata has."""
+        self._shape = shape
+
+    def owned(self, meta: Obj) -> FieldSet:
+        """The fields of an object with this metadata, which has at most one owner, all belonging to its
+        creator."""
+        owners = meta.get("ownerReferences") or ()
+        sort = (
+            tuple(meta),
+            tuple(meta.get("labels") or ()),
+            tuple(meta.get("annotations") or ()),
+            tuple(meta.get("finalizers") or ()),
+        )
+        fields = self._owned.get(sort)
+        if fields is None:
+            fields = self._fields_of(meta)
+            if len(self._owned) < _MOST:
+                self._owned[sort] = fields
+        if not owners:
+            return fields
+        # The one name in there that depends on a value which every Job has for itself.
+        parts = fields["f:metadata"]
+        own = {**parts["f:ownerReferences"]}
+        own[f'k:{{"uid":"{owners[0]["uid"]}"}}'] = own.pop(f'k:{{"uid":"{_ANY}"}}')
+        return {**fields, "f:metadata": {**parts, "f:ownerReferences": own}}
+
+    def _fields_of(self, meta: Obj) -> FieldSet:
+        sample = {"metadata": dict(meta), "spec": self.spec, "status": {}}
+        if "ownerReferences" in meta:
+            sample["metadata"]["ownerReferences"] = [{**meta["ownerReferences"][0], "uid": _ANY}]
+        managed.after_update(
+            sample,
+            None,
+            manager="",
+            api_version="",
+            shape=self._shape,
+            now="",
+            given={"spec": self.fields},
+        )
+        fields: FieldSet = sample["metadata"]["managedFields"][0]["fieldsV1"]
+        return fields
 
 
-def sort_of(meta: Obj) -> Sort:
-    """All that the set of owned fields of a pod's metadata depends on."""
-    owners = meta.get("ownerReferences") or ()
-    return (
-        tuple(meta),
-        tuple(meta.get("labels") or ()),
-        tuple(meta.get("annotations") or ()),
-        tuple(meta.get("finalizers") or ()),
-        *((owner["uid"], *owner) for owner in owners),
-    )
-
-
-class Known(NamedTuple):
-    """What the first pod of its sort came to."""
-
-    spec: Obj
-    fields: FieldSet
-    """Of the spec as it was sent and defaulted: its part in managedFields."""
-    qos: str
-    owned: dict[Sort, FieldSet]
-    """Of whole pods, by what their metadata has."""
-
-    def status(self) -> Obj:
-        """What a new one begins with."""
-        return {"phase": "Pending", "qosClass": self.qos}
-
-    def own(self, meta: Obj, fields: FieldSet) -> None:
-        """Notes the fields of a whole pod with this metadata."""
-        if len(self.owned) < _MOST:
-            self.owned[sort_of(meta)] = fields
+_ANY: Final = "any"
 
 
 class Alike:
-    """The last few sorts of pods."""
+    """The last few sorts of objects."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Known] = {}
+        self._known: dict[Mark, Known] = {}
 
-    def find(self, mark: bytes) -> Known | None:
+    def find(self, mark: Mark) -> Known | None:
         return self._known.get(mark)
 
-    def learn(self, mark: bytes, pod: Obj) -> None:
-        """`pod` was created, without a warning."""
-        entries: list[Obj] = pod["metadata"].get("managedFields") or []
+    def learn(self, mark: Mark, obj: Obj, shape: Shape) -> None:
+        """`obj` was created, without a warning."""
+        entries: list[Obj] = obj["metadata"].get("managedFields") or []
         fields = entries[0]["fieldsV1"].get("f:spec") if len(entries) == 1 else None
         if fields is None:
             return
         if len(self._known) >= _MOST:
             del self._known[next(iter(self._known))]
-        self._known[mark] = Known(pod["spec"], fields, pod["status"]["qosClass"], {})
+        self._known[mark] = Known(obj, fields, shape)
 
 
-def mark_of(api: Api, call: Call) -> bytes | None:
-    """What pods that are alike have in common; None for a pod that is judged by itself."""
-    value = call.value
-    if value is None or call.resource.storage != "pods" or value.keys() != {"metadata", "spec"}:
+def mark_of(api: Api, storage: str, namespace: str, value: Any) -> Mark | None:
+    """What `value` has in common with those like it; None for one that is judged by itself."""
+    if type(value) is not dict or value.keys() != _PARTS:
         return None
     meta, spec = value["metadata"], value["spec"]
     if type(meta) is not dict or type(spec) is not dict or "managedFields" in meta:
         return None
-    if not spec.keys().isdisjoint(_DEPEND) or not _admits_all(api, call.namespace):
+    if storage == PODS:
+        common = _common_of_pods(api, namespace, meta, spec)
+    else:
+        common = _common_of_jobs(spec)
+    if common is None:
+        return None
+    text = encode(common)
+    return (storage, text) if len(text) <= _LONGEST else None
+
+
+def _common_of_pods(api: Api, namespace: str, meta: Obj, spec: Obj) -> Any | None:
+    if not spec.keys().isdisjoint(_DEPEND) or not _admits_all(api, namespace):
         return None
     notes = meta.get("annotations") or {}
     volumes, host = spec.get("volumes") or (), spec.get("hostname")
@@ -112,21 +172,18 @@ def mark_of(api: Api, call: Call) -> bytes | None:
     if any(key.startswith(_OLD_HOMES) for key in others):
         return None
     if host is None:
-        return encode((spec, others))
+        return spec, others
     if type(host) is not str or names.dns1123_label(host):
         return None
-    return encode(({**spec, "hostname": ""}, others))
+    return {**spec, "hostname": ""}, others
 
 
-def pod_like(value: Obj, known: Known) -> Obj | None:
-    """The pod that `value` asks for, its metadata as sent; None if that cannot be read."""
-    meta = compiled.from_value(value["metadata"], _METADATA)
-    if meta is None:
+def _common_of_jobs(spec: Obj) -> Any | None:
+    template = spec.get("template")
+    if not spec.keys().isdisjoint(_CHOSEN) or type(template) is not dict:
         return None
-    spec: Any = known.spec
-    if "hostname" in value["spec"]:
-        spec = {**spec, "hostname": value["spec"]["hostname"]}
-    return {"metadata": meta, "spec": spec, "status": {}}
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    return spec if job.GENERATED_LABELS.isdisjoint(labels) else None
 
 
 def _admits_all(api: Api, namespace: str) -> bool:
@@ -137,3 +194,70 @@ def _admits_all(api: Api, namespace: str) -> bool:
     if store.is_empty(_CLASSES):
         return True
     return not any(entry.obj.get("globalDefault") for entry in store.latest_list(_CLASSES))
+
+
+def metadata_of(known: Known, value: Obj, namespace: str) -> Obj | None:
+    """The metadata that `value` asks for in this namespace; None for any that is not quite usual."""
+    meta = compiled.from_value(value["metadata"], _METADATA)
+    if meta is None or not meta.keys() <= _USUAL or meta.get("namespace", namespace) != namespace:
+        return None
+    prefix = meta.get("generateName", "")
+    if ("name" in meta) == bool(prefix) or len(prefix) > LONGEST_PREFIX:
+        return None
+    if names.dns1123_label(meta.get("name") or prefix + "x") or not metadata.is_plain(meta):
+        return None
+    owners = meta.get("ownerReferences")
+    if owners and (len(owners) > 1 or not _is_uid(owners[0].get("uid", ""))):
+        return None
+    if known.labels and "labels" not in meta:
+        meta["labels"] = known.labels
+    meta["namespace"] = namespace
+    return meta
+
+
+def pod_like(known: Known, value: Obj, meta: Obj) -> Obj:
+    """The pod that `value` asks for."""
+    spec: Any = known.spec
+    if "hostname" in value["spec"]:
+        spec = {**spec, "hostname": value["spec"]["hostname"]}
+    return {"metadata": meta, "spec": spec, "status": dict(known.status)}
+
+
+def job_like(known: Known, meta: Obj) -> Obj | None:
+    """The Job with this metadata, name and uid included; None if its pods could not be named after it."""
+    spec, generated = known.spec, job.generated_labels(meta)
+    template = spec["template"]
+    labels = {**template["metadata"]["labels"], **generated}
+    if meta.get("labels") is known.labels:
+        meta["labels"] = dict(labels)
+    template = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    selector = {"matchLabels": {job.SELECTED: meta["uid"]}}
+    spec = {**spec, "template": template, "selector": selector}
+    obj = {"metadata": meta, "spec": spec, "status": dict(known.status)}
+    return None if checks.validate_last_hostname(obj) else obj
+
+
+def value_of(call: Call) -> Any:
+    """What is to be created, as plain JSON without its type: from a caller in this process, or from a body
+    that can be read in one way only."""
+    if call.value is not None:
+        return call.value
+    if call.content_type not in _JSON:
+        return None
+    try:
+        plain = codec.plain_json(call.body)
+    except codec.DecodeError:
+        return None
+    value, resource = plain.value, call.resource
+    if plain.problems or type(value) is not dict or value.pop("kind", resource.kind) != resource.kind:
+        return None
+    if value.pop("apiVersion", resource.group_version) != resource.group_version:
+        return None
+    if value.get("status") == {}:
+        del value["status"]  # as clients in Go send it
+    return value
+
+
+def _user_labels(spec: Obj) -> Obj:
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    return {key: value for key, value in labels.items() if key not in job.GENERATED_LABELS}

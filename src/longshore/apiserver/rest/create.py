@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, names, strategy
+from longshore.api import errors, strategy
 from longshore.api.apply import entries, managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _NAME_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
-_MAX_BASE: Final = 58  # 63 characters of a label, less the random suffix
 _SERVER_SET: Final = (
     "uid",
     "creationTimestamp",
@@ -31,43 +30,68 @@ _SERVER_SET: Final = (
 def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
-    if call.resource.message == recorded.MESSAGE:
+    resource = call.resource
+    mark = None
+    if resource.message == recorded.MESSAGE:
         event = recorded.create(api, call, wanted)
         if event is not None:
             return event
-    mark = alike.mark_of(api, call) if wanted.field_validation == "Warn" else None
-    if mark is not None and (known := api.alike.find(mark)) is not None:
-        pod = alike.pod_like(call.value, known)
-        if pod is not None:
-            return create_object(api, call, pod, wanted, known=known)
+    elif resource.storage in alike.STORAGES and not wanted.dry_run and wanted.field_validation != "Ignore":
+        value = alike.value_of(call)
+        mark = alike.mark_of(api, resource.storage, call.namespace, value)
+        if mark is not None and (known := api.alike.find(mark)) is not None:
+            answer = _create_like(api, call, known, value, wanted)
+            if answer is not None:
+                return answer
     obj = body.object_of(call, wanted.field_validation)
-    call.resource.strategy.default(obj)
+    resource.strategy.default(obj)
     answer = create_object(api, call, obj, wanted)
     if mark is not None and not call.warnings:
-        api.alike.learn(mark, obj)
+        api.alike.learn(mark, obj, api.shape(resource))
     return answer
 
 
+def _create_like(
+    api: Api, call: Call, known: alike.Known, value: Obj, wanted: options.WriteOptions
+) -> Answer | None:
+    """Creates an object whose spec has been through all of this before, in the order of `create_object`.
+    Whatever is unusual about its metadata is answered with None: the long way knows all the rules."""
+    resource = call.resource
+    meta = alike.metadata_of(known, value, call.namespace)
+    if meta is None:
+        return None
+    now = api.now()
+    owned = known.owned(meta)
+    meta["managedFields"] = [entries.made(wanted.manager, "Update", resource.group_version, owned, now, "")]
+    admission.namespace_is_open(api, call, {"metadata": meta})
+    if "name" not in meta:
+        meta["name"] = _free_name(api, call, meta["generateName"])
+    key = Key(resource.storage, call.namespace, meta["name"])
+    if api.store.latest(key) is not None:
+        return None
+    meta["uid"] = api.new_uid()
+    meta["creationTimestamp"] = now
+    meta["generation"] = 1
+    obj = (
+        alike.pod_like(known, value, meta) if resource.storage == alike.PODS else alike.job_like(known, meta)
+    )
+    if obj is None:
+        return None
+    charged = admission.charge(api, call, obj)
+    staged = charged.stage(api)
+    staged.append(api.store.stage(key, obj, joined=bool(staged)))
+    return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
+
+
 def create_object(
-    api: Api,
-    call: Call,
-    obj: Obj,
-    wanted: options.WriteOptions,
-    *,
-    applied: bool = False,
-    known: alike.Known | None = None,
+    api: Api, call: Call, obj: Obj, wanted: options.WriteOptions, *, applied: bool = False
 ) -> Answer:
-    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already; the spec of a
-    pod like one that is `known` has been through all of this."""
+    """Creates a decoded and defaulted object. `applied` ones carry their managedFields already."""
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})
     place(call, meta)
     call.warn(metadata.drop_duplicate_owners(meta))
-    if known is not None and (fields := known.owned.get(alike.sort_of(meta))) is not None:
-        meta["managedFields"] = [
-            entries.made(wanted.manager, "Update", resource.group_version, fields, api.now(), "")
-        ]
-    elif not applied:
+    if not applied:
         managed.after_update(
             obj,
             None,
@@ -76,38 +100,28 @@ def create_object(
             shape=api.shape(resource),
             now=api.now(),
             subresource="",
-            given=None if known is None else {"spec": known.fields},
         )
-        if known is not None and meta.get("managedFields"):
-            sort = {key: value for key, value in meta.items() if key != "managedFields"}
-            known.own(sort, meta["managedFields"][0]["fieldsV1"])
     obj = to_stored(call, obj)
     meta = obj["metadata"]
     admission.namespace_is_open(api, call, obj)
     api.catalog.check_open(resource)
-    if known is None:
-        admission.mutate_create(api, call, obj)
+    admission.mutate_create(api, call, obj)
     call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
     generated = not meta.get("name") and bool(meta.get("generateName"))
     _fill(api, call, meta, counts_generation=kind.counts_generation)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
-    if known is None:
-        kind.prepare_create(obj, context)
-    else:
-        obj["status"] = known.status()
+    kind.prepare_create(obj, context)
     problems = metadata.validate_create(
         meta,
         namespaced=resource.namespaced,
         name_rule=kind.name_rule,
         short_finalizers=resource.style == "custom",
     )
-    if known is None:
-        problems += kind.validate_create(obj, context)
+    problems += kind.validate_create(obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
-    if known is None or names.dns1123_label(meta["name"]):
-        call.warn(kind.warnings_create(obj, context))
+    call.warn(kind.warnings_create(obj, context))
     charged = admission.charge(api, call, obj)
     if not applied and asked_version not in (None, "", "0"):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
@@ -157,7 +171,7 @@ def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
 
 
 def _free_name(api: Api, call: Call, base: str) -> str:
-    stem = base[:_MAX_BASE]
+    stem = base[: alike.LONGEST_PREFIX]
     name = stem
     for _ in range(_NAME_TRIES):
         name = stem + api.suffix()
