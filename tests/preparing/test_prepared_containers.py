@@ -18,8 +18,8 @@ async def test_each_attempt_has_its_own_log_and_last_words(world: World) -> None
     uid = pod["metadata"]["uid"]
     made = await world.container(pod, attempt=3)
     assert made.key == Key(uid, "main", 3)
-    assert made.log == world.root.parent / "logs" / f"default_p_{uid}" / "main" / "3.log"
-    assert made.termination_message == world.root / uid / "containers" / "main" / "3"
+    assert Path(made.log) == world.root.parent / "logs" / f"default_p_{uid}" / "main" / "3.log"
+    assert Path(made.termination_message or "") == world.root / uid / "containers" / "main" / "3"
     assert made.termination_path == "/dev/termination-log"
 
 

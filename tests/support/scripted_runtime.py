@@ -8,6 +8,7 @@ death of longshore: give it to a new `ScriptedRuntime` and it goes on. Every cal
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -98,8 +99,9 @@ class Machine:
             timer.cancel()
         run, file = self.runs[key], self.containers[key].termination_message
         if run.message and file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(run.message)
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "w") as opened:
+                opened.write(run.message)
         reason = run.reason or ("Error" if code else "Completed")
         ended = replace(
             state,

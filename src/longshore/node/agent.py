@@ -351,25 +351,25 @@ class Agent(Handler):
     def _look_at_all(self) -> None:
         self._awake = False
         ready, self._ready = self._ready, []
+        wall, now = self._clock.now().timestamp(), self._clock.monotonic()
         for life in ready:
             life.queued = False
             try:
-                self._look(life)
+                self._look(life, now, wall)
             except Exception:
                 log.exception("pod %s could not be looked at", life.memory.facts.title)
 
-    def _look(self, life: Life) -> None:
+    def _look(self, life: Life, now: float, wall: float) -> None:
         if life.adopting or life.closed:
             return
-        memory, clock = life.memory, self._clock
-        wall = clock.now().timestamp()
-        now = clock.monotonic()
+        memory = life.memory
         plan = decide(memory, now, wall)
         facts = memory.facts
         self._explanations.add((facts.namespace, facts.name), Explanation(facts.uid, wall, plan.why))
         life.final = plan.done
         self._actor.act(life, plan)
-        self._arm(life, plan.look_again, now)
+        if plan.look_again is not None or life.timer is not None:
+            self._arm(life, plan.look_again, now)
         if memory.gone:
             if plan.done:
                 self._endings.forget(life)

@@ -115,10 +115,10 @@ def waits_for_us(pod: Obj) -> bool:
 
 def quiet(life: Life) -> None:
     """No timer rings and no probe runs for it any more."""
-    for timer in (life.timer, life.hold):
-        if timer is not None:
-            timer.cancel()
-    life.timer = life.hold = None
+    if life.timer is not None:
+        life.timer.cancel()
+        life.timer = None
+    life.hold = 0.0
     for record in life.memory.records():
         if record.probing is not None:
             record.probing.stop()

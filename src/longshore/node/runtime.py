@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from os import PathLike
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+FilePath: TypeAlias = str | PathLike[str]
+"""Mostly text: to make a `Path` costs more than to start what it is for."""
 
 
 class Key(NamedTuple):
@@ -66,10 +69,10 @@ class Container:
     groups: tuple[int, ...] = ()
     limits: Limits = Limits()
     read_only_root: bool = False
-    log: Path = Path()
+    log: FilePath = ""
     """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the engine rotates it to `.1`, `.2` …
     and makes it (and its directory) at the first output: no file means no output."""
-    termination_message: Path | None = None
+    termination_message: FilePath | None = None
     """A file of this machine, seen at `termination_path` inside; made by the engine if it has to be."""
     termination_path: str = "/dev/termination-log"
     stdin: bool = False

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longshore.api.types import Obj
 from longshore.machinery.clock import Timer
 from longshore.node.pod.memory import Memory, Record
-from longshore.node.runtime import Key
+from longshore.node.runtime import FilePath, Key
 
 if TYPE_CHECKING:
     from longshore.node.runtime import Runtime
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 class Paths:
     """Where a container's last words are."""
 
-    termination: Path | None
-    log: Path | None
+    termination: FilePath | None
+    log: FilePath | None
 
 
 @dataclass(slots=True)
@@ -40,10 +39,10 @@ class Life:
     """What the engine remembers of it."""
     final: bool = False
     """Nothing of it runs, and nothing will again."""
-    hold: Timer | None = None
-    """Its status is held back for a moment,"""
+    hold: float = 0.0
+    """Its status is held back until this moment; 0 when it is not,"""
     held: float = 0.0
-    """since then."""
+    """and since when."""
     writing: bool = False
     dirty: bool = False
     """Its status is to be written again after the write under way."""

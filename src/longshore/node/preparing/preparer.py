@@ -59,8 +59,8 @@ class Preparer:
         says so when it is open."""
         self._client = client
         self._clock = clock
-        self._root = root
-        self._logs = root.parent / "logs"
+        self._root, self._root_text = root, str(root)
+        self._logs = f"{root.parent}/logs"
         self._node = node
         self._memory = emptydir.memory_root(node.memory_directory, root)
         self._can_mount = can_mount
@@ -123,41 +123,42 @@ class Preparer:
         """
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
+        get = spec.get
         found = items.added(pod, self._service_variables(pod_spec, namespace))
         env: Mapping[str, str] = found
-        if spec.get("env") or spec.get("envFrom"):
+        if get("env") or get("envFrom"):
             env = environment.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
         if prepared.hosts is not None and not self._mounts_for(pod_spec):
             self._hosts.add(pod, pod_ip)
             env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
+        command, args = get("command"), get("args")
         value_of = from_maps(env)
         identity = security.identity(spec, pod, self._node)
         hostname = hosts_files.hostname_of(pod)
         variables = tuple(env.items())
-        message = f"{self._root}/{uid}/containers/{name}/{attempt}"
         return Container(
-            key=Key(uid, name, attempt),
-            namespace=namespace,
-            pod=meta["name"],
-            image=spec.get("image") or "",
-            pull=spec.get("imagePullPolicy") or "IfNotPresent",
-            command=environment.expand_all(spec.get("command"), value_of),
-            args=environment.expand_all(spec.get("args"), value_of),
-            env=variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
-            working_dir=spec.get("workingDir") or "",
-            mounts=self._mounts(prepared, pod, spec, env, pod_ip),
-            hostname=hostname if self._names_itself(pod_spec) else "",
-            user=identity.user,
-            group=identity.group,
-            groups=identity.groups,
-            limits=limits.of_container(spec, pod_spec),
-            read_only_root=identity.read_only_root,
-            log=Path(f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log"),
-            termination_message=Path(message),
-            termination_path=spec.get("terminationMessagePath") or "/dev/termination-log",
-            stdin=bool(spec.get("stdin")),
-            stdin_once=bool(spec.get("stdinOnce")),
-            tty=bool(spec.get("tty")),
+            Key(uid, name, attempt),
+            namespace,
+            meta["name"],
+            get("image") or "",
+            get("imagePullPolicy") or "IfNotPresent",
+            environment.expand_all(command, value_of) if command else (),
+            environment.expand_all(args, value_of) if args else (),
+            variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
+            get("workingDir") or "",
+            self._mounts(prepared, pod, spec, env, pod_ip),
+            hostname if self._names_itself(pod_spec) else "",
+            identity.user,
+            identity.group,
+            identity.groups,
+            limits.of_container(spec, pod_spec),
+            identity.read_only_root,
+            log=f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log",
+            termination_message=f"{self._root_text}/{uid}/containers/{name}/{attempt}",
+            termination_path=get("terminationMessagePath") or "/dev/termination-log",
+            stdin=bool(get("stdin")),
+            stdin_once=bool(get("stdinOnce")),
+            tty=bool(get("tty")),
         )
 
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:

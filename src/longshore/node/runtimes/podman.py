@@ -351,9 +351,9 @@ class PodmanRuntime:
 
 
 def _make_files(container: Container) -> None:
-    container.log.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-    message = container.termination_message
-    if message is not None:
+    Path(container.log).parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    if container.termination_message is not None:
+        message = Path(container.termination_message)
         message.parent.mkdir(parents=True, exist_ok=True)
         message.touch()
         with contextlib.suppress(PermissionError):

@@ -74,10 +74,11 @@ class ProcessRuntime:
             raise CannotStart(
                 "CreateContainerError", "no command specified: processes have no image to take one from"
             )
-        text = str(container.key)
-        self._running[text] = container.key
+        key = container.key
+        text = str(key)
+        self._running[text] = key
         try:
-            state = self._state(await self._link.request("start", self._spec(text, container)))
+            state = _state(key, await self._link.request("start", self._spec(text, container)))
         except CannotStart:
             self._running.pop(text, None)
             raise
@@ -115,26 +116,21 @@ class ProcessRuntime:
 
     def _greeted(self, states: list[wire.State]) -> None:
         """All that a keeper remembers: at the beginning, and again after another one took over."""
-        self._remembered = [self._state(state) for state in states]
-        for state in self._remembered:
-            text = str(state.key)
+        self._remembered = []
+        for told in states:
+            text = told[0]
+            state = _state(self._running.get(text) or _key(text), told)
+            self._remembered.append(state)
             if state.phase == "running":
                 self._running[text] = state.key
             elif text in self._running:
-                self._tell(state)
+                self._ended(told)
 
-    def _ended(self, state: wire.State) -> None:
-        self._tell(self._state(state))
-
-    def _tell(self, state: State) -> None:
-        """After whoever waits for `start` has its answer, which came before."""
-        self._running.pop(str(state.key), None)
-        asyncio.get_running_loop().call_soon(self._changed, state)
-
-    def _state(self, state: wire.State) -> State:
-        text, phase, pid, started, finished, code, number, reason, message = state
-        key = self._running.get(text) or _key(text)
-        return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
+    def _ended(self, told: wire.State) -> None:
+        """Said after whoever waits for `start` has its answer, which came before."""
+        text = told[0]
+        key = self._running.pop(text, None)
+        asyncio.get_running_loop().call_soon(self._changed, _state(key or _key(text), told))
 
     # What it is asked
 
@@ -194,6 +190,11 @@ class ProcessRuntime:
                 known = {"HOME": "/", "USER": str(uid), "LOGNAME": str(uid)}
             self._homes[uid] = known
         return known
+
+
+def _state(key: Key, told: wire.State) -> State:
+    text, phase, pid, started, finished, code, number, reason, message = told
+    return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
 
 
 def _key(text: str) -> Key:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Final
 
 from longshore.api.types import Obj
+from longshore.node.runtime import FilePath
 
 _MOST: Final = 4096
 _LOG_BYTES, _LOG_LINES = 2048, 80
@@ -13,15 +14,16 @@ _TAIL: Final = 16 * 1024
 """Bytes of the log file looked at: every line in it carries a time and a stream as well."""
 
 
-def message(spec: Obj, file: Path | None, log: Path | None, code: int) -> str:
+def message(spec: Obj, file: FilePath | None, log: FilePath | None, code: int) -> str:
     """Empty when it said nothing. `log` has lines `TIME STREAM F|P TEXT`."""
     said = b""
     if file is not None:
         try:
-            with open(file, "rb") as opened:
-                said = opened.read(_MOST)
+            opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
-            said = b""
+            pass  # as a rule: who writes nothing has no file
+        else:
+            said = _read(opened)
     if (
         not said
         and code
@@ -32,7 +34,16 @@ def message(spec: Obj, file: Path | None, log: Path | None, code: int) -> str:
     return said.decode("utf-8", "replace")
 
 
-def _tail(log: Path) -> bytes:
+def _read(opened: int) -> bytes:
+    try:
+        return os.read(opened, _MOST)
+    except OSError:
+        return b""
+    finally:
+        os.close(opened)
+
+
+def _tail(log: FilePath) -> bytes:
     try:
         with open(log, "rb") as opened:
             size = opened.seek(0, 2)

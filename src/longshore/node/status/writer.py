@@ -8,13 +8,15 @@ since a PUT (the cheapest way) would take back what somebody else changed.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.clock import Clock
+from longshore.machinery.clock import Clock, Timer
 from longshore.node.pod.life import Life
 from longshore.node.status import moments
 from longshore.node.status.build import status_of
@@ -47,6 +49,10 @@ class StatusWriter:
         self.writes = 0
         self._client, self._clock, self._hold = client, clock, hold
         self._spawn, self._closed, self._wake = spawn, closed, wake
+        self._holding: deque[tuple[float, Life]] = deque()
+        """Lives whose status is held back, and until when. All are held equally long, so the first is due
+        first, and one timer does for them all; whoever was written meanwhile is no more held until then."""
+        self._timer: Timer | None = None
 
     def offer(self, life: Life) -> None:
         """The pod may have something new to report."""
@@ -54,22 +60,42 @@ class StatusWriter:
             life.dirty = True
         elif life.final:
             self._flush(life)
-        elif life.hold is None:
-            life.held = self._clock.monotonic()
-            life.hold = self._clock.call_later(self._hold, lambda: self._held(life))
+        elif not life.hold:
+            life.held = now = self._clock.monotonic()
+            self._keep(life, now)
 
-    def _held(self, life: Life) -> None:
-        """The moment is over. What the engine was asked for is waited for a little longer; and in a loop that
-        is late, an end may be there unread: it is read before the next timer."""
-        if self._clock.monotonic() - life.held < _LONGEST_HOLD and life.memory.busy:
-            life.hold = self._clock.call_later(self._hold, lambda: self._held(life))
-        else:
-            life.hold = self._clock.call_later(_ONE_TURN, lambda: self._flush(life))
+    def _keep(self, life: Life, now: float) -> None:
+        life.hold = due = now + self._hold
+        self._holding.append((due, life))
+        if self._timer is None:
+            self._timer = self._clock.call_later(self._hold, self._ring)
+
+    def _ring(self) -> None:
+        now, self._timer = self._clock.monotonic(), None
+        due = [life for until, life in self._taken(now) if life.hold == until]
+        for life in due:
+            # What the engine was asked for is waited for a little longer.
+            if now - life.held < _LONGEST_HOLD and life.memory.busy:
+                self._keep(life, now)
+            else:
+                # In a loop that is late an end may be there unread: it is read before the next timer.
+                self._clock.call_later(_ONE_TURN, partial(self._over, life, life.hold))
+        if self._holding and self._timer is None:
+            self._timer = self._clock.call_later(max(self._holding[0][0] - now, 0.0), self._ring)
+
+    def _taken(self, now: float) -> list[tuple[float, Life]]:
+        """Takes out those whose moment is over."""
+        found = []
+        while self._holding and self._holding[0][0] <= now:
+            found.append(self._holding.popleft())
+        return found
+
+    def _over(self, life: Life, hold: float) -> None:
+        if life.hold == hold:
+            self._flush(life)
 
     def _flush(self, life: Life) -> None:
-        if life.hold is not None:
-            life.hold.cancel()
-            life.hold = None
+        life.hold = 0.0
         if life.writing:
             life.dirty = True
             return
