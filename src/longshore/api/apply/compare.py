@@ -21,6 +21,7 @@ Change: TypeAlias = tuple[FieldSet | None, FieldSet | None]
 
 NO_CHANGE: Final[Change] = (None, None)
 _MISSING: Final = object()
+_FEW: Final = 64
 
 
 class Untypable(Exception):
@@ -266,6 +267,8 @@ def _value_step(item: Any) -> str:
 
 def _one_key_step(key: str, default: Any) -> Callable[[Any], str]:
     head = "k:{" + _string(key) + ":"
+    # Types of conditions and names of containers are few. Where there are many, the first ones are kept.
+    texts: dict[str, str] = {}
 
     def by_key(item: Any) -> str:
         if type(item) is not dict:
@@ -273,7 +276,14 @@ def _one_key_step(key: str, default: Any) -> Callable[[Any], str]:
         value = item.get(key, default)
         if value is _MISSING:
             raise Untypable
-        return head + (_string(value) if type(value) is str else _json(value)) + "}"
+        if type(value) is not str:
+            return head + _json(value) + "}"
+        text = texts.get(value)
+        if text is None:
+            text = head + _string(value) + "}"
+            if len(texts) < _FEW:
+                texts[value] = text
+        return text
 
     return by_key
 

@@ -107,6 +107,8 @@ def _keep(target: Obj, source: Obj, key: str) -> None:
 
 def _observed(new: list[Obj], old: list[Obj]) -> list[Obj]:
     """Conditions that do not say which generation they saw keep what the last ones of their type said."""
+    if all(entry.get("observedGeneration") for entry in new):
+        return new
     seen: dict[str, list[int]] = {}
     for entry in old:
         seen.setdefault(entry.get("type", ""), []).append(entry.get("observedGeneration") or 0)

@@ -17,16 +17,20 @@ _RESTARTED: Final = "may not be transitioned to non-terminated state"
 _HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
 _MAX_ID: Final = 2147483647
 _MAX_IMAGE_REF: Final = 256
+_ADDRESSES: Final = ("podIPs", "hostIP", "hostIPs")
 _PARTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
 def validate_pod_status_update(new: Obj, old: Obj) -> list[FieldError]:
+    """All problems of a report. What it repeats of the last one has passed before."""
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     update.validate_annotation_update(new, old, found)
     after, before = new.get("status") or {}, old.get("status") or {}
     spec = old.get("spec") or {}
+    known = before.get("conditions") or ()
     for i, condition in enumerate(after.get("conditions") or ()):
-        _condition(condition, f"status.conditions[{i}]", found)
+        if condition not in known:
+            _condition(condition, f"status.conditions[{i}]", found)
     _nominated(after.get("nominatedNodeName") or "", before.get("nominatedNodeName") or "", spec, found)
     if (seen := after.get("observedGeneration") or 0) < 0:
         found.append(field.invalid("status.observedGeneration", seen, _GENERATION))
@@ -35,10 +39,13 @@ def validate_pod_status_update(new: Obj, old: Obj) -> list[FieldError]:
     _restarts(after, before, spec, found)
     if claims := after.get("resourceClaimStatuses"):
         _claims(claims, spec, found)
-    _addresses(after, before, found)
+    if any(after.get(key) != before.get(key) for key in _ADDRESSES):
+        _addresses(after, before, found)
     for part in _PARTS:
+        known = before.get(part) or ()
         for i, status in enumerate(after.get(part) or ()):
-            _container(status, spec, part, f"status.{part}[{i}]", found)
+            if status not in known:
+                _container(status, spec, part, f"status.{part}[{i}]", found)
     return found
 
 
@@ -61,11 +68,11 @@ def _nominated(new: str, old: str, spec: Obj, found: list[FieldError]) -> None:
 
 def _restarts(new: Obj, old: Obj, spec: Obj, found: list[FieldError]) -> None:
     """A container that ended for good may not be reported as running again."""
-    for part in _PARTS[2:] if _all_may_restart(spec) else _PARTS:
+    for part in _PARTS:
         reports = new.get(part) or ()
         for i, before in enumerate(old.get(part) or ()):
             ended = (before.get("state") or {}).get("terminated")
-            if ended is None:
+            if ended is None or (part != _PARTS[2] and _all_may_restart(spec)):
                 continue
             name = before.get("name")
             report = next(
