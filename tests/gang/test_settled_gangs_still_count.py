@@ -39,7 +39,7 @@ def test_what_is_kept_and_dropped_again_leaves_the_sums_of_the_others(
     settled, there = Settled(), dict[int, Group]()
     for number, queue, phase, parts in kept:
         there[number] = group(f"g{number}", queue, phase, parts)
-        settled.keep(there[number])
+        settled.keep(there[number], {"phase": phase})
     for number in gone:
         settled.drop(("default", f"g{number}"))
         there.pop(number, None)

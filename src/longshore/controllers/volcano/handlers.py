@@ -8,8 +8,9 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano import observe, requests, tasks
 from longshore.controllers.volcano.memory import Memory
 from longshore.controllers.volcano.metrics import VolcanoMetrics
-from longshore.controllers.volcano.names import JOBS, phase_of
+from longshore.controllers.volcano.names import JOBS, UNKNOWN, phase_of
 from longshore.controllers.volcano.requests import SYNC, PodOf, Request
+from longshore.controllers.volcano.view import group_phase, opens_gate
 from longshore.machinery.cache import Cache, Key, key_of
 from longshore.machinery.informer import Handler
 
@@ -94,7 +95,9 @@ class GroupHandler(Handler):
         self._memory, self._wake = memory, wake
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        if (old.get("status") or {}).get("phase") != (new.get("status") or {}).get("phase"):
+        """A phase that neither opens nor closes the gate is no news to the Job, unless something is wrong."""
+        before, after = group_phase(old), group_phase(new)
+        if before != after and (after == UNKNOWN or opens_gate(before) != opens_gate(after)):
             key = _group_key(new)
             self._memory.put(key, requests.of_group(new))
             self._wake(key)

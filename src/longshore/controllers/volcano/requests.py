@@ -25,6 +25,7 @@ from longshore.controllers.volcano.names import (
     TASK_SPEC,
     UNKNOWN,
 )
+from longshore.controllers.volcano.view import group_phase
 from longshore.machinery.clock import parse
 from longshore.machinery.refs import controller_of
 
@@ -140,7 +141,7 @@ def of_deletion(pod: Obj, mine: PodOf) -> Request:
 
 def of_group(group: Obj) -> Request:
     """Of a PodGroup whose phase changed; it knows neither the Job's uid nor its version."""
-    return Request(UNKNOWN if (group.get("status") or {}).get("phase") == "Unknown" else "")
+    return Request(UNKNOWN if group_phase(group) == UNKNOWN else "")
 
 
 def of_command(command: Obj) -> Request:

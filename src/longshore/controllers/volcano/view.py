@@ -12,6 +12,16 @@ Pods = Mapping[str, Mapping[str, Obj]]
 """By task, then by name."""
 
 
+def group_phase(group: Obj) -> str:
+    phase: str = (group.get("status") or {}).get("phase") or ""
+    return phase
+
+
+def opens_gate(phase: str) -> bool:
+    """Whether a Job whose PodGroup is in this phase may have pods."""
+    return phase not in ("", "Pending")
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """A Job and what belongs to it, as the caches show them. Objects are frozen."""
@@ -34,13 +44,12 @@ class View:
 
     @property
     def group_phase(self) -> str:
-        phase: str = ((self.group or {}).get("status") or {}).get("phase") or ""
-        return phase
+        return "" if self.group is None else group_phase(self.group)
 
     @property
     def gate_open(self) -> bool:
         """Whether the scheduler lets the Job have pods."""
-        return self.group_phase not in ("", "Pending")
+        return opens_gate(self.group_phase)
 
     def task(self, name: str) -> tuple[Obj | None, list[Obj]]:
         return tasks.find(self.job, name), [*self.pods.get(name, {}).values()]

@@ -42,6 +42,9 @@ _FAILURE_PAUSE: Final = 1.0
 _BOUND: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
 _AFTER: Final = 0.01
+_LATER: Final = 1.0
+"""Volcano's pace."""
+_OVER: Final = "Completed"
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +82,7 @@ class GangScheduler:
         )
         self._claims = Claims(client, cluster.claims, clock)
         self._evictor = Evictor(client, self._recorder, clock)
-        self._statuses = Statuses(client, clock=clock, rng=cluster.rng, gave_up=self.touch)
+        self._statuses = Statuses(client, clock=clock, rng=cluster.rng, gave_up=self._unwritten)
         self._counts = Counts(client)
         self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
@@ -176,6 +179,11 @@ class GangScheduler:
             if not self._of[key]:
                 del self._of[key]
 
+    def _unwritten(self, key: Key) -> None:
+        """A group is not what it was told to be."""
+        self.touch(key)
+        self.pace.tell()
+
     def touch(self, key: Key) -> None:
         """Something about a group changed: the next cycle looks at it."""
         self._settled.drop(key)
@@ -197,9 +205,9 @@ class GangScheduler:
         for report in plan.reports:
             group = report.group
             whole = len(group.tasks) == len(self._of.get(group.key, ()))
-            if whole and not report.changed and group.uid not in self._statuses.latest and is_at_rest(group):
+            if whole and is_at_rest(group):
                 self._active.pop(group.key, None)
-                self._settled.keep(group)
+                self._settled.keep(group, report.status)
 
     def _gate(self) -> None:
         """Lets groups in that have no pods yet, and says nothing of the others."""
@@ -212,6 +220,7 @@ class GangScheduler:
             for report in plan.reports:
                 self._report(report)
             self._hungry = self._hungry or any(_waits(report.group) for report in plan.reports)
+            self._settle(plan)
 
     def _decide(self, settings: Settings, *, gate: bool = False) -> Plan | None:
         try:
@@ -270,7 +279,8 @@ class GangScheduler:
         first binding that is seen: its conditions are written together with the phase that follows."""
         group, before = report.group, report.group.status.get("phase") or ""
         if report.changed and not (starting and report.status["phase"] == before):
-            self._statuses.put(group.obj, report.status)
+            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to write.
+            self._statuses.put(group.obj, report.status, _LATER if report.status["phase"] == _OVER else 0.0)
             if report.status["phase"] == "Pending" and before not in ("", "Pending"):
                 self.pace.tell()  # it must be let in again
         if report.waits:
@@ -378,7 +388,8 @@ class GangScheduler:
     # ---- groups
 
     def group_seen(self, group: Obj) -> None:
-        self.touch(key_of(group))
+        if not self._settled.is_like(group):
+            self.touch(key_of(group))
         self._statuses.seen(group)
 
     def group_gone(self, group: Obj) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from longshore.machinery.cache import Key
+from longshore.api.types import Obj
+from longshore.machinery.cache import Key, key_of
 from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, UNKNOWN, Group
 from longshore.scheduler.gang.sharing import Sums
 
@@ -19,7 +20,7 @@ class Settled:
     """By key. A group that is kept belongs to this; nobody changes it any more."""
 
     def __init__(self) -> None:
-        self._groups: dict[Key, Group] = {}
+        self._groups: dict[Key, tuple[Group, Obj]] = {}
         self._sums: dict[str, Sums] = {}
 
     @property
@@ -27,15 +28,31 @@ class Settled:
         """What they have, by queue."""
         return self._sums
 
-    def keep(self, group: Group) -> None:
+    def keep(self, group: Group, status: Obj) -> None:
+        """`status` is what the group was told last."""
         self.drop(group.key)
-        self._groups[group.key] = group
+        self._groups[group.key] = group, status
         self._sums.setdefault(group.queue, Sums()).add(group)
+
+    def is_like(self, obj: Obj) -> bool:
+        """Whether a changed group is one of these, and shows what it was told and nothing else."""
+        known = self._groups.get(key_of(obj))
+        if known is None:
+            return False
+        group, status = known
+        before = group.obj
+        return (
+            obj["metadata"]["uid"] == group.uid
+            and obj.get("status") == status
+            and (obj["spec"] is before["spec"] or obj["spec"] == before["spec"])
+            and obj["metadata"].get("annotations") == before["metadata"].get("annotations")
+        )
 
     def drop(self, key: Key) -> None:
         """It must be looked at again, or is gone."""
-        group = self._groups.pop(key, None)
-        if group is not None:
+        known = self._groups.pop(key, None)
+        if known is not None:
+            group, _ = known
             sums = self._sums[group.queue]
             sums.subtract(group)
             if not sums.groups:
