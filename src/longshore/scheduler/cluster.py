@@ -66,9 +66,11 @@ class Cluster:
         class_cache = self.follow(_CLASSES, volumes)
         self._budgets = self.follow(_BUDGETS, Handler())
         self.volumes = Volumes(self.claims.get, volume_cache.get, class_cache.get)
+        self._view = View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
 
     def view(self) -> View:
-        return View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
+        """What decisions are made from: always the present state."""
+        return self._view
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         found = self._namespaces.get("", name)
@@ -107,8 +109,9 @@ class _Pods(Handler):
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is not new:
-            moved = old["metadata"].get("labels") != new["metadata"].get("labels")
-            leaves = "deletionTimestamp" in new["metadata"] and "deletionTimestamp" not in old["metadata"]
+            before, after = old["metadata"], new["metadata"]
+            moved = before.get("labels") != after.get("labels")
+            leaves = "deletionTimestamp" in after and "deletionTimestamp" not in before
             self._seen(old, new, moved=moved or leaves)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
@@ -121,20 +124,20 @@ class _Pods(Handler):
             cluster.wake(verdict.ROOM)
 
     def _seen(self, old: Obj | None, obj: Obj, *, moved: bool) -> None:
-        cluster, spec = self._cluster, obj["spec"]
+        cluster, spec, uid = self._cluster, obj["spec"], obj["metadata"]["uid"]
+        ledger = cluster.ledger
         flags = 0
         node = spec.get("nodeName")
         if (obj.get("status") or _NO_LABELS).get("phase") in _ENDED:
-            if cluster.ledger.remove(obj["metadata"]["uid"]) is not None:
+            if ledger.remove(uid) is not None:
                 flags = verdict.ROOM
         elif node:
-            uid = obj["metadata"]["uid"]
-            known, assumed = cluster.ledger.pods.get(uid), uid in cluster.ledger.assumed
+            known, assumed = ledger.pods.get(uid), uid in ledger.assumed
             if known is not None and old is not None and known.node == node and _asks_the_same(old, obj):
-                cluster.ledger.still(known, obj)
+                ledger.still(known, obj)
                 changed = False
             else:
-                changed = cluster.ledger.confirm(cluster.shapes.pod(obj), node)
+                changed = ledger.confirm(cluster.shapes.pod(obj), node)
             if changed or assumed or moved:
                 # A known pod that asks for something else now may have left room.
                 left = known is not None and changed
@@ -149,8 +152,11 @@ class _Pods(Handler):
 def _asks_the_same(old: Obj, new: Obj) -> bool:
     """Whether a pod takes the same of its node: of a bound pod little more can change."""
     before, after = old["spec"], new["spec"]
-    parts = ("containers", "initContainers", "resources")
-    return all(before.get(part) == after.get(part) for part in parts)
+    return before is after or (
+        before["containers"] == after["containers"]
+        and before.get("initContainers") == after.get("initContainers")
+        and before.get("resources") == after.get("resources")
+    )
 
 
 class _Nodes(Handler):

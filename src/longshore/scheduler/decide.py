@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from longshore.api.types import Obj
@@ -14,7 +15,7 @@ from longshore.scheduler.ledger import Ledger, Node
 from longshore.scheduler.preemption import Victims
 from longshore.scheduler.shape import Pod
 from longshore.scheduler.verdict import EVERYTHING, NODE, ROOM, Failure, Refusal
-from longshore.scheduler.volumes import Needs, Volumes
+from longshore.scheduler.volumes import NOTHING, Needs, Volumes
 
 NO_NODES: Final = "no nodes available to schedule pods"
 _TOLD_NODES: Final = 5
@@ -66,6 +67,9 @@ def decide(pod: Pod, view: View) -> Plan:
             fit.append(node)
         else:
             failures[node.name] = failure
+    if len(fit) == 1:
+        plan = _only(fit[0].name, 1 + len(failures))
+        return plan if context.needs is plan.needs else replace(plan, needs=context.needs)
     if fit:
         node = _choice(pod, fit, view)
         return Plan(node.name, context.needs, why=_chosen(node, fit, failures))
@@ -73,8 +77,6 @@ def decide(pod: Pod, view: View) -> Plan:
 
 
 def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
-    if len(fit) == 1:
-        return fit[0]
     nominated = (pod.obj.get("status") or {}).get("nominatedNodeName")
     for node in fit if nominated else ():
         if node.name == nominated:
@@ -82,9 +84,13 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
     return scoring.best(pod, fit, view.namespaces)
 
 
+@lru_cache(maxsize=64)
+def _only(node: str, count: int) -> Plan:
+    """What all pods of a Job are told where one machine is the cluster."""
+    return Plan(node, NOTHING, why=(f"node {node} is the only one of {count} that will do",))
+
+
 def _chosen(node: Node, fit: list[Node], failures: Mapping[str, Failure]) -> tuple[str, ...]:
-    if len(fit) == 1:
-        return (f"node {node.name} is the only one of {1 + len(failures)} that will do",)
     return (f"node {node.name} is the best of {len(fit)} that will do ({len(failures)} will not)",)
 
 

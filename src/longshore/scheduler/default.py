@@ -99,14 +99,16 @@ class DefaultScheduler:
     # ---- what the cluster tells
 
     def pod_changed(self, pod: Obj) -> None:
-        uid = pod["metadata"]["uid"]
+        meta, spec = pod["metadata"], pod["spec"]
+        uid = meta["uid"]
         if (
-            pod["spec"].get("nodeName")
-            or "deletionTimestamp" in pod["metadata"]
+            spec.get("nodeName")
+            or "deletionTimestamp" in meta
             or (pod.get("status") or {}).get("phase") in _ENDED
         ):
-            self._dismiss(uid)
-        elif pod["spec"].get("schedulingGates"):
+            if uid in self._pending or uid in self._seen or uid in self._failures:
+                self._dismiss(uid)
+        elif spec.get("schedulingGates"):
             self._pending.take_out(uid)
         elif uid not in self._ledger.pods:
             self._queue(pod)
