@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from longshore.store import Store
 
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
+_SUFFIX_PAIRS: Final = [a + b for b in _SUFFIX_ALPHABET for a in _SUFFIX_ALPHABET]
 _UUID_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
@@ -95,11 +96,9 @@ class Api:
 
     def suffix(self) -> str:
         """Five random characters for a generated name."""
-        number, out = self._rng.getrandbits(64), ""
-        for _ in range(5):
-            number, at = divmod(number, len(_SUFFIX_ALPHABET))
-            out += _SUFFIX_ALPHABET[at]
-        return out
+        number, pairs = self._rng.getrandbits(64), len(_SUFFIX_PAIRS)
+        first, second = _SUFFIX_PAIRS[number % pairs], _SUFFIX_PAIRS[number // pairs % pairs]
+        return first + second + _SUFFIX_ALPHABET[number // (pairs * pairs) % len(_SUFFIX_ALPHABET)]
 
     def watch_timeout(self) -> float:
         """How long a watch without timeoutSeconds lives."""

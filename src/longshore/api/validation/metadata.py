@@ -41,6 +41,8 @@ def validate_create(
     finalizers without a slash pass, as they do on custom resources. Where updates repeat these checks,
     `old` saves work: what has not changed has passed before."""
     check = names.NAME_FUNCTIONS[name_rule] if isinstance(name_rule, str) else name_rule
+    if old is None and namespaced and _is_usual(meta, check):
+        return []
     found: list[FieldError] = []
     prefix = meta.get("generateName")
     if prefix:
@@ -67,6 +69,16 @@ def validate_create(
         if not short_finalizers:
             found += validate_finalizer_style(finalizers, f"{path}.finalizers")
     return found
+
+
+def _is_usual(meta: Obj, check: names.NameFunction) -> bool:
+    """Whether nothing is wrong with a new object in a namespace, found without building a message."""
+    name, prefix = meta.get("name"), meta.get("generateName")
+    if not name or check(name, False) or (prefix and check(prefix, True)):
+        return False
+    if not names.is_dns1123_label(meta.get("namespace", "")) or meta.get("generation", 0) < 0:
+        return False
+    return is_plain(meta)
 
 
 def is_plain(meta: Obj) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _QUOTAS: Final = "resourcequotas"
 _LIMITS: Final = "limitranges"
+_LIMITED: Final = frozenset(("pods", "persistentvolumeclaims"))
+_CLASSES: Final = "scheduling.k8s.io/priorityclasses"
 _VOLCANO: Final = ".volcano.sh"
 _VOLCANO_SCHEDULER: Final = "volcano"
 
@@ -33,6 +35,8 @@ class Charged:
 
     def stage(self, api: Api, *, joined: bool = False) -> list[Staged]:
         """Stages the new status of each quota, all in one transaction."""
+        if not self.charges:
+            return []
         return [_stage_quota(api, charge, joined=joined or i > 0) for i, charge in enumerate(self.charges)]
 
 
@@ -50,8 +54,11 @@ def is_free(api: Api, where: str) -> bool:
 
 def namespace_is_open(api: Api, call: Call, obj: Obj) -> None:
     """Refuses creates in a namespace that is missing or terminating."""
-    if call.resource.namespaced:
-        namespace.check_open(_Lookup(api).get, call.resource, call.namespace, obj)
+    if not call.resource.namespaced:
+        return
+    entry = api.store.latest(Key("namespaces", "", call.namespace))
+    if entry is None or not namespace.is_open(entry.obj):
+        namespace.check_open(_Lookup(api).get, call.resource, call.namespace, obj)  # says why
 
 
 def mutate_create(api: Api, call: Call, obj: Obj) -> None:
@@ -83,48 +90,54 @@ def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
 
 def charge(api: Api, call: Call, obj: Obj) -> Charged:
     """Checks limits and quotas of a valid new object; returns what its creation costs."""
-    lookup = _Lookup(api)
-    if call.resource.storage == "pods":
+    resource, store, lookup = call.resource, api.store, _Lookup(api)
+    storage = resource.storage
+    if storage == "pods":
         if obj["spec"].get("schedulerName") == _VOLCANO_SCHEDULER:
             from longshore.apiserver.admission import volcano
 
             volcano.validate_pod(obj)
-    elif call.resource.group.endswith(_VOLCANO):
+    elif resource.group.endswith(_VOLCANO):
         from longshore.apiserver.admission import volcano
 
-        volcano.validate_create(call.resource.storage, obj, lookup.get, lookup.list)
-    if call.resource.storage == "scheduling.k8s.io/priorityclasses":
-        priorityclass.check_only_default(call.resource, obj, lookup.list(call.resource.storage, ""))
-    if not call.resource.namespaced:
-        return _NOTHING
-    if call.resource.storage == _QUOTAS:
+        volcano.validate_create(storage, obj, lookup.get, lookup.list)
+    elif storage == _CLASSES:
+        priorityclass.check_only_default(resource, obj, lookup.list(storage, ""))
+    elif storage == _QUOTAS:
         obj["status"] = quota.status_of(obj, lookup.list)
-    if call.resource.storage in ("pods", "persistentvolumeclaims"):
-        limitranger.check(call.resource, obj, lookup.list(_LIMITS, call.namespace))
+    if not resource.namespaced:
+        return _NOTHING
+    if storage in _LIMITED and not store.is_empty(_LIMITS):
+        limitranger.check(resource, obj, lookup.list(_LIMITS, call.namespace))
+    if store.is_empty(_QUOTAS):
+        return _NOTHING
     quotas = lookup.list(_QUOTAS, call.namespace)
-    return Charged(quota.check_create(call.resource, obj, quotas, lookup.list)) if quotas else _NOTHING
+    return Charged(quota.check_create(resource, obj, quotas, lookup.list)) if quotas else _NOTHING
 
 
 def charge_update(api: Api, call: Call, new: Obj, old: Obj) -> Charged:
     """The same for a change."""
-    lookup = _Lookup(api)
-    if not call.subresource and call.resource.group.endswith(_VOLCANO):
+    resource, store, lookup = call.resource, api.store, _Lookup(api)
+    storage = resource.storage
+    if not call.subresource and resource.group.endswith(_VOLCANO):
         from longshore.apiserver.admission import volcano
 
-        volcano.validate_update(call.resource.storage, new, old, lookup.get, lookup.list)
-    if call.resource.storage == "scheduling.k8s.io/priorityclasses":
-        priorityclass.check_only_default(call.resource, new, lookup.list(call.resource.storage, ""))
-    if not call.resource.namespaced:
+        volcano.validate_update(storage, new, old, lookup.get, lookup.list)
+    if storage == _CLASSES:
+        priorityclass.check_only_default(resource, new, lookup.list(storage, ""))
+    if not resource.namespaced:
         return _NOTHING
-    if call.resource.storage == _QUOTAS and not call.subresource:
+    if storage == _QUOTAS and not call.subresource:
         new["status"] = quota.status_of(new, lookup.list)
         return _NOTHING
-    if call.resource.storage in ("pods", "persistentvolumeclaims") and call.subresource != "status":
-        limitranger.check(call.resource, new, lookup.list(_LIMITS, call.namespace), old)
+    if storage in _LIMITED and call.subresource != "status" and not store.is_empty(_LIMITS):
+        limitranger.check(resource, new, lookup.list(_LIMITS, call.namespace), old)
+    if store.is_empty(_QUOTAS):
+        return _NOTHING
     quotas = lookup.list(_QUOTAS, call.namespace)
     if not quotas:
         return _NOTHING
-    found = quota.check_update(call.resource, new, old, quotas, lookup.list, subresource=call.subresource)
+    found = quota.check_update(resource, new, old, quotas, lookup.list, subresource=call.subresource)
     return Charged(found)
 
 

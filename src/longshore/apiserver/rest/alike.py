@@ -164,12 +164,11 @@ def mark_of(api: Api, storage: str, namespace: str, value: Any) -> Mark | None:
 def _common_of_pods(api: Api, namespace: str, meta: Obj, spec: Obj) -> Any | None:
     if not spec.keys().isdisjoint(_DEPEND) or not _admits_all(api, namespace):
         return None
-    notes = meta.get("annotations") or {}
-    volumes, host = spec.get("volumes") or (), spec.get("hostname")
-    if type(notes) is not dict or any("ephemeral" in volume for volume in volumes):
+    notes, volumes, host = meta.get("annotations") or {}, spec.get("volumes"), spec.get("hostname")
+    if type(notes) is not dict or (volumes and any("ephemeral" in volume for volume in volumes)):
         return None
-    others = {key: notes[key] for key in notes if key not in _OWN}
-    if any(key.startswith(_OLD_HOMES) for key in others):
+    others = {key: notes[key] for key in notes if key not in _OWN} if notes else notes
+    if others and any(key.startswith(_OLD_HOMES) for key in others):
         return None
     if host is None:
         return spec, others

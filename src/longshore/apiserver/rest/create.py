@@ -18,13 +18,9 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _NAME_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
-_SERVER_SET: Final = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-)
+_SERVER_SET: Final = frozenset((
+    "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+))  # fmt: skip
 
 
 def create(api: Api, call: Call) -> Answer:
@@ -90,7 +86,8 @@ def create_object(
     resource, kind = call.resource, call.resource.strategy
     meta = obj.setdefault("metadata", {})
     place(call, meta)
-    call.warn(metadata.drop_duplicate_owners(meta))
+    if "ownerReferences" in meta:
+        call.warn(metadata.drop_duplicate_owners(meta))
     if not applied:
         managed.after_update(
             obj,
@@ -106,7 +103,8 @@ def create_object(
     admission.namespace_is_open(api, call, obj)
     api.catalog.check_open(resource)
     admission.mutate_create(api, call, obj)
-    call.warn(metadata.drop_duplicate_owners(meta))
+    if "ownerReferences" in meta:
+        call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
     generated = not meta.get("name") and bool(meta.get("generateName"))
     _fill(api, call, meta, counts_generation=kind.counts_generation)
@@ -158,8 +156,8 @@ def to_stored(call: Call, obj: Obj) -> Obj:
 
 def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
     """Sets what only the server may set: name from generateName, uid, creation time, generation."""
-    for name in _SERVER_SET:
-        meta.pop(name, None)
+    for name in meta.keys() & _SERVER_SET:
+        del meta[name]
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = _free_name(api, call, meta["generateName"])
     meta["uid"] = api.new_uid()
