@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.resources import Resource
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from longshore.store import Entry, Staged
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """One object of `resource`, or with `document` some other complete JSON document.
 
     `staged` holds the writes that must be durable before the client may see the answer. `stream` is text as
@@ -28,7 +28,7 @@ class Answer:
     entry: Entry | None = None
     code: int = 200
     document: Obj | None = None
-    staged: list[Staged] = field(default_factory=list)
+    staged: list[Staged] = msgspec.field(default_factory=list)
     stream: AsyncGenerator[bytes, None] | None = None
     link: Link | None = None
 
@@ -61,8 +61,7 @@ def served_raw(resource: Resource, entry: Entry) -> bytes:
     return entry.raw
 
 
-@dataclass(slots=True)
-class ListAnswer:
+class ListAnswer(msgspec.Struct):
     """A list: entries of one snapshot, with what a client needs to go on."""
 
     resource: Resource
@@ -70,7 +69,7 @@ class ListAnswer:
     revision: int
     continue_: str = ""
     remaining: int | None = None
-    staged: list[Staged] = field(default_factory=list)
+    staged: list[Staged] = msgspec.field(default_factory=list)
 
     def metadata(self) -> Obj:
         out: Obj = {"resourceVersion": str(self.revision)}

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from longshore.api.resources import Resource
 
 Query = Mapping[str, Sequence[str]]
@@ -25,21 +27,23 @@ ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
 INTERNAL: Final = User("system:longshore", ("system:masters", "system:authenticated"))
 
 
-@dataclass(slots=True)
-class Call:
-    """What a verb needs to know. `warnings` collects texts for `Warning:` headers on the way."""
+class Call(msgspec.Struct):
+    """What a verb needs to know. `warnings` collects texts for `Warning:` headers on the way.
+
+    A struct, as `Answer` is: one is made for every request, in a quarter of the time a dataclass takes.
+    """
 
     resource: Resource
     verb: str
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    query: Query = field(default_factory=dict)
+    query: Query = msgspec.field(default_factory=dict)
     user: User = INTERNAL
     agent: str = "longshore"
     body: bytes = b""
     content_type: str | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     value: Any = None
     """What the body would say, from a caller in this process; never changed. There is no body then."""
 

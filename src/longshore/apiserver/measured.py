@@ -6,8 +6,9 @@ what the node has measured.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api import errors, times
 from longshore.api.kinds import table
@@ -65,7 +66,7 @@ async def _objects(api: Api, call: Call) -> list[Obj]:
     query = {key: call.query[key] for key in ("labelSelector", "fieldSelector") if key in call.query}
     if call.name:
         query["fieldSelector"] = [f"metadata.name={call.name}"]
-    inner = dataclasses.replace(call, resource=row, verb="list", name="", query=query, user=INTERNAL)
+    inner = msgspec.structs.replace(call, resource=row, verb="list", name="", query=query, user=INTERNAL)
     return [entry.obj for entry in (await api.list(inner)).entries]
 
 

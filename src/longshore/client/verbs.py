@@ -10,9 +10,11 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.errors import StatusError
@@ -22,8 +24,7 @@ from longshore.api.types import Obj
 from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
 
 
-@dataclass(slots=True)
-class Ask:
+class Ask(msgspec.Struct):
     """One request, before an engine carries it."""
 
     verb: str
@@ -31,7 +32,7 @@ class Ask:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    query: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = msgspec.field(default_factory=dict)
     value: Any = None
     """What is sent: an object, a patch, options."""
     content_type: str = "application/json"

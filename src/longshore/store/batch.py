@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from longshore.store.errors import WriteFailed
 from longshore.store.types import Entry, Event
 
@@ -72,14 +74,11 @@ class Batch:
             self._callbacks.clear()
 
 
-class Staged:
+class Staged(msgspec.Struct, frozen=True, eq=False):
     """A write that has its revision and is on its way to the journal."""
 
-    __slots__ = ("_batch", "entry")
-
-    def __init__(self, entry: Entry, batch: Batch) -> None:
-        self.entry = entry
-        self._batch = batch
+    entry: Entry
+    _batch: Batch
 
     async def done(self) -> Entry:
         """The entry, once it is durable and visible. Raises `WriteFailed` when it could not be made

@@ -53,8 +53,9 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
         return f"Entry({'/'.join(self.key)}@{self.revision})"  # never the content: it may be a Secret
 
 
-class Event(msgspec.Struct, frozen=True, eq=False):
-    """One change. `previous` is the state it replaced; None for ADDED."""
+class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One change. `previous` is the state it replaced; None for ADDED. Nothing it holds refers back to it, so
+    the collector need not know of the many that are remembered."""
 
     revision: int
     type: EventType
