@@ -17,17 +17,23 @@ from longshore.api import codec, names
 from longshore.api.apply import managed
 from longshore.api.codec import compiled
 from longshore.api.kinds import job
+from longshore.api.resources import Resource
 from longshore.api.shape import FieldSet, Shape
 from longshore.api.types import Obj, encode
 from longshore.api.validation import job as checks
 from longshore.api.validation import metadata
+from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.call import Call
 
 PODS: Final = "pods"
-STORAGES: Final = frozenset((PODS, "batch/jobs"))
+_VOLCANO_JOBS: Final = "batch.volcano.sh/jobs"
+_VOLCANO_GROUPS: Final = "scheduling.volcano.sh/podgroups"
+_QUEUE: Final = "scheduling.volcano.sh/queue-name"
+CUSTOM: Final = frozenset((_VOLCANO_JOBS, _VOLCANO_GROUPS))
+STORAGES: Final = frozenset((PODS, "batch/jobs")) | CUSTOM
 _MOST: Final = 64
 _LONGEST: Final = 1 << 16
 """Bytes of a spec that is worth remembering."""
@@ -45,6 +51,9 @@ _OWN: Final = frozenset((
     "batch.kubernetes.io/job-completion-index",
     "batch.kubernetes.io/job-index-failure-count",
     "batch.kubernetes.io/job-index-ignored-failure-count",
+    "scheduling.k8s.io/group-name", "volcano.sh/job-name", "volcano.sh/job-retry-count",
+    "volcano.sh/job-version", "volcano.sh/queue-name", "volcano.sh/task-index", "volcano.sh/task-spec",
+    "volcano.sh/template-uid",
 ))  # fmt: skip
 """Annotations that differ from pod to pod, and that no rule about pods looks at."""
 _OLD_HOMES: Final = "pod."
@@ -71,8 +80,8 @@ class Known:
 
     def __init__(self, obj: Obj, fields: FieldSet, shape: Shape) -> None:
         self.spec: Obj = obj["spec"]
-        self.status: Obj = obj["status"]
-        """Every new one begins with it."""
+        self.status: Obj | None = obj.get("status")
+        """Every new one begins with it. Custom ones begin with none."""
         self.fields = fields
         """Of the spec as it was sent and defaulted: its part in managedFields."""
         self.labels: Obj = _user_labels(self.spec)
@@ -105,7 +114,9 @@ class Known:
         return {**fields, "f:metadata": {**parts, "f:ownerReferences": own}}
 
     def _fields_of(self, meta: Obj) -> FieldSet:
-        sample = {"metadata": dict(meta), "spec": self.spec, "status": {}}
+        sample = {"metadata": dict(meta), "spec": self.spec}
+        if self.status is not None:
+            sample["status"] = {}
         if "ownerReferences" in meta:
             sample["metadata"]["ownerReferences"] = [{**meta["ownerReferences"][0], "uid": _ANY}]
         managed.after_update(
@@ -153,6 +164,8 @@ def mark_of(api: Api, storage: str, namespace: str, value: Any) -> Mark | None:
         return None
     if storage == PODS:
         common = _common_of_pods(api, namespace, meta, spec)
+    elif storage in CUSTOM:
+        common = _common_of_customs(api, storage, namespace, meta, spec)
     else:
         common = _common_of_jobs(spec)
     if common is None:
@@ -185,6 +198,17 @@ def _common_of_jobs(spec: Obj) -> Any | None:
     return spec if job.GENERATED_LABELS.isdisjoint(labels) else None
 
 
+def _common_of_customs(api: Api, storage: str, namespace: str, meta: Obj, spec: Obj) -> Any | None:
+    """Finalizers of custom kinds have rules of their own; a namespace may name the queue of its PodGroups."""
+    if "finalizers" in meta:
+        return None
+    if storage == _VOLCANO_GROUPS:
+        within = api.store.latest(Key("namespaces", "", namespace))
+        if within is None or _QUEUE in (within.obj["metadata"].get("annotations") or ()):
+            return None
+    return spec
+
+
 def _admits_all(api: Api, namespace: str) -> bool:
     """Whether no object in the cluster has a say in what a pod gets."""
     store = api.store
@@ -214,16 +238,23 @@ def metadata_of(known: Known, value: Obj, namespace: str) -> Obj | None:
     return meta
 
 
-def pod_like(known: Known, value: Obj, meta: Obj) -> Obj:
-    """The pod that `value` asks for."""
+def like(storage: str, known: Known, value: Obj, meta: Obj) -> Obj | None:
+    """The object that `value` asks for, with this metadata, name and uid included; None if a rule about its
+    name speaks against it."""
+    if storage == PODS:
+        return _pod_like(known, value, meta)
+    return {"metadata": meta, "spec": known.spec} if storage in CUSTOM else _job_like(known, meta)
+
+
+def _pod_like(known: Known, value: Obj, meta: Obj) -> Obj:
     spec: Any = known.spec
     if "hostname" in value["spec"]:
         spec = {**spec, "hostname": value["spec"]["hostname"]}
-    return {"metadata": meta, "spec": spec, "status": dict(known.status)}
+    return {"metadata": meta, "spec": spec, "status": dict(known.status or {})}
 
 
-def job_like(known: Known, meta: Obj) -> Obj | None:
-    """The Job with this metadata, name and uid included; None if its pods could not be named after it."""
+def _job_like(known: Known, meta: Obj) -> Obj | None:
+    """None if its pods could not be named after it."""
     spec, generated = known.spec, job.generated_labels(meta)
     template = spec["template"]
     labels = {**template["metadata"]["labels"], **generated}
@@ -232,7 +263,7 @@ def job_like(known: Known, meta: Obj) -> Obj | None:
     template = {**template, "metadata": {**template["metadata"], "labels": labels}}
     selector = {"matchLabels": {job.SELECTED: meta["uid"]}}
     spec = {**spec, "template": template, "selector": selector}
-    obj = {"metadata": meta, "spec": spec, "status": dict(known.status)}
+    obj = {"metadata": meta, "spec": spec, "status": dict(known.status or {})}
     return None if checks.validate_last_hostname(obj) else obj
 
 
@@ -240,21 +271,27 @@ def value_of(call: Call) -> Any:
     """What is to be created, as plain JSON without its type: from a caller in this process, or from a body
     that can be read in one way only."""
     if call.value is not None:
-        return call.value
+        return call.value if call.resource.message else _untyped(call.value, call.resource)
     if call.content_type not in _JSON:
         return None
     try:
         plain = codec.plain_json(call.body)
     except codec.DecodeError:
         return None
-    value, resource = plain.value, call.resource
-    if plain.problems or type(value) is not dict or value.pop("kind", resource.kind) != resource.kind:
+    if plain.problems or type(plain.value) is not dict:
         return None
-    if value.pop("apiVersion", resource.group_version) != resource.group_version:
-        return None
-    if value.get("status") == {}:
+    value = _untyped(plain.value, call.resource)
+    if value is not None and value.get("status") == {}:
         del value["status"]  # as clients in Go send it
     return value
+
+
+def _untyped(value: Obj, resource: Resource) -> Obj | None:
+    """Without apiVersion and kind; None if they are not the resource's. Custom kinds must name theirs."""
+    named = value.get("apiVersion", resource.group_version), value.get("kind", resource.kind)
+    if named != (resource.group_version, resource.kind) or (not resource.message and "kind" not in value):
+        return None
+    return {key: inner for key, inner in value.items() if key not in ("apiVersion", "kind")}
 
 
 def _user_labels(spec: Obj) -> Obj:

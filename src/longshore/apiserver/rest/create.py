@@ -68,9 +68,7 @@ def _create_like(
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = now
     meta["generation"] = 1
-    obj = (
-        alike.pod_like(known, value, meta) if resource.storage == alike.PODS else alike.job_like(known, meta)
-    )
+    obj = alike.like(resource.storage, known, value, meta)
     if obj is None:
         return None
     charged = admission.charge(api, call, obj)

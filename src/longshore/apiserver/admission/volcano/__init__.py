@@ -16,6 +16,7 @@ from longshore.api.types import Obj
 from longshore.api.validation.volcano import cronjob, job_update, jobflow, pod, typed
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, podgroup, queue
+from longshore.apiserver.admission.volcano.passed import Passed
 
 _JOBS: Final = "batch.volcano.sh/jobs"
 _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
@@ -40,9 +41,16 @@ def mutate_create(storage: str, obj: Obj, get: Get) -> None:
 
 def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a new object that has passed its schema."""
-    if storage in _CHECKS:
-        webhook, check = _CHECKS[storage]
-        _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
+    if storage not in _CHECKS:
+        return
+    webhook, check = _CHECKS[storage]
+    spec, name = obj.get("spec"), obj["metadata"]["name"]
+    if storage in _QUEUED and spec and _passed.covers(spec, name):
+        _refuse(webhook, _QUEUED[storage](spec.get("queue", ""), get, every))
+        return
+    _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
+    if storage in _QUEUED and spec:
+        _passed.add(spec, name)
 
 
 def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
@@ -116,6 +124,12 @@ _MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {
     _POD_GROUPS: ("mutatepodgroup", _default_pod_group),
     _QUEUES: ("mutatequeue", lambda obj, get: defaults.default_queue(obj)),
 }
+_QUEUED: Final[dict[str, Callable[[str, Get, List], str]]] = {
+    _JOBS: job.validate_queue,
+    _POD_GROUPS: podgroup.validate_queue,
+}
+"""What remains to be asked about a spec that passed before."""
+_passed: Final = Passed()
 _CHECKS: Final[dict[str, tuple[str, _Check]]] = {
     _CRON_JOBS: ("validatecronjob", _cronjob),
     _FLOWS: ("validatejob", _flow),  # that is how upstream registers it

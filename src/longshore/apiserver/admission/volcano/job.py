@@ -23,6 +23,11 @@ def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     )
 
 
+def validate_queue(name: str, get: Get, every: List) -> str:
+    """What speaks against this queue, if all else is in order."""
+    return _queue(name, get, every).strip()
+
+
 def _queue(name: str, get: Get, every: List) -> str:
     queue = tree.get_queue(get, name)
     if queue is None:

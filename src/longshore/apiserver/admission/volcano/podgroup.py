@@ -10,10 +10,12 @@ from longshore.apiserver.admission.volcano import tree
 
 def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     """All that is wrong with a new PodGroup."""
-    return "; ".join(text for text in (_queue(spec.get("queue", ""), get), podgroup.validate(spec)) if text)
+    queue = validate_queue(spec.get("queue", ""), get, every)
+    return "; ".join(text for text in (queue, podgroup.validate(spec)) if text)
 
 
-def _queue(name: str, get: Get) -> str:
+def validate_queue(name: str, get: Get, every: List) -> str:
+    """What speaks against this queue."""
     if not name:
         return ""
     queue = tree.get_queue(get, name)
