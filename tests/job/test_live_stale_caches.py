@@ -80,6 +80,7 @@ def test_a_cache_that_stands_still_is_waited_for() -> None:
         await stage.end(pod, "Succeeded")
         await stage.patch_job({"spec": {"parallelism": 2}})
         await stage.until_live(1)
+        await stage.patch_job({"metadata": {"annotations": {"reason": "to look at the Job"}}})
         await stage.quiet(15)
         # The new pod is not seen yet; nothing else may be done for this Job until it is.
         assert client.asked["create pods"] == 2

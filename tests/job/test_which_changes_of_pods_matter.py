@@ -28,10 +28,14 @@ class Keys:
     """A queue that only remembers."""
 
     def __init__(self) -> None:
-        self.added: list[Any] = []
+        self.added: list[float] = []
+        """In how many seconds each is to be looked at."""
 
     def add(self, key: Any) -> None:
-        self.added.append(key)
+        self.added.append(0)
+
+    def add_after(self, key: Any, seconds: float) -> None:
+        self.added.append(seconds)
 
 
 def a_pod(version: int, **changes: Any) -> Obj:
@@ -52,7 +56,8 @@ def a_pod(version: int, **changes: Any) -> Obj:
     return pod
 
 
-def looked_at(old: Obj, new: Obj) -> bool:
+def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
+    """When the Job is looked at after this change, if at all. `own` when the controller wrote it."""
     queue: Any = Keys()
     orphans: Any = Keys()
     jobs, pods, clock = Cache(), Cache(), RealClock()
@@ -69,8 +74,11 @@ def looked_at(old: Obj, new: Obj) -> bool:
         Gathering(clock, queue),
         pods,
     )
+    if own:
+        memory.written.wrote(("n", "j"), "u", "pods", new)
     handler.on_update(old, new)
-    return bool(queue.added)
+    added: list[float] = queue.added
+    return added
 
 
 READY = [{"type": "Ready", "status": "True"}]
@@ -92,9 +100,7 @@ def test_details_do_not_matter(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"status_phase": "Running"},
         {"status_phase": "Succeeded"},
-        {"status_conditions": READY},
         {"metadata_labels": {"a": "c"}},
         {"metadata_finalizers": []},
         {"metadata_finalizers": [FINALIZER, "example.com/other"]},
@@ -105,7 +111,35 @@ def test_details_do_not_matter(changes: dict[str, Any]) -> None:
     ids=lambda changes: "-".join(map(str, next(iter(changes.items())))),
 )
 def test_all_else_does(changes: dict[str, Any]) -> None:
-    assert looked_at(a_pod(2), a_pod(3, **changes))
+    assert 0 in looked_at(a_pod(2), a_pod(3, **changes))
+
+
+RESTARTED = [{"name": "main", "restartCount": 1}]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"status_phase": "Running"}, {"status_conditions": READY}, {"status_containerStatuses": RESTARTED}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_how_a_pod_fares_that_has_not_ended_may_wait_a_second(changes: dict[str, Any]) -> None:
+    assert looked_at(a_pod(2), a_pod(3, **changes)) == [1]
+
+
+def test_a_finalizer_that_the_controller_took_itself_does_not_matter() -> None:
+    ended: dict[str, Any] = {"status_phase": "Succeeded"}
+    assert not looked_at(a_pod(2, **ended), a_pod(3, **ended, metadata_finalizers=[]), own=True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"status_phase": "Failed"}, {"metadata_labels": {"a": "c"}}, {"metadata_annotations": {"a": "b"}}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_others_changed_before_it_does(changes: dict[str, Any]) -> None:
+    ended = {"status_phase": "Succeeded"}
+    stripped = a_pod(3, **{**ended, **changes}, metadata_finalizers=[])
+    assert looked_at(a_pod(2, **ended), stripped, own=True) == [0]
 
 
 def test_every_change_of_a_pod_that_has_ended_does() -> None:

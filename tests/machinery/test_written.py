@@ -81,6 +81,20 @@ def test_resources_nobody_follows_and_versions_that_are_no_numbers_hold_nothing_
     written.check(KEY)
 
 
+def test_own_changes_are_known_until_they_have_been_seen() -> None:
+    jobs, pods, written = gate()
+    written.wrote(KEY, UID, "jobs.batch", obj("job", 11))
+    written.wrote(KEY, UID, "pods", obj("a", 12))
+    written.wrote(KEY, UID, "pods", obj("b", 13))
+    assert written.own(KEY, "pods", obj("a", 12))
+    assert written.own(KEY, "pods", obj("b", 13))
+    assert not written.own(KEY, "pods", obj("a", 11))
+    assert not written.own("ns/other", "pods", obj("a", 12))
+    jobs.revision = pods.revision = 13
+    written.check(KEY)
+    assert not written.own(KEY, "pods", obj("a", 12))
+
+
 def test_one_can_wait_for_the_caches_to_catch_up() -> None:
     async def main(clock: VirtualClock) -> None:
         jobs, pods, written = gate()

@@ -7,7 +7,7 @@ every pod is refused for, then costs a few refused requests and not thousands.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,6 +93,16 @@ def is_namespace_terminating(err: Exception) -> bool:
     return isinstance(err, StatusError) and err.has_cause("NamespaceTerminating")
 
 
+async def side_by_side(calls: Sequence[Awaitable[object]]) -> list[object]:
+    """The results, or in their places the exceptions, of calls made at once. One alone needs no task."""
+    if len(calls) != 1:
+        return await asyncio.gather(*calls, return_exceptions=True)
+    try:
+        return [await calls[0]]
+    except Exception as err:
+        return [err]
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """How far a slow start came. All that was attempted either succeeded or failed."""
@@ -109,9 +119,7 @@ async def slow_start(count: int, do: Callable[[int], Awaitable[object]], *, firs
     size = first
     while attempted < count:
         size = min(size, count - attempted)
-        results = await asyncio.gather(
-            *(do(number) for number in range(attempted, attempted + size)), return_exceptions=True
-        )
+        results = await side_by_side([do(number) for number in range(attempted, attempted + size)])
         attempted += size
         errors = [result for result in results if isinstance(result, BaseException)]
         succeeded += size - len(errors)

@@ -3,6 +3,9 @@
 Remembers the highest resourceVersion each owner's writes were answered with, per resource, and compares
 it with what the informer of that resource has seen. Deletes have no version of their own and are not
 recorded; expectations cover them. Versions that are not numbers never hold anything up.
+
+So a change that the controller made itself is always heard before it looks at the key again, and tells it
+nothing that the look which made it did not know (`own`).
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ class Written(Generic[K]):
 
     def __init__(self, caches: Mapping[str, Versioned]) -> None:
         self._caches = caches
-        self._records: dict[K, tuple[str, dict[str, int]]] = {}
+        self._records: dict[K, _Record] = {}
 
     def wrote(self, key: K, uid: str, resource: str, answer: Obj) -> None:
         """Records the object a write of `key` (whose own uid is `uid`) was answered with."""
@@ -48,18 +51,24 @@ class Written(Generic[K]):
         if not version.isdecimal():
             return
         record = self._records.get(key)
-        if record is None or record[0] != uid:
-            record = self._records[key] = (uid, {})
+        if record is None or record.uid != uid:
+            record = self._records[key] = _Record(uid)
         revision = int(version)
-        if revision > record[1].get(resource, 0):
-            record[1][resource] = revision
+        if revision > record.highest.get(resource, 0):
+            record.highest[resource] = revision
+        record.versions.add((resource, version))
+
+    def own(self, key: K, resource: str, obj: Obj) -> bool:
+        """Whether `obj`, just heard of, is in a state that a write of `key` was answered with."""
+        record = self._records.get(key)
+        return record is not None and (resource, obj["metadata"]["resourceVersion"]) in record.versions
 
     def check(self, key: K) -> None:
         """Raises `StaleCache` while a cache is older than a write; once it is not, forgets the writes."""
         record = self._records.get(key)
         if record is None:
             return
-        for resource, written in record[1].items():
+        for resource, written in record.highest.items():
             cache = self._caches.get(resource)
             if cache is not None and cache.revision < written:
                 raise StaleCache(resource, cache.revision, written)
@@ -73,7 +82,7 @@ class Written(Generic[K]):
             return
         try:
             async with asyncio.timeout(patience):
-                for resource, written in [*record[1].items()]:
+                for resource, written in [*record.highest.items()]:
                     cache = self._caches.get(resource)
                     if cache is not None:
                         await cache.reached(written)
@@ -84,5 +93,16 @@ class Written(Generic[K]):
     def forget(self, key: K, uid: str = "") -> None:
         """Forgets the writes of `key`; with `uid`, only those of that object."""
         record = self._records.get(key)
-        if record is not None and uid in ("", record[0]):
+        if record is not None and uid in ("", record.uid):
             del self._records[key]
+
+
+class _Record:
+    __slots__ = ("highest", "uid", "versions")
+
+    def __init__(self, uid: str) -> None:
+        self.uid = uid
+        self.highest: dict[str, int] = {}
+        """The last revision by resource."""
+        self.versions: set[tuple[str, str]] = set()
+        """Resource and version of every write since the last look."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from longshore.api.errors import StatusError
@@ -13,7 +12,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.machinery.cache import Key
-from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, slow_start
+from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, side_by_side, slow_start
 from longshore.machinery.recorder import Recorder, reference
 
 FAILURES = (StatusError, Unreachable, NoLabels)
@@ -59,7 +58,7 @@ class Act:
             return frozenset(), None
         uids = [pod["metadata"]["uid"] for pod in pods]
         self._memory.going.expect(self._key, uids)
-        results = await asyncio.gather(*map(self._strip, pods), return_exceptions=True)
+        results = await side_by_side([*map(self._strip, pods)])
         gone, first = _sorted_out(results)
         return frozenset(uid for uid, went in zip(uids, gone, strict=True) if went), first
 
@@ -92,7 +91,7 @@ class Act:
     async def _remove(
         self, pods: Sequence[Obj], remove: Callable[[Obj], Awaitable[None]]
     ) -> tuple[PodResults, Exception | None]:
-        results = await asyncio.gather(*map(remove, pods), return_exceptions=True)
+        results = await side_by_side([*map(remove, pods)])
         gone, first = _sorted_out(results)
         removed = [pod for pod, went in zip(pods, gone, strict=True) if went]
         return PodResults(len(removed), sum(facts.ready(pod) for pod in removed)), first

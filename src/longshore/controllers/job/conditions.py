@@ -28,11 +28,16 @@ class Outcome(NamedTuple):
 
 def true(conditions: Sequence[Obj], type: str) -> Obj | None:
     """The condition of this type if it is True."""
-    return next((c for c in conditions if c["type"] == type and c["status"] == "True"), None)
+    for condition in conditions:
+        if condition["type"] == type and condition["status"] == "True":
+            return condition
+    return None
 
 
 def verdict(conditions: Sequence[Obj]) -> Obj | None:
     """The interim condition that is on record; nothing revises it."""
+    if not conditions:
+        return None
     return true(conditions, "SuccessCriteriaMet") or true(conditions, "FailureTarget")
 
 

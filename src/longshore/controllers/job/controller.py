@@ -114,7 +114,7 @@ class JobController:
         )
         self._gathering = Gathering(clock, self._queue)
         heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
-        self._jobs.add_handler(JobHandler(*heard, self._tools.now))
+        self._jobs.add_handler(JobHandler(*heard, self._tools.now, self._pods.cache))
         self._pods.add_handler(PodHandler(*heard, self._gathering, self._pods.cache))
 
     async def run(self) -> None:

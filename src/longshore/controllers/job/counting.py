@@ -30,7 +30,7 @@ class Held(NamedTuple):
     """Deleted after the Job's verdict was on record: how it ended says nothing of the Job."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Count:
     """The pods of a Job, sorted out."""
 

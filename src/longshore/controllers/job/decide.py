@@ -5,8 +5,6 @@ What follows once the plan's pods are dealt with: tracking.py, then finish.py.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from longshore.api import indexes as runs
 from longshore.api import times
 from longshore.controllers.job import backoff, counting, indexed, manage, outcome
@@ -35,21 +33,19 @@ def decide(view: View) -> Plan:
         verdict = verdict or outcome.of_indexes(spec, found)
     plan = Plan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
     if verdict is not None:
-        return _end(plan, verdict)
-    if not view.satisfied:
-        return replace(plan, why=("waits until all pods created and deleted before have been seen",))
-    if spec.deleting:
-        return replace(plan, why=("the Job is being deleted: creates and deletes nothing",))
-    change = manage.manage(view, spec, count, succeeded, found, record)
-    return replace(
-        plan,
-        managed=True,
-        release=change.release,
-        create=change.create,
-        action=change.action,
-        look_again=_sooner(look_again, change.look_again),
-        why=(change.why,),
-    )
+        _end(plan, verdict)
+    elif not view.satisfied:
+        plan.why = ("waits until all pods created and deleted before have been seen",)
+    elif spec.deleting:
+        plan.why = ("the Job is being deleted: creates and deletes nothing",)
+    else:
+        change = manage.manage(view, spec, count, succeeded, found, record)
+        plan.managed = True
+        plan.release, plan.create = change.release, change.create
+        plan.action, plan.why = change.action, (change.why,)
+        if change.look_again is not None and (look_again is None or change.look_again < look_again):
+            plan.look_again = change.look_again
+    return plan
 
 
 def _verdict(
@@ -65,7 +61,7 @@ def _verdict(
     return None, left
 
 
-def _end(plan: Plan, verdict: Outcome) -> Plan:
+def _end(plan: Plan, verdict: Outcome) -> None:
     why = [f"{verdict.type} {verdict.reason}: {verdict.message}"]
     active = plan.count.active
     if not plan.view.satisfied:
@@ -73,8 +69,4 @@ def _end(plan: Plan, verdict: Outcome) -> Plan:
         active = []  # nothing is killed for a verdict that is not on record
     elif active:
         why.append(f"deletes what is active: {len(active)}")
-    return replace(plan, outcome=verdict, delete=active, why=tuple(why))
-
-
-def _sooner(one: float | None, other: float | None) -> float | None:
-    return min((x for x in (one, other) if x is not None), default=None)
+    plan.outcome, plan.delete, plan.why = verdict, active, tuple(why)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from longshore.api import times
 from longshore.api.types import Obj
 from longshore.controllers.job import conditions
@@ -10,7 +12,7 @@ from longshore.controllers.job.plan import Ending, Event, Plan, Tracking
 from longshore.controllers.job.tracking import settle
 
 
-def finish(tracking: Tracking, status: Obj, stripped: frozenset[str], *, failed: bool = False) -> Ending:
+def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
     """What is left to write, given the status on record and the UIDs whose finalizer has gone.
 
     `failed` says that some finalizers could not be removed: their pods stay listed and the Job goes on.

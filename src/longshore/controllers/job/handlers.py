@@ -2,12 +2,19 @@
 
 Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
 Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
-only once, and failures that come together are gathered on purpose (gathering.py).
+only once, and failures that come together are gathered on purpose (gathering.py). Only for a pod that starts
+or gets ready, from which nothing follows but a number in the status, the second is waited for: most pods that
+end soon have ended by then.
+
+Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
+the queue (`tracking.goes_on`). They are heard before the next sync begins (`written.Written`), so they can
+not hide that something else was missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from longshore.api.types import Obj
 from longshore.controllers.job import facts, orphans, selection
@@ -22,6 +29,9 @@ from longshore.machinery.informer import Handler
 from longshore.machinery.refs import controller_of
 from longshore.machinery.workqueue import WorkQueue
 
+_UNHURRIED_SECONDS: Final = 1.0
+"""Upstream's batch period."""
+
 
 class JobHandler(Handler):
     """Hears of Jobs."""
@@ -34,9 +44,10 @@ class JobHandler(Handler):
         ownership: Ownership,
         metrics: JobMetrics,
         now: Callable[[], float],
+        pods: Cache,
     ) -> None:
         self._queue, self._orphans, self._memory = queue, orphan_queue, memory
-        self._ownership, self._metrics, self._now = ownership, metrics, now
+        self._ownership, self._metrics, self._now, self._pods = ownership, metrics, now, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._queue.add(key_of(obj))
@@ -45,9 +56,12 @@ class JobHandler(Handler):
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if job_spec.finished(new):
-            self._orphans.add(orphans.of_job(new))
+            self._memory.job_ended(key_of(new), new["metadata"]["uid"])
+            self._clear_away(new)
             return
         key = key_of(new)
+        if self._memory.written.own(key, "jobs.batch", new):
+            return  # written over exactly what the sync had seen, so nobody else's change hides in it
         self._queue.add(key)
         start = (new.get("status") or {}).get("startTime")
         deadline = new["spec"].get("activeDeadlineSeconds")
@@ -58,7 +72,15 @@ class JobHandler(Handler):
         key = key_of(obj)
         self._queue.add(key)
         self._memory.job_ended(key, obj["metadata"]["uid"])
-        self._orphans.add(orphans.of_job(obj))
+        self._clear_away(obj)
+
+    def _clear_away(self, job: Obj) -> None:
+        """Lets pods go that wait for a Job to count them which counts no more. Mostly there are none."""
+        if not selection.selected_uid(job) or any(
+            self._pods.index_size(selection.PODS_BY_JOB, key)
+            for key in (selection.owned_key(job), selection.orphans_key(job))
+        ):
+            self._orphans.add(orphans.of_job(job))
 
 
 class PodHandler(Handler):
@@ -89,7 +111,8 @@ class PodHandler(Handler):
         elif (job := self._job(obj, ref)) is not None:
             key = key_of(job)
             self._memory.expectations.creations_observed(key)
-            self._queue.add(key)
+            if not self._memory.written.own(key, "pods", obj):
+                self._queue.add(key)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         before, after = old["metadata"], new["metadata"]
@@ -99,22 +122,51 @@ class PodHandler(Handler):
         if "deletionTimestamp" in after:
             self._deleted(new, final=False)
             return
-        old_ref, ref = controller_of(old), controller_of(new)
+        ref = controller_of(new)
+        if ref is not None and before.get("ownerReferences") == after.get("ownerReferences"):
+            self._still_owned(ref, old, new)
+            return
+        old_ref = controller_of(old)
         moved = old_ref != ref
         tracked = facts.tracked(new)
-        if ref is not None and not moved and tracked and _only_details(old, new):
-            return
         if moved and old_ref is not None and (job := self._job(old, old_ref)) is not None:
             self._changed(job, new, tracked)
         if ref is not None:
             if (job := self._job(new, ref)) is not None:
-                if facts.phase(new) == "Failed" != facts.phase(old) and self._has_others(job):
-                    self._gathering.failed(key_of(job))
                 self._changed(job, new, tracked)
         elif moved or before.get("labels") != after.get("labels"):
             self._unowned(new)
         elif tracked:
             self._orphans.add(orphans.of_pod(new))
+
+    def _still_owned(self, ref: Obj, old: Obj, new: Obj) -> None:
+        """A pod changed and its owners did not."""
+        tracked, phase = facts.tracked(new), facts.phase(new)
+        runs = (
+            tracked
+            and phase not in facts.TERMINAL
+            and _alike(old, new, "finalizers", "labels", "annotations")
+        )
+        if runs and not _seems_different(old, new):
+            return
+        job = self._job(new, ref)
+        if job is None:
+            return
+        key = key_of(job)
+        if runs:
+            self._queue.add_after(key, _UNHURRIED_SECONDS)
+            return
+        if not tracked:
+            self._memory.going.observed(key, new["metadata"]["uid"])
+        if phase == "Failed" != facts.phase(old) and self._has_others(job):
+            self._gathering.failed(key)
+        elif (
+            self._memory.written.own(key, "pods", new)
+            and old.get("status") == new.get("status")
+            and _alike(old, new, "labels", "annotations")
+        ):
+            return  # the sync took the finalizer, and nothing else happened to the pod
+        self._queue.add(key)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._metrics.pod_seen(obj, None)
@@ -154,14 +206,16 @@ class PodHandler(Handler):
         return self._ownership.resolve(pod["metadata"]["namespace"], ref)
 
 
-def _only_details(old: Obj, new: Obj) -> bool:
-    """Whether a pod that has not ended changed in nothing a Job looks at: it got its node, or an address."""
+def _alike(old: Obj, new: Obj, *parts: str) -> bool:
+    """Whether these parts of the metadata are as they were."""
     before, after = old["metadata"], new["metadata"]
+    return all(before.get(part) == after.get(part) for part in parts)
+
+
+def _seems_different(old: Obj, new: Obj) -> bool:
+    """Whether a pod that has not ended shows a Job anything new; its node and its address are nothing."""
     return (
-        facts.phase(new) not in facts.TERMINAL
-        and facts.phase(old) == facts.phase(new)
-        and facts.ready(old) == facts.ready(new)
-        and before.get("finalizers") == after.get("finalizers")
-        and before.get("labels") == after.get("labels")
-        and before.get("annotations") == after.get("annotations")
+        facts.phase(old) != facts.phase(new)
+        or facts.ready(old) != facts.ready(new)
+        or facts.restarts(old) != facts.restarts(new)
     )

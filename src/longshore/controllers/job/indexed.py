@@ -13,7 +13,7 @@ from longshore.controllers.job.counting import Count, Held, valid
 from longshore.controllers.job.spec import Spec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Indexes:
     """All lists end at the Job's completions, so that a Job that shrank forgets what is beyond."""
 

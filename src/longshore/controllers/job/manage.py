@@ -19,7 +19,7 @@ LEAST_WAIT: Final = 1.0
 """Looking again sooner than this after a back-off would only find it not quite over."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Change:
     """What to do about the number of pods. `look_again` is None when nothing is due by time alone."""
 

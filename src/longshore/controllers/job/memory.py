@@ -3,6 +3,7 @@ everything anew, and only waits shorter than it would have."""
 
 from __future__ import annotations
 
+from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
 from longshore.machinery.cache import Cache, Key
 from longshore.machinery.clock import Clock
@@ -20,6 +21,7 @@ class Memory:
         self.written: Written[Key] = Written({"jobs.batch": jobs, "pods": pods})
         self.finished: set[str] = set()
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
+        self._jobs = jobs
         self._backoffs: dict[Key, BackoffRecord] = {}
 
     def backoff(self, key: Key) -> BackoffRecord:
@@ -30,6 +32,14 @@ class Memory:
             self._backoffs[key] = record
         else:
             self._backoffs.pop(key, None)
+
+    def end_written(self, key: Key, uid: str) -> None:
+        """The end of the Job is on record; the cache may show it already, or show it later."""
+        job = self._jobs.get(*key)
+        if job is None or job["metadata"]["uid"] != uid or job_spec.finished(job):
+            self.job_ended(key, uid)
+        else:
+            self.finished.add(uid)
 
     def job_ended(self, key: Key, uid: str) -> None:
         """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""

@@ -23,7 +23,7 @@ async def observe(
     job: Obj,
     pods: Cache,
     memory: Memory,
-    now: Callable[[], float],
+    now: float,
     times: BackoffTimes,
     on_write: Callable[[Obj], Any],
 ) -> View:
@@ -31,16 +31,16 @@ async def observe(
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
     satisfied = memory.expectations.satisfied(key)
     claimed = await _claimed(client, job, pods, on_write)
-    rules = (job["spec"].get("podFailurePolicy") or {}).get("rules")
+    policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
-    if failure_policy.may_fail_job(rules):
+    if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
         evidence = pods.by_index(selection.PODS_BY_JOB, selection.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
-    return View(job, now(), claimed, evidence, satisfied, going, memory.backoff(key), times)
+    return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times)
 
 
 async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:
-    matches = selection.selector(job).matches
+    matches = selection.matcher(job)
     mine: list[Obj] = []
     unclear: list[Obj] = []
     for pod in pods.by_index(selection.PODS_BY_JOB, selection.owned_key(job)):

@@ -44,7 +44,7 @@ def recorded(status: Obj) -> Outcome | None:
 
 def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
     """What makes the whole Job fail, but for its deadline."""
-    if failure_policy.may_fail_job(spec.failure_rules):
+    if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
         pods += [p for p in view.pods if not facts.tracked(p) and facts.phase(p) == "Failed"]
         for pod in (*pods, *view.counted_failures):

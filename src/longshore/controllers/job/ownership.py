@@ -37,5 +37,5 @@ class Ownership:
             return
         for key in selection.selecting_keys(pod):
             for job in self._jobs.by_index(selection.JOBS_BY_SELECTOR, key):
-                if selection.selector(job).matches(has):
+                if selection.matcher(job)(has):
                     yield job

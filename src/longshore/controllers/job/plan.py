@@ -7,7 +7,7 @@ the value of a pure function of the ones before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Event(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     """The first stage: what to do with pods. At most one of `delete`, `release`, `create` is not empty."""
 
@@ -55,7 +55,7 @@ class Plan:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PodResults:
     """How the first stage went."""
 
@@ -67,7 +67,7 @@ class PodResults:
     """To create; less than planned after an error."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tracking:
     """The second stage: write 1 (`status`, if `flush`), then write 2 (`strip`)."""
 
@@ -76,7 +76,7 @@ class Tracking:
     flush: bool
     strip: Sequence[Obj]
     """Pods to take the finalizer from."""
-    holding: frozenset[str]
+    holding: Set[str]
     """UIDs of all pods that had the finalizer before that."""
     outcome: Outcome | None
     """The terminal condition to set when everything is counted and has ended."""
@@ -89,7 +89,7 @@ class Tracking:
     why: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Ending:
     """The third stage: write 3 (`status`, if `flush`)."""
 

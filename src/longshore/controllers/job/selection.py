@@ -10,10 +10,10 @@ which may be evidence for a FailJob rule, and are kept under a key of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from longshore.api.selectors import labels
-from longshore.api.selectors.labels import Selector
 from longshore.api.types import Obj
 from longshore.controllers.job import facts
 from longshore.machinery.refs import controller_of, owner_key
@@ -86,8 +86,13 @@ def selected_uid(job: Obj) -> str:
     return uid
 
 
-def selector(job: Obj) -> Selector:
-    return labels.from_selector(job["spec"].get("selector"))
+def matcher(job: Obj) -> Callable[[Mapping[str, str]], bool]:
+    """Tells whether labels are selected by the Job."""
+    asked: Obj | None = job["spec"].get("selector")
+    if asked is not None and len(asked) == 1 and len(asked.get("matchLabels") or ()) == 1:
+        ((key, value),) = asked["matchLabels"].items()  # as generated: nothing to compile
+        return lambda has: has.get(key) == value
+    return labels.from_selector(asked).matches
 
 
 def _orphans(namespace: str, uid: str) -> str:

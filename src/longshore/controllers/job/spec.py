@@ -23,7 +23,7 @@ RESERVED_MANAGER: Final = "kubernetes.io/job-controller"
 _NO_LIMIT: Final = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spec:
     """What the Job asks for. None means that the field is not set."""
 
@@ -85,7 +85,7 @@ def mode(job: Obj) -> str:
 
 def finished(job: Obj) -> bool:
     """Whether the Job has come to its end: Complete or Failed is True."""
-    return any(
-        c["status"] == "True" and c["type"] in ("Complete", "Failed")
-        for c in (job.get("status") or {}).get("conditions") or ()
-    )
+    for condition in (job.get("status") or {}).get("conditions") or ():
+        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
+            return True
+    return False

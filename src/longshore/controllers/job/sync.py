@@ -14,7 +14,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Tracking
-from longshore.controllers.job.tracking import before_killing, track
+from longshore.controllers.job.tracking import before_killing, goes_on, track
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Cache, Key
 from longshore.machinery.clock import Clock
@@ -53,23 +53,23 @@ class Sync:
 
     async def run(self) -> None:
         tools = self._tools
-        begun = tools.clock.monotonic()
+        begun, now = tools.clock.monotonic(), tools.now()
         problem = ""
         try:
-            await self._stages()
+            await self._stages(now)
         except Exception as err:
             problem = str(err) or repr(err)
             raise
         finally:
             took = tools.clock.monotonic() - begun
             tools.metrics.synced(job_spec.mode(self._job), self._action, took, failed=bool(problem))
-            told = Explanation(self._job["metadata"]["uid"], tools.now(), self._why, problem)
+            told = Explanation(self._job["metadata"]["uid"], now, self._why, problem)
             tools.explanations.add(self._key, told)
 
-    async def _stages(self) -> None:
+    async def _stages(self, now: float) -> None:
         tools, act, key, job = self._tools, self._act, self._key, self._job
         view = await observe(
-            tools.client, key, job, tools.pods, tools.memory, tools.now, tools.times, act.wrote_pod
+            tools.client, key, job, tools.pods, tools.memory, now, tools.times, act.wrote_pod
         )
         plan = decide(view)
         self._why, self._action = plan.why, plan.action
@@ -113,8 +113,10 @@ class Sync:
             tools.metrics.counted(spec, before, ending.status)
         if problem is not None:
             raise problem
+        if goes_on(tracking):
+            tools.queue.add(self._key)
         if ending.finished is not None:
-            tools.memory.finished.add(job["metadata"]["uid"])
+            tools.memory.end_written(self._key, job["metadata"]["uid"])
             tools.metrics.job_finished(spec, ending.finished)
             for event in ending.events:
                 act.event(*event)

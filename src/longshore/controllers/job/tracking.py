@@ -9,13 +9,12 @@ says it all.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from longshore.api import indexes, times
 from longshore.api.types import Obj
-from longshore.controllers.job import conditions, facts, failure_policy, outcome
+from longshore.controllers.job import conditions, facts, failure_policy, manage, outcome
 from longshore.controllers.job.conditions import Outcome
 from longshore.controllers.job.counting import Held, valid
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
@@ -27,7 +26,6 @@ MOST_UNCOUNTED: Final = 500
 def track(plan: Plan, results: PodResults) -> Tracking:
     """What to write down, and which pods to let go of, now that the plan's pods are dealt with."""
     old = plan.view.job.get("status") or {}
-    now = times.format_seconds(int(plan.view.now))
     active = len(plan.count.active) - results.removed + results.created
     ready = plan.count.ready - results.removed_ready
     terminating = len(plan.count.terminating) + results.removed
@@ -42,17 +40,18 @@ def track(plan: Plan, results: PodResults) -> Tracking:
     events: Sequence[Event] = ()
     flush = (old.get("active") or 0, old.get("ready"), old.get("terminating")) != (active, ready, terminating)
     if verdict is None and plan.managed:
-        events = _suspension(plan, status, now)
+        events = _suspension(plan, status)
         flush = flush or bool(events)
-    holding = frozenset(h.uid for h in plan.count.held if not h.going)
+    holding = {h.uid for h in plan.count.held if not h.going}
     flush = settle(status, holding) or flush
     tracking = _Tracker(plan, verdict, status)
-    tracking.go_through()
-    flush = tracking.flush or flush
+    if holding:
+        tracking.go_through()
+        flush = tracking.flush or flush
     if plan.indexes is not None:
         flush = _write_indexes(plan, status) or flush
     if verdict is not None:
-        flush = _write_verdict(verdict, status, now) or flush
+        flush = _write_verdict(verdict, status, plan.view.now) or flush
         verdict = verdict.final
     return Tracking(
         plan,
@@ -81,6 +80,15 @@ def before_killing(plan: Plan) -> Tracking | None:
     return track(plan, PodResults(len(plan.delete), sum(facts.ready(pod) for pod in plan.delete)))
 
 
+def goes_on(tracking: Tracking) -> bool:
+    """Whether the Job must be looked at again even if nothing happens but what this sync did: it could not do
+    all at once, or what it created lets failed pods go (`_is_kept`), or their indexes wait for their turn."""
+    plan, most = tracking.plan, manage.MOST_PER_SYNC
+    if tracking.limit_hit or len(plan.create) >= most or len(plan.release) >= most:
+        return True
+    return bool(plan.create) and plan.indexes is not None and bool(plan.indexes.delayed)
+
+
 def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
     """The outcome to write down in this sync."""
     if plan.outcome is not None:
@@ -90,11 +98,14 @@ def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
     return None, ()
 
 
-def _suspension(plan: Plan, status: Obj, now: str) -> Sequence[Event]:
+def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
     """Says whether the Job is suspended. A resumed one starts its time anew."""
+    known = status.get("conditions") or []
+    if not known and not plan.spec.suspended:
+        return ()
     word, value = ("suspended", "True") if plan.spec.suspended else ("resumed", "False")
     reason, message = word.capitalize(), f"Job {word}"
-    known = status.get("conditions") or []
+    now = times.format_seconds(int(plan.view.now))
     changed = conditions.ensured(known, "Suspended", value, f"Job{reason}", message, now)
     if changed is None:
         return ()
@@ -103,9 +114,12 @@ def _suspension(plan: Plan, status: Obj, now: str) -> Sequence[Event]:
     return (Event("Normal", reason, message),)
 
 
-def settle(status: Obj, holding: frozenset[str]) -> bool:
+def settle(status: Obj, holding: Set[str]) -> bool:
     """Moves the counters for listed UIDs whose pods have lost the finalizer. Whether there were any."""
-    uncounted = status.get("uncountedTerminatedPods") or {}
+    uncounted = status.get("uncountedTerminatedPods")
+    if not uncounted:
+        status["uncountedTerminatedPods"] = {}
+        return False
     left: Obj = {}
     moved = False
     for kind in ("succeeded", "failed"):
@@ -134,7 +148,7 @@ class _Tracker:
         self.flush = False
         self.limit_hit = False
         self.strip: list[Obj] = []
-        self.policy_actions: Counter[str] = Counter()
+        self.policy_actions: dict[str, int] = {}
 
     def go_through(self) -> None:
         everyone = self._verdict is not None or self._plan.spec.deleting
@@ -182,7 +196,7 @@ class _Tracker:
                 return
             judged = failure_policy.judge(plan.spec.failure_rules, each.pod)
             if judged.action:
-                self.policy_actions[judged.action] += 1
+                self.policy_actions[judged.action] = self.policy_actions.get(judged.action, 0) + 1
             if judged.counted:
                 self._failed.append(each.uid)
                 self.flush = True
@@ -197,12 +211,13 @@ def _write_indexes(plan: Plan, status: Obj) -> bool:
     return before != (completed, failed)
 
 
-def _write_verdict(verdict: Outcome, status: Obj, now: str) -> bool:
+def _write_verdict(verdict: Outcome, status: Obj, now: float) -> bool:
     """Records the interim condition, unless an earlier sync has done so."""
     known = status.get("conditions") or []
     if verdict.type == "Failed" or conditions.true(known, verdict.type) is not None:
         return False
-    entry = conditions.made(verdict.type, "True", verdict.reason, verdict.message, now)
+    at = times.format_seconds(int(now))
+    entry = conditions.made(verdict.type, "True", verdict.reason, verdict.message, at)
     status["conditions"] = [*known, entry]
     return True
 
@@ -213,8 +228,8 @@ _LEFT_OUT_WHEN_EMPTY: Final = ("active", "succeeded", "failed", "completedIndexe
 def _tidied(status: Obj) -> Obj:
     """Without what Kubernetes leaves out: zero counters, empty lists, times not set."""
     for key in _LEFT_OUT_WHEN_EMPTY:
-        if not status.get(key):
-            status.pop(key, None)
+        if key in status and not status[key]:
+            del status[key]
     if status.get("failedIndexes") is None:
         status.pop("failedIndexes", None)
     return status

@@ -32,9 +32,13 @@ class BackoffTimes:
     cap: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class View:
-    """A Job and its pods, as the caches show them. Objects are frozen."""
+    """A Job and its pods, as the caches show them. Objects are frozen.
+
+    Neither this nor what is made of it is ever changed by who gets it. They are no frozen dataclasses because
+    those take several times as long to make, and a sync makes eight.
+    """
 
     job: Obj
     now: float
