@@ -1,15 +1,15 @@
 """One client connection: drops those that never finish a request head, answers garbage with a Status.
 
 aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants, and how a
-connection becomes one of another protocol than WebSocket. A usual write that comes in one piece while nothing
-else is going on does not reach aiohttp at all: see `heads` and `quick`.
+connection becomes one of another protocol than WebSocket. A usual write that comes quickly while nothing else
+is going on does not reach aiohttp at all: see `heads` and `quick`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import http_exceptions, web
 from aiohttp.web_protocol import RequestHandler
@@ -21,11 +21,18 @@ from longshore.apiserver.http.plain import Reply
 AtOnce = Callable[[heads.Read, bytes, Mapping[str, Any] | None, Callable[[Reply], None]], bool]
 """`Handler.at_once`."""
 
+_MOMENT: Final = 0.05
+"""Seconds in which the rest of a write comes: many clients send head and body apart."""
+_LONGEST: Final = 1 << 16
+"""Bytes of a write whose rest is waited for."""
+
 
 class Connection(RequestHandler):
     """aiohttp's connection with a time limit for request heads, and a short way for usual writes."""
 
-    __slots__ = ("_at_once", "_busy", "_head_seconds", "_kept", "_limit", "_open", "_taken")
+    __slots__ = (
+        "_at_once", "_begun", "_busy", "_head_seconds", "_kept", "_limit", "_open", "_rest", "_taken",
+    )  # fmt: skip
 
     def __init__(self, manager: web.Server, *, head_seconds: float, at_once: AtOnce, **kwargs: Any) -> None:
         super().__init__(manager, **kwargs)
@@ -35,6 +42,10 @@ class Connection(RequestHandler):
         self._open = 0
         """Bytes still to come of the request that aiohttp has been given, as far as we can tell: 0 between
         two requests, negative once we lost count and leave everything to aiohttp."""
+        self._begun = b""
+        """The first pieces of a write, for a moment."""
+        self._rest: asyncio.TimerHandle | None = None
+        """The end of that moment."""
         self._busy = False
         """Whether a write that came the short way is not answered yet."""
         self._kept = b""
@@ -57,10 +68,16 @@ class Connection(RequestHandler):
             if data:
                 self._keep(data)
             return
+        if self._begun:
+            data, self._begun = self._begun + data, b""
         if self._open > 0:
             self._open -= len(data)
         elif self._open == 0 and data and self._short_way(data):
             return
+        self._long_way(data)
+
+    def _long_way(self, data: bytes) -> None:
+        self._stop_waiting()
         super().data_received(data)
         if self._messages or self._current_request is not None:
             self._stop_limit()
@@ -68,13 +85,13 @@ class Connection(RequestHandler):
             self._start_limit()
 
     def _short_way(self, data: bytes) -> bool:
-        """Whether these bytes are a write that was begun. Otherwise takes note where their request ends."""
+        """Whether these bytes are a write, or begin one. Otherwise takes note where their request ends."""
         read = heads.read(data)
         self._open = -1 if read is None else read.end - len(data)
         transport, waiter = self.transport, self._waiter
         if (
             read is None
-            or self._open
+            or self._open < 0
             or transport is None
             or self._paused
             or self._close
@@ -83,14 +100,37 @@ class Connection(RequestHandler):
             or waiter.done()
         ):
             return False
+        if self._open:
+            return read.end <= _LONGEST and self._wait_for_rest(data)
         self._busy = True
         if not self._at_once(read, data[read.start :], transport.get_extra_info("peercert"), self._answered):
             self._busy = False
             return False
         self._request_in_progress = self._busy  # for a server that stops
         self._postpone_idle_end()
+        self._stop_waiting()
         self._stop_limit()
         return True
+
+    def _wait_for_rest(self, data: bytes) -> bool:
+        """Keeps the beginning of a write for a moment; then aiohttp may wait, which knows for how long."""
+        if self._rest is None:
+            self._stop_limit()
+            self._rest = self._loop.call_later(_MOMENT, self._give_up)
+        self._begun, self._open = data, 0
+        return True
+
+    def _give_up(self) -> None:
+        data, self._begun = self._begun, b""
+        read = heads.read(data)
+        assert read is not None
+        self._open = read.end - len(data)
+        self._long_way(data)
+
+    def _stop_waiting(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
 
     def _keep(self, data: bytes) -> None:
         """Until the write before is answered, a client may say one thing more."""
@@ -120,6 +160,7 @@ class Connection(RequestHandler):
             )
 
     def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_waiting()
         self._stop_limit()
         super().connection_lost(exc)
 

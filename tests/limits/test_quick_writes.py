@@ -1,4 +1,4 @@
-"""Writes that come in one piece take a short way. Whoever sends them otherwise must not notice it."""
+"""Writes that come quickly take a short way. Whoever sends them otherwise must not notice it."""
 
 from __future__ import annotations
 
@@ -68,10 +68,30 @@ async def test_the_short_way_is_taken(wire: Wire, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(quick.QuickWrite, "begin", noted)
     reader, writer = await warm(wire)
-    for name in ("one", "two"):
-        writer.write(create(wire, name))
+    for number, cut in enumerate((0, 0, -1, -50)):
+        request = create(wire, f"map-{number}")
+        writer.write(request[:cut])
+        await asyncio.sleep(0.005)
+        writer.write(request[cut:])
         assert (await answer(reader))[0] == 201
-    assert len(begun) == 2
+        assert len(begun) == number + 1
+
+
+async def test_a_body_that_comes_by_drops_is_waited_for_as_long_as_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with serving(monkeypatch, body=0.3) as wire:
+        reader, writer = await warm(wire)
+        head, body = create(wire, "slow").split(b"\r\n\r\n")
+        writer.write(head + b"\r\n\r\n")
+        began = asyncio.get_running_loop().time()
+        for byte in body:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.02)
+            if asyncio.get_running_loop().time() - began > 0.5:
+                break
+        assert (await answer(reader))[0] == 408
+        await wire.is_well()
 
 
 async def test_what_is_sent_without_waiting_is_answered_in_order(wire: Wire) -> None:
