@@ -66,7 +66,7 @@ def change_of(
     gone: FieldSet = {}
     if old is new:
         return set_, gone
-    steps = plan_of(shape).steps
+    steps = (shape.plan or plan_of(shape)).steps
     assert steps is not None, "no kind is a single leaf"
     every: Iterable[str]
     if only:

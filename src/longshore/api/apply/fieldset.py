@@ -137,6 +137,8 @@ def _union(a: FieldSet, b: FieldSet) -> FieldSet:
     out = a
     for step, below in b.items():
         known = a.get(step)
+        if not below and known is not None and not known:
+            continue
         joined = below if known is None else _union(known, below)
         if joined is not known:
             if out is a:
@@ -172,7 +174,11 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
             del out[step]
         else:
             out[step] = left
-    return a if out is a else _tidy(out)
+    if out is a:
+        return a
+    if len(out) > 1:
+        return out
+    return _tidy(out)
 
 
 def _not_itself(a: FieldSet) -> FieldSet | None:

@@ -72,7 +72,7 @@ def moved(
     if not own:
         return surviving(known, changed, gone, api_version, versions)
     mine = entries.made(manager, "Update", api_version, own, now, subresource)
-    me = entries.identity(mine)
+    me = (manager, "Update", api_version, subresource)
     found: list[Obj] = []
     for entry in known:
         if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
