@@ -176,10 +176,15 @@ def qualified_name(value: str) -> list[str]:
     return problems
 
 
-@lru_cache(maxsize=4096)
 def is_label_value(value: str) -> bool:
     """Whether `label_value` finds nothing wrong."""
-    return len(value) <= 63 and _is_label_value(value) is not None
+    if len(value) > 63:
+        return False
+    # Nearly all are of letters, digits and dashes, and many (uids) are seen only once: no use in remembering.
+    bare = value.replace("-", "")
+    if bare.isalnum() and bare.isascii() and value[0] != "-" and value[-1] != "-":
+        return True
+    return _is_label_value(value) is not None
 
 
 def label_value(value: str) -> list[str]:

@@ -85,8 +85,12 @@ def is_plain(meta: Obj) -> bool:
     """Whether labels, annotations, owner references and finalizers are such that nobody need look closer.
     Says no where in doubt; then the other functions tell."""
     fits, value_fits = names.is_qualified_name, names.is_label_value
-    for key, value in (meta.get("labels") or _NOTHING).items():
-        if not fits(key) or not value_fits(value):
+    labels = meta.get("labels") or _NOTHING
+    for key in labels:
+        if not fits(key):
+            return False
+    for value in set(labels.values()):  # those of a Job come twice
+        if not value_fits(value):
             return False
     size = 0
     for key, value in (meta.get("annotations") or _NOTHING).items():
@@ -178,6 +182,8 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
     """Keys and values; every complaint is about the map as a whole."""
     found: list[FieldError] = []
     for key, value in (labels or {}).items():
+        if names.is_qualified_name(key) and names.is_label_value(value):
+            continue
         found += [field.invalid(path, key, text) for text in names.qualified_name(key)]
         found += [field.invalid(path, value, text) for text in names.label_value(value)]
     return found
@@ -188,7 +194,8 @@ def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> li
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
-        found += [field.invalid(path, key, text) for text in names.qualified_name(key.lower())]
+        if not names.is_qualified_name(key.lower()):
+            found += [field.invalid(path, key, text) for text in names.qualified_name(key.lower())]
         size += len(key) + (len(value) if value.isascii() else len(value.encode()))
     if size > ANNOTATIONS_LIMIT:
         found.append(field.too_long(path, ANNOTATIONS_LIMIT))
