@@ -92,14 +92,14 @@ async def over_http() -> AsyncIterator[tuple[Lanes, Client]]:
 
 
 async def play_node(client: Client | Lanes, watching: asyncio.Event) -> None:
-    """Marks every pod Succeeded as soon as it is seen."""
+    """Marks every new pod Succeeded as soon as it is seen. Those of earlier runs have ended."""
     running: set[asyncio.Future[object]] = set()
     done = {"status": {"phase": "Succeeded"}}
     async with client.watch(PODS, NAMESPACE, initial_events=True) as events:
         async for event in events:
             if event.type == "BOOKMARK":
                 watching.set()
-            elif event.type == "ADDED":
+            elif event.type == "ADDED" and watching.is_set():
                 name = event.object["metadata"]["name"]
                 ends: Awaitable[object] = client.patch(PODS, name, done, NAMESPACE, subresource="status")
                 task = asyncio.ensure_future(ends)
