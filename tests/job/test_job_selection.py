@@ -71,7 +71,7 @@ def test_every_job_that_selects_a_pod_is_found() -> None:
         a_job({"matchLabels": {"app": "x"}}, "m", "m"),
         by_expression,
     ):
-        jobs.put(key_of(job), None, job)
+        jobs.put(key_of(job), job)
     ownership = Ownership(jobs)
 
     def selecting(labels: dict[str, str] | None) -> list[str]:

@@ -63,7 +63,7 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
     jobs, pods, clock = Cache(), Cache(), RealClock()
     jobs.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
     pods.add_index(selection.PODS_BY_JOB, selection.pods_by_job)
-    jobs.put(("n", "j"), None, JOB)
+    jobs.put(("n", "j"), JOB)
     memory = Memory(clock, jobs, pods)
     handler = PodHandler(
         queue,

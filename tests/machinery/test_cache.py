@@ -18,7 +18,7 @@ def colours(thing: Obj) -> list[str]:
 
 def put(cache: Cache, thing: Obj) -> None:
     key = key_of(thing)
-    cache.put(key, cache.get(*key), thing)
+    cache.put(key, thing)
 
 
 def test_an_object_is_found_by_its_name_and_is_the_very_object() -> None:

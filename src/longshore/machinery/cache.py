@@ -74,7 +74,7 @@ class Cache:
             return
         index = self._indexes[name] = _Index(indexer)
         for obj in self:
-            index.replace(key_of(obj), None, obj)
+            index.put(key_of(obj), obj)
 
     async def reached(self, revision: int) -> None:
         """Waits until the cache shows everything up to this resourceVersion."""
@@ -95,15 +95,15 @@ class Cache:
             if wanted <= revision and not waiter.done():
                 waiter.set_result(None)
 
-    def put(self, key: Key, old: Obj | None, obj: Obj) -> None:
-        """Stores an object under its key, in place of `old`, which is what `get` gives for it."""
+    def put(self, key: Key, obj: Obj) -> None:
+        """Stores an object under its key, in place of the one that was there."""
         namespace, name = key
         objects = self._namespaces.get(namespace)
         if objects is None:
             objects = self._namespaces[namespace] = {}
         objects[name] = obj
         for index in self._indexes.values():
-            index.replace(key, old, obj)
+            index.put(key, obj)
 
     def remove(self, key: Key) -> Obj | None:
         """Removes an object and returns it."""
@@ -115,31 +115,42 @@ class Cache:
         if not objects:
             del self._namespaces[namespace]
         for index in self._indexes.values():
-            index.replace(key, old, None)
+            index.remove(key)
         return old
 
 
 class _Index:
-    __slots__ = ("entries", "indexer")
+    __slots__ = ("_found", "entries", "indexer")
 
     def __init__(self, indexer: Indexer) -> None:
         self.indexer = indexer
         self.entries: dict[str, dict[Key, Obj]] = {}
+        self._found: dict[Key, tuple[str, ...]] = {}
+        """Where each object is, unless that is nowhere: so an indexer is asked once about every state."""
 
-    def replace(self, key: Key, old: Obj | None, new: Obj | None) -> None:
-        before = () if old is None else tuple(self.indexer(old))
-        after = () if new is None else tuple(self.indexer(new))
+    def put(self, key: Key, obj: Obj) -> None:
         entries = self.entries
+        before, after = self._found.get(key, ()), tuple(self.indexer(obj))
         if before != after:
             for value in before:
                 if value not in after:
-                    bucket = entries[value]
-                    bucket.pop(key, None)
-                    if not bucket:
-                        del entries[value]
-        if new is not None:
-            for value in after:
-                found = entries.get(value)
-                if found is None:
-                    found = entries[value] = {}
-                found[key] = new
+                    self._take(value, key)
+            if after:
+                self._found[key] = after
+            else:
+                del self._found[key]
+        for value in after:
+            found = entries.get(value)
+            if found is None:
+                found = entries[value] = {}
+            found[key] = obj
+
+    def remove(self, key: Key) -> None:
+        for value in self._found.pop(key, ()):
+            self._take(value, key)
+
+    def _take(self, value: str, key: Key) -> None:
+        bucket = self.entries[value]
+        bucket.pop(key, None)
+        if not bucket:
+            del self.entries[value]

@@ -195,17 +195,17 @@ class Following:
         old = cache.get(*key)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
-                cache.put(key, None, obj)
+                cache.put(key, obj)
                 self._tell_add(obj, initial=kind is Kind.LISTED and not self.synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
-                cache.put(key, old, obj)
+                cache.put(key, obj)
                 self._tell_update(old, obj)
             else:
                 cache.remove(key)
                 self._tell_delete(old, stale=True)
-                cache.put(key, None, obj)
+                cache.put(key, obj)
                 self._tell_add(obj, initial=False)
         elif old is None:
             return

@@ -101,7 +101,8 @@ class PodHandler(Handler):
         self._gathering, self._pods = gathering, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._metrics.pod_seen(None, obj)
+        if facts.phase(obj) in facts.TERMINAL and facts.tracked(obj):
+            self._metrics.waits(True)
         if facts.deleting(obj):
             self._deleted(obj, final=False)
             return
@@ -118,17 +119,19 @@ class PodHandler(Handler):
         before, after = old["metadata"], new["metadata"]
         if before.get("resourceVersion") == after.get("resourceVersion"):
             return
-        self._metrics.pod_seen(old, new)
+        phase, tracked = facts.phase(new), facts.tracked(new)
+        waits = tracked and phase in facts.TERMINAL
+        if waits != (facts.phase(old) in facts.TERMINAL and facts.tracked(old)):
+            self._metrics.waits(waits)
         if "deletionTimestamp" in after:
             self._deleted(new, final=False)
             return
         ref = controller_of(new)
         if ref is not None and before.get("ownerReferences") == after.get("ownerReferences"):
-            self._still_owned(ref, old, new)
+            self._still_owned(ref, old, new, phase, tracked)
             return
         old_ref = controller_of(old)
         moved = old_ref != ref
-        tracked = facts.tracked(new)
         if moved and old_ref is not None and (job := self._job(old, old_ref)) is not None:
             self._changed(job, new, tracked)
         if ref is not None:
@@ -139,15 +142,14 @@ class PodHandler(Handler):
         elif tracked:
             self._orphans.add(orphans.of_pod(new))
 
-    def _still_owned(self, ref: Obj, old: Obj, new: Obj) -> None:
+    def _still_owned(self, ref: Obj, old: Obj, new: Obj, phase: str, tracked: bool) -> None:
         """A pod changed and its owners did not."""
-        tracked, phase = facts.tracked(new), facts.phase(new)
-        runs = (
-            tracked
-            and phase not in facts.TERMINAL
-            and _alike(old, new, "finalizers", "labels", "annotations")
-        )
-        if runs and not _seems_different(old, new):
+        before, after = old["metadata"], new["metadata"]
+        alike = before.get("labels") == after.get("labels")
+        alike = alike and before.get("annotations") == after.get("annotations")
+        runs = alike and tracked and phase not in facts.TERMINAL
+        runs = runs and before.get("finalizers") == after.get("finalizers")
+        if runs and not _fares(old, new):
             return
         job = self._job(new, ref)
         if job is None:
@@ -157,19 +159,16 @@ class PodHandler(Handler):
             self._queue.add_after(key, _UNHURRIED_SECONDS)
             return
         if not tracked:
-            self._memory.going.observed(key, new["metadata"]["uid"])
+            self._memory.going.observed(key, after["uid"])
         if phase == "Failed" != facts.phase(old) and self._has_others(job):
             self._gathering.failed(key)
-        elif (
-            self._memory.written.own(key, "pods", new)
-            and old.get("status") == new.get("status")
-            and _alike(old, new, "labels", "annotations")
-        ):
+        elif alike and self._memory.written.own(key, "pods", new) and old.get("status") == new.get("status"):
             return  # the sync took the finalizer, and nothing else happened to the pod
         self._queue.add(key)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._metrics.pod_seen(obj, None)
+        if facts.phase(obj) in facts.TERMINAL and facts.tracked(obj):
+            self._metrics.waits(False)
         self._deleted(obj, final=True)
 
     def _deleted(self, pod: Obj, *, final: bool) -> None:
@@ -206,13 +205,7 @@ class PodHandler(Handler):
         return self._ownership.resolve(pod["metadata"]["namespace"], ref)
 
 
-def _alike(old: Obj, new: Obj, *parts: str) -> bool:
-    """Whether these parts of the metadata are as they were."""
-    before, after = old["metadata"], new["metadata"]
-    return all(before.get(part) == after.get(part) for part in parts)
-
-
-def _seems_different(old: Obj, new: Obj) -> bool:
+def _fares(old: Obj, new: Obj) -> bool:
     """Whether a pod that has not ended shows a Job anything new; its node and its address are nothing."""
     return (
         facts.phase(old) != facts.phase(new)

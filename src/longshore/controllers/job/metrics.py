@@ -6,7 +6,6 @@ from typing import Final
 
 from longshore.api import indexes
 from longshore.api.types import Obj
-from longshore.controllers.job import facts
 from longshore.controllers.job.conditions import Outcome
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import Spec
@@ -121,19 +120,13 @@ class JobMetrics:
         name, _, group = resource.partition(".")
         self._stale.inc(group, name)
 
-    def pod_seen(self, old: Obj | None, new: Obj | None) -> None:
-        """A pod that begins or ceases to be terminal with the finalizer on."""
-        was, now = old is not None and _waits(old), new is not None and _waits(new)
-        if was != now:
-            self._terminated.inc("add" if now else "delete")
+    def waits(self, now: bool) -> None:
+        """A pod begins to be terminal with the finalizer on, or ceases to be so."""
+        self._terminated.inc("add" if now else "delete")
 
 
 def _mode(spec: Spec) -> str:
     return "Indexed" if spec.indexed else "NonIndexed"
-
-
-def _waits(pod: Obj) -> bool:
-    return facts.phase(pod) in facts.TERMINAL and facts.tracked(pod)
 
 
 def _grown(spec: Spec, before: Obj, after: Obj, field: str) -> int:

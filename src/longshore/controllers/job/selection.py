@@ -21,8 +21,6 @@ from longshore.machinery.refs import controller_of, owner_key
 PODS_BY_JOB: Final = "job"
 JOBS_BY_SELECTOR: Final = "selector"
 _UID: Final = "batch.kubernetes.io/controller-uid"
-_UID_LABELS: Final = (_UID, "controller-uid")
-_NAME_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 
 
 def pods_by_job(pod: Obj) -> tuple[str, ...]:
@@ -35,19 +33,25 @@ def pods_by_job(pod: Obj) -> tuple[str, ...]:
         return (_orphans(namespace, ""), _orphans(namespace, uid)) if uid else (_orphans(namespace, ""),)
     if ref["kind"] != "Job":
         return ()
-    key = owner_key(meta["namespace"], "Job", ref["name"], ref["uid"])
-    if not _settled(pod, ref):
-        return (key,)
-    return (_counted(key),) if facts.phase(pod) == "Failed" else ()
+    name, uid = ref["name"], ref["uid"]
+    phase = facts.phase(pod)
+    if (
+        phase not in facts.TERMINAL
+        or facts.tracked(pod)
+        or not _labelled(meta.get("labels") or {}, name, uid)
+    ):
+        return (owner_key(meta["namespace"], "Job", name, uid),)
+    return (_counted(owner_key(meta["namespace"], "Job", name, uid)),) if phase == "Failed" else ()
 
 
-def _settled(pod: Obj, ref: Obj) -> bool:
-    """Ended, counted, and labelled so that no generated selector could fail to match it."""
-    if facts.phase(pod) not in facts.TERMINAL or facts.tracked(pod):
-        return False
-    has = pod["metadata"].get("labels") or {}
-    return all(has.get(label) == ref["uid"] for label in _UID_LABELS) and all(
-        has.get(label) == ref["name"] for label in _NAME_LABELS
+def _labelled(has: Mapping[str, str], name: str, uid: str) -> bool:
+    """Whether no generated selector could fail to match these labels."""
+    get = has.get
+    return (
+        get(_UID) == uid
+        and get("controller-uid") == uid
+        and get("batch.kubernetes.io/job-name") == name
+        and get("job-name") == name
     )
 
 
