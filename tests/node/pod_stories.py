@@ -22,6 +22,10 @@ async def _plain(world: World) -> None:
     await world.create()
 
 
+async def _with_a_volume(world: World) -> None:
+    await world.create(volumes=[{"name": "v", "emptyDir": {}}])
+
+
 async def _restarting(world: World) -> None:
     await world.create(restart="OnFailure")
 
@@ -51,6 +55,7 @@ async def _refused(world: World) -> None:
 STORIES = (
     Story("plain", _plain, scripted(main=Run(1.0, message="bye"))),
     Story("plain at once", _plain, scripted(main=Run(0.001, code=3))),
+    Story("with a volume", _with_a_volume, scripted(main=Run(1.0))),
     Story("restarting", _restarting, scripted(main=[Run(1.0, 1), Run(1.0, 2), Run(5.0, 0)])),
     Story(
         "crowd", _crowd, scripted(one=Run(1.0), side=Run(None), two=Run(1.0), main=Run(4.0), other=Run(2.0))

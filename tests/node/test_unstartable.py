@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from node_world import World, scripted, told
 from scripted_runtime import Run, ScriptedRuntime
 
@@ -73,8 +74,11 @@ def test_a_config_map_that_is_missing_is_said_in_status_and_events() -> None:
     told(story)
 
 
-def test_a_volume_that_is_not_ready_keeps_the_pod_creating() -> None:
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_volume_that_is_not_ready_keeps_the_pod_creating(slow: bool) -> None:
     async def story(world: World) -> None:
+        world.preparer.slow = slow
+
         def refuse(pod: Obj) -> None:
             raise NotReady("FailedMount", 'MountVolume.SetUp failed for volume "v"')
 

@@ -45,3 +45,41 @@ async def test_a_plain_pod_is_prepared_in_microseconds(world: World) -> None:
         best = min(best, (time.perf_counter() - begin) / 200)
         await asyncio.sleep(0)
     assert best < 200e-6  # about 30 on an idle machine
+
+
+ACCOUNT = {"automountServiceAccountToken": False}
+CONTEXT = {"securityContext": {"privileged": True}}
+
+
+@pytest.mark.parametrize("asked", [{}, ACCOUNT, {"container": CONTEXT}, {"hostname": "me"}], ids=str)
+async def test_what_takes_no_waiting_is_prepared_at_once_and_in_the_same_way(
+    world: World, asked: dict[str, Any]
+) -> None:
+    pod = await world.pod(**asked)
+    prepared = await world.preparer.pod(pod)
+    assert world.preparer.at_once(pod) == prepared
+
+
+async def test_an_account_that_nobody_has_read_yet_is_waited_for(world: World) -> None:
+    assert world.preparer.at_once(await world.pod()) is None
+
+
+REFERENCE = {"envFrom": [{"configMapRef": {"name": "c", "optional": True}}]}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"volumes": [{"name": "v", "emptyDir": {}}]},
+        {"container": REFERENCE},
+        {"subdomain": "peers"},
+        {"hostAliases": [{"ip": "127.0.0.1", "hostnames": ["x"]}]},
+    ],
+    ids=str,
+)
+async def test_what_has_to_be_made_or_read_is_not_prepared_at_once(
+    world: World, asked: dict[str, Any]
+) -> None:
+    pod = await world.pod(**asked)
+    await world.preparer.pod(pod)
+    assert world.preparer.at_once(pod) is None

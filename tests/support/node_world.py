@@ -36,6 +36,8 @@ class Preparer:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.removed: list[str] = []
+        self.slow = False
+        """Whether pods have something that takes a while."""
         self.refuse: Callable[[Obj], None] = lambda pod: None
         self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
 
@@ -43,6 +45,12 @@ class Preparer:
         await asyncio.get_running_loop().create_future()
 
     async def pod(self, pod: Obj) -> str:
+        self.refuse(pod)
+        return str(pod["metadata"]["uid"])
+
+    def at_once(self, pod: Obj) -> str | None:
+        if self.slow or pod["spec"].get("volumes"):
+            return None
         self.refuse(pod)
         return str(pod["metadata"]["uid"])
 

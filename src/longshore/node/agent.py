@@ -195,6 +195,7 @@ class Agent(Handler):
         finally:
             self._leaving = True
             await cancelled(self._tasks)
+            await self._actor.close()
             for life in self.lives.values():
                 ending.quiet(life)
             await self._engines.close(kill=on_stop == "kill")

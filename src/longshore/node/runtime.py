@@ -7,7 +7,7 @@ until it is removed. Restarting a container means a new key with the next attemp
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NamedTuple, Protocol, TypeAlias
@@ -168,9 +168,10 @@ class Runtime(Protocol):
 
     async def features(self) -> Features: ...
 
-    async def start(self, container: Container) -> State:
+    def start(self, container: Container) -> Awaitable[State]:
         """Starts it, unless its key was started before: then what became of it. Raises CannotStart, after
-        which the key may be tried again."""
+        which the key may be tried again. An end that comes right after is told after the answer. An engine
+        that gives a future instead of a coroutine spares its caller a task."""
 
     async def signal(self, key: Key, number: int) -> None:
         """To the whole process group; with SIGKILL to every process that descends from it. Nothing if it

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from longshore.node.keeper.wire import Message
 
 _MOST_DESCRIPTORS = 4
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16  # malloc has that at hand; more would be mapped and given back for every message
 
 
 class Connection:

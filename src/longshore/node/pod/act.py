@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from longshore.api.types import Obj
@@ -51,6 +52,8 @@ class Actor:
         self._preparer, self._events, self._clock = preparer, events, clock
         self._spawn, self._wake = spawn, wake
         self._prober = Prober(clock, self.probed)
+        self._starting: set[asyncio.Future[State]] = set()
+        """What engines were asked to start and have not answered."""
         self._do: dict[type, Callable[[Life, Any], None]] = {
             plan.Start: self._start,
             plan.Wait: self._wait,
@@ -67,13 +70,13 @@ class Actor:
         for action in decided.actions:
             self._do[type(action)](life, action)
 
+    async def close(self) -> None:
+        """Nothing is heard any more of what an engine was asked to start; the next run finds it there."""
+        await cancelled(self._starting)
+
     # ---- preparing
 
     def _prepare(self, life: Life, action: plan.Prepare) -> None:
-        life.memory.preparing = True
-        self._spawn(self._preparing(life, action.start))
-
-    async def _preparing(self, life: Life, first: Record | None) -> None:
         memory = life.memory
         try:
             if life.runtime is None:
@@ -81,23 +84,45 @@ class Actor:
                 raise NotReady(
                     "FailedCreatePodSandBox", f'RuntimeClass "{wanted}" is none of this node\'s engines'
                 )
-            prepared = await self._preparer.pod(memory.pod)
-        except NotReady as err:
-            self._unprepared(life, err.reason, err.message)
+            prepared = self._preparer.at_once(memory.pod)
         except Exception as err:
-            log.exception("pod %s: could not be prepared", memory.facts.title)
-            self._unprepared(life, "FailedMount", str(err))
+            self._not_prepared(life, err)
         else:
-            memory.prepared, memory.unprepared, memory.failures = prepared, None, 0
-            memory.unstartable_since = None
-            for warning in getattr(prepared, "warnings", ()):
-                self._events.pod(memory.pod, "Warning", "NotSupported", warning)
-        memory.preparing = False
-        if first is None or memory.prepared is None or memory.unwanted:
+            if prepared is not None:
+                self._prepared(life, action.start, prepared)
+            else:
+                memory.preparing = True
+                self._spawn(self._preparing(life, action.start))
+
+    async def _preparing(self, life: Life, first: Record | None) -> None:
+        try:
+            prepared = await self._preparer.pod(life.memory.pod)
+        except Exception as err:
+            life.memory.preparing = False
+            self._not_prepared(life, err)
+        else:
+            life.memory.preparing = False
+            self._prepared(life, first, prepared)
+
+    def _prepared(self, life: Life, first: Record | None, prepared: Any) -> None:
+        memory = life.memory
+        memory.prepared, memory.unprepared, memory.failures = prepared, None, 0
+        memory.unstartable_since = None
+        for warning in getattr(prepared, "warnings", ()):
+            self._events.pod(memory.pod, "Warning", "NotSupported", warning)
+        if first is None or memory.unwanted:
             self._wake(life)
         else:
             first.starting = True
-            await self._starting(life, first)
+            self._begin(life, first)
+
+    def _not_prepared(self, life: Life, err: Exception) -> None:
+        if isinstance(err, NotReady):
+            self._unprepared(life, err.reason, err.message)
+        else:
+            log.error("pod %s: could not be prepared", life.memory.facts.title, exc_info=err)
+            self._unprepared(life, "FailedMount", str(err))
+        self._wake(life)
 
     def _unprepared(self, life: Life, reason: str, message: str) -> None:
         memory, now = life.memory, self._clock.monotonic()
@@ -121,30 +146,58 @@ class Actor:
             record.waiting, record.failures, record.hook = None, 0, ""
             record.started = record.ready = False
         record.starting = True
-        self._spawn(self._starting(life, record))
+        if record.failures:
+            self._spawn(self._begin_anew(life, record))
+        else:
+            self._begin(life, record)
 
-    async def _starting(self, life: Life, record: Record) -> None:
+    async def _begin_anew(self, life: Life, record: Record) -> None:
+        """What it lacked may be there by now."""
+        try:
+            await self._preparer.refresh(life.memory.prepared, life.memory.pod)
+        except Exception as err:
+            self._not_started(life, record, err)
+        else:
+            self._begin(life, record)
+
+    def _begin(self, life: Life, record: Record) -> None:
         memory, runtime, facts = life.memory, life.runtime, record.facts
         assert runtime is not None
         try:
-            if record.failures:
-                await self._preparer.refresh(memory.prepared, memory.pod)
             container = self._preparer.container(
                 memory.prepared, memory.pod, facts.spec, record.attempt, memory.ip
             )
             life.paths[facts.name] = Paths(container.termination_message, container.log)
             life.keys.add(container.key)
             self.starts += 1
-            state = await runtime.start(container)
-        except CannotPrepare as err:
-            self._unstarted(life, record, err.reason, err.message, CONFIG_RETRY)
-        except CannotStart as err:
-            self._unstarted(life, record, err.reason, err.message, START_RETRY)
+            starting = asyncio.ensure_future(runtime.start(container))
         except Exception as err:
-            log.exception("pod %s: container %s could not be started", memory.facts.title, facts.name)
-            self._unstarted(life, record, "CreateContainerError", str(err), START_RETRY)
+            self._not_started(life, record, err)
         else:
-            self._started(life, record, state)
+            self._starting.add(starting)
+            starting.add_done_callback(partial(self._answered, life, record))
+
+    def _answered(self, life: Life, record: Record, starting: asyncio.Future[State]) -> None:
+        self._starting.discard(starting)
+        if starting.cancelled():
+            return
+        problem = starting.exception()
+        if isinstance(problem, Exception):
+            self._not_started(life, record, problem)
+        else:
+            record.starting = False
+            self._started(life, record, starting.result())
+            self._wake(life)
+
+    def _not_started(self, life: Life, record: Record, err: Exception) -> None:
+        if isinstance(err, CannotPrepare):
+            self._unstarted(life, record, err.reason, err.message, CONFIG_RETRY)
+        elif isinstance(err, CannotStart):
+            self._unstarted(life, record, err.reason, err.message, START_RETRY)
+        else:
+            title, name = life.memory.facts.title, record.facts.name
+            log.error("pod %s: container %s could not be started", title, name, exc_info=err)
+            self._unstarted(life, record, "CreateContainerError", str(err), START_RETRY)
         record.starting = False
         self._wake(life)
 
@@ -332,7 +385,9 @@ class Actor:
             self._wake(life)
 
 
-async def cancelled(tasks: set[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+async def cancelled(doing: set[asyncio.Future[Any]] | set[asyncio.Task[None]]) -> None:
+    """Cancels all of it and waits until it has ended."""
+    left = [*doing]
+    for each in left:
+        each.cancel()
+    await asyncio.gather(*left, return_exceptions=True)

@@ -95,14 +95,8 @@ class Preparer:
         prepared = PreparedPod(meta["uid"])
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
-        if (
-            self._has_accounts
-            and self._mounts_for(spec)
-            and (automount := spec.get("automountServiceAccountToken")) is not False
-        ):
-            ready = await self._account(pod)
-            if automount or ready.automount:
-                prepared.account = ready.mounts
+        if self._wants_account(spec):
+            prepared.account = _mounted(spec, await self._account(pod))
         if refs := referenced.of_environment(spec):
             prepared.sources = referenced.Sources(meta["namespace"], refs)
             await prepared.sources.read(self._client)
@@ -113,6 +107,23 @@ class Preparer:
             prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
             if address := (pod.get("status") or {}).get("podIP"):
                 self._hosts.add(pod, address)
+        prepared.warnings = security.warnings(pod, self._node)
+        return prepared
+
+    def at_once(self, pod: Obj) -> PreparedPod | None:
+        """What `pod` would return for most pods of a Job: nothing of their own, and an account whose files
+        are there. None for all that takes more than a look."""
+        meta, spec = pod["metadata"], pod["spec"]
+        if self._can_mount is not None or spec.get("volumes") or hosts_files.wants_own(spec):
+            return None
+        prepared = PreparedPod(meta["uid"])
+        if self._wants_account(spec):
+            ready = self._accounts.ready(meta["namespace"], spec.get("serviceAccountName") or "default")
+            if ready is None:
+                return None
+            prepared.account = _mounted(spec, ready)
+        if referenced.of_environment(spec):
+            return None
         prepared.warnings = security.warnings(pod, self._node)
         return prepared
 
@@ -203,6 +214,13 @@ class Preparer:
                 continue
         return found
 
+    def _wants_account(self, spec: Obj) -> bool:
+        return (
+            self._has_accounts
+            and spec.get("automountServiceAccountToken") is not False
+            and self._mounts_for(spec)
+        )
+
     async def _account(self, pod: Obj) -> Ready:
         namespace = pod["metadata"]["namespace"]
         name = pod["spec"].get("serviceAccountName") or "default"
@@ -267,3 +285,8 @@ class Preparer:
             if service["metadata"]["namespace"] == namespace and service["metadata"]["name"] != "kubernetes"
         ]
         return {**self._server_env, **services.of_services(near)} if near else self._server_env
+
+
+def _mounted(spec: Obj, ready: Ready) -> tuple[Mount, ...]:
+    """The files of its account that a pod gets, unless either says that it does not want them."""
+    return ready.mounts if spec.get("automountServiceAccountToken") or ready.automount else ()

@@ -12,7 +12,7 @@ import hashlib
 import os
 import pwd
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from longshore.node.keeper import wire
@@ -69,7 +69,7 @@ class ProcessRuntime:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
         return Features(mounts=not told["problem"], limits=told["limits"], notes=tuple(notes))
 
-    async def start(self, container: Container) -> State:
+    def start(self, container: Container) -> asyncio.Future[State]:
         if not container.command and not container.args:
             raise CannotStart(
                 "CreateContainerError", "no command specified: processes have no image to take one from"
@@ -77,14 +77,18 @@ class ProcessRuntime:
         key = container.key
         text = str(key)
         self._running[text] = key
-        try:
-            state = _state(key, await self._link.request("start", self._spec(text, container)))
-        except CannotStart:
+        starting = self._link.request("start", self._spec(text, container), partial(_state, key))
+        starting.add_done_callback(partial(self._begun, text))
+        return starting
+
+    def _begun(self, text: str, starting: asyncio.Future[State]) -> None:
+        """Forgets what does not run. Of a start that had no answer a keeper may yet tell."""
+        if starting.cancelled():
+            return
+        problem = starting.exception()
+        refused = isinstance(problem, CannotStart)
+        if refused or (problem is None and starting.result().phase != "running"):
             self._running.pop(text, None)
-            raise
-        if state.phase != "running":
-            self._running.pop(text, None)
-        return state
 
     async def signal(self, key: Key, number: int) -> None:
         await self._link.request("signal", (str(key), int(number)))

@@ -37,7 +37,7 @@ class Link(asyncio.Protocol):
         self._ended = ended
         self._transport: asyncio.Transport | None = None
         self._unpacker = wire.Unpacker()
-        self._requests: dict[int, tuple[bytes, asyncio.Future[Any]]] = {}
+        self._requests: dict[int, tuple[bytes, asyncio.Future[Any], Callable[[Any], Any] | None]] = {}
         self._number = 0
         self._outgoing: list[bytes] = []
         self._closing = False
@@ -67,15 +67,16 @@ class Link(asyncio.Protocol):
         sock.setblocking(False)
         return sock
 
-    def request(self, op: str, payload: Any) -> asyncio.Future[Any]:
-        """Sends it with all others of this turn of the loop; the answer comes as the result."""
+    def request(self, op: str, payload: Any, read: Callable[[Any], Any] | None = None) -> asyncio.Future[Any]:
+        """Sends it with all others of this turn of the loop; the answer comes as the result, as `read` has
+        it."""
         if self._closing:
             raise KeeperGone("the engine was closed")
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
         data = wire.pack((op, self._number, payload))
-        self._requests[self._number] = (data, future)
+        self._requests[self._number] = (data, future, read)
         if self._transport is not None:
             if not self._outgoing:
                 loop.call_soon(self._flush)
@@ -104,11 +105,14 @@ class Link(asyncio.Protocol):
                 for state in payload:
                     self._ended(state)
                 continue
-            _, future = self._requests.pop(number, (b"", None))
-            if future is None or future.done():
+            known = self._requests.pop(number, None)
+            if known is None:
+                continue
+            _, future, read = known
+            if future.done():
                 continue
             if op == "ok":
-                future.set_result(payload)
+                future.set_result(payload if read is None else read(payload))
             else:
                 future.set_exception(CannotStart(*payload))
 
@@ -128,7 +132,7 @@ class Link(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._unpacker = wire.Unpacker()
         transport, _ = await loop.create_unix_connection(lambda: self, sock=self.dial())
-        waiting = [data for data, _ in self._requests.values()]
+        waiting = [data for data, *_ in self._requests.values()]
         self._transport = transport
         self._outgoing.clear()
         hello = await self.request("hello", None)
@@ -179,6 +183,6 @@ class Link(asyncio.Protocol):
 
     def _fail(self, problem: Exception) -> None:
         requests, self._requests = self._requests, {}
-        for _, future in requests.values():
+        for _, future, _ in requests.values():
             if not future.done():
                 future.set_exception(problem)

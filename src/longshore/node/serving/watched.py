@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from longshore.node.runtime import Container, Features, Key, Runtime, Session, State, Usage
 
@@ -41,11 +41,16 @@ class Watched:
             self._waiting.pop(key).set()
         return states
 
-    async def start(self, container: Container) -> State:
-        state = await self.engine.start(container)
-        if state.phase == "running":
-            self.running[state.key[:2]] = state
-        return state
+    def start(self, container: Container) -> Awaitable[State]:
+        starting = asyncio.ensure_future(self.engine.start(container))
+        starting.add_done_callback(self._begun)
+        return starting
+
+    def _begun(self, starting: asyncio.Future[State]) -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            state = starting.result()
+            if state.phase == "running":
+                self.running[state.key[:2]] = state
 
     def _ended(self, key: Key) -> None:
         if self.runs(key):
