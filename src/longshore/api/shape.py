@@ -49,7 +49,7 @@ class MapShape(Shape):
     unknown: give it `element=UNTYPED`, as OpenAPI means it.
     """
 
-    __slots__ = ("_fields", "atomic", "element", "resets", "zero")
+    __slots__ = ("_fields", "atomic", "element", "lasts", "resets", "zero")
 
     def __init__(
         self,
@@ -67,6 +67,8 @@ class MapShape(Shape):
         self.zero: Obj = {}
         """Of a whole kind: the object from which a create starts. Fields with the value they have
         here are nobody's: for built-in kinds Go's zero value, for custom ones nothing at all."""
+        self.lasts = False
+        """Of a whole kind: whether it never changes, so that recorded fields always fit it."""
 
     @property
     def fields(self) -> Mapping[str, Shape]:
@@ -134,7 +136,7 @@ def shape_of_message(message_id: str) -> MapShape:
     free = None if message.fields else UNTYPED
     whole = MapShape(fields, element=free, atomic=message.map_type == "atomic")
     if message.is_kind:
-        whole.zero = codec.zero(message_id)
+        whole.zero, whole.lasts = codec.zero(message_id), True
     return whole
 
 
@@ -147,7 +149,7 @@ def shape_of(resource: Resource) -> MapShape:
 def _of_resource(message_id: str, status_apart: bool) -> MapShape:
     plain = shape_of_message(message_id)
     whole = MapShape(lambda: plain.fields)
-    whole.zero = plain.zero
+    whole.zero, whole.lasts = plain.zero, plain.lasts
     if status_apart:
         status: FieldSet = {"f:spec": {}, **_STATUS_ALSO_RESETS.get(message_id, {})}
         whole.resets = {"": _STATUS, "status": status, "finalize": _STATUS, "resize": _STATUS}

@@ -39,9 +39,14 @@ def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels, weights: 
 
 
 def scores(
-    pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels, weights: Weights = UPSTREAM
+    pod: Pod,
+    nodes: Sequence[Node],
+    namespaces: NamespaceLabels,
+    weights: Weights = UPSTREAM,
+    *,
+    indifferent: bool = False,
 ) -> dict[str, float]:
-    """All views together, by node."""
+    """All views together, by node. `indifferent` when it is known that no pod there has any affinity."""
     shape = pod.shape
     total = {node.name: _resources(pod, node, weights) for node in nodes}
     if shape.preferred:
@@ -53,15 +58,17 @@ def scores(
     if any(node.taints for node in nodes):
         disliked = {node.name: taints.disliked(node.taints, shape.tolerations) for node in nodes}
         _blend(total, _scaled({name: -count for name, count in disliked.items()}), weights.taints)
-    if shape.affinity is not None or any(
-        other.shape.affinity is not None for node in nodes for other in node.pods.values()
-    ):
+    if shape.affinity is not None or (not indifferent and _any_affinity(nodes)):
         _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), weights.pod_affinity)
     for spread in spreading.spreads(pod, nodes, required=False) if shape.spread else ():
         key = spread.constraint.topology
         counts = {node.name: -spread.counts.get(node.labels.get(key, ""), 0) for node in nodes}
         _blend(total, _scaled(counts), weights.spread)
     return total
+
+
+def _any_affinity(nodes: Sequence[Node]) -> bool:
+    return any(other.shape.affinity is not None for node in nodes for other in node.pods.values())
 
 
 def _resources(pod: Pod, node: Node, weights: Weights) -> float:

@@ -25,7 +25,7 @@ Foreign = Callable[[str], Obj]
 def strategy(group_version: str, kind: str, *, status: bool) -> StructuralStrategy:
     """The behaviour of one of Volcano's kinds."""
     schema = partial(schema_of, group_version, kind)
-    return StructuralStrategy(schema) if status else WithoutStatus(schema)
+    return (StructuralStrategy if status else WithoutStatus)(schema, lasts=True)
 
 
 def schema_of(group_version: str, kind: str, foreign: Foreign | None = None) -> Obj:

@@ -15,15 +15,18 @@ from longshore.api.types import Obj, copy_of, decode, encode
 class Schema:
     """The schema of a kind. Objects come without apiVersion and kind."""
 
-    def __init__(self, schema: Obj, *, status_apart: bool) -> None:
+    def __init__(self, schema: Obj, *, status_apart: bool, lasts: bool = False) -> None:
+        """`lasts` says that it comes with the program and never changes."""
         self.node = of_kind(schema)
-        self._status_apart = status_apart
+        self._status_apart, self._lasts = status_apart, lasts
         self._by_part = not self.node.embeds_below and _has_no_rules_of_its_own(self.node)
 
     @cached_property
     def shape(self) -> MapShape:
         """The type of the kind, for server-side apply."""
-        return shapes.of_kind(self.node, status_apart=self._status_apart)
+        whole = shapes.of_kind(self.node, status_apart=self._status_apart)
+        whole.lasts = self._lasts
+        return whole
 
     def coerce(self, obj: Obj) -> list[str]:
         """Reads metadata as metadata and drops unknown fields, in place; returns the paths of these.

@@ -27,16 +27,18 @@ class StructuralStrategy(CustomResourceStrategy):
 
     keeps_parts: ClassVar[bool] = True
 
-    def __init__(self, source: Callable[[], Obj], scale_paths: ScalePaths | None = None) -> None:
-        """`source` gives the schema as the definition has it."""
-        self._source = source
+    def __init__(
+        self, source: Callable[[], Obj], scale_paths: ScalePaths | None = None, *, lasts: bool = False
+    ) -> None:
+        """`source` gives the schema as the definition has it; `lasts` when it never changes."""
+        self._source, self._lasts = source, lasts
         self.scale = scale_paths
 
     @cached_property
     def schema(self) -> Schema:
         from longshore.api.structural.schema import Schema
 
-        return Schema(self._source(), status_apart=self.has_status)
+        return Schema(self._source(), status_apart=self.has_status, lasts=self._lasts)
 
     def coerce(self, obj: Obj) -> list[str]:
         return [f'unknown field "{path}"' for path in self.schema.coerce(obj)]

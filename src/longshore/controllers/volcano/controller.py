@@ -30,7 +30,8 @@ from longshore.machinery.workers import run_workers
 from longshore.machinery.workqueue import WorkQueue
 
 COMPONENT: Final = "vc-controller-manager"
-WORKERS: Final = 16
+WORKERS: Final = 64
+"""Each mostly waits for writes to become durable; those of many Jobs become so together."""
 _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FIRST_RETRY, _LONGEST_RETRY = 0.005, 1000.0
 """Upstream's seconds after an error."""

@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from longshore.api.types import Obj
@@ -72,6 +73,8 @@ class GangScheduler:
         self._settled = Settled()
         self._active: dict[Key, None] = {}
         """Groups that the next cycle looks at: all but those that are settled."""
+        self._seen: dict[Key, Group] = {}
+        """Active groups as the gate saw them; good until something about them changes."""
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
         self.explanations = Explanations()
@@ -87,7 +90,7 @@ class GangScheduler:
         self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
         self._queues = cluster.follow(QUEUES, watching.Queues(self))
-        self._priorities = cluster.follow(_PRIORITIES, watching.Anything(self))
+        self._priorities = cluster.follow(_PRIORITIES, watching.Priorities(self))
         self._acting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -187,7 +190,17 @@ class GangScheduler:
     def touch(self, key: Key) -> None:
         """Something about a group changed: the next cycle looks at it."""
         self._settled.drop(key)
+        self._seen.pop(key, None)
         self._active[key] = None
+
+    def _touch_group_of(self, pod: Pod) -> None:
+        key = model.group_of(pod.obj)
+        if key is not None:
+            self.touch(key)
+
+    def priorities_changed(self) -> None:
+        self._seen.clear()
+        self.pace.room()
 
     # ---- cycles
 
@@ -234,23 +247,32 @@ class GangScheduler:
         now = self._clock.monotonic()
         for uid in [uid for uid, until in self._blocked.items() if until <= now]:
             del self._blocked[uid]
-        found = [group for key in self._active if (group := self._groups.get(*key)) is not None]
-        self._active = dict.fromkeys(map(key_of, found))
+            if uid in self._pods:
+                self._touch_group_of(self._pods[uid])
+        there = {key: group for key in self._active if (group := self._groups.get(*key)) is not None}
+        self._active = dict.fromkeys(there)
+        changed = [key for key in there if key not in self._seen]
         pods = {
             key: [pod for pod in self._of.get(key, {}).values() if pod.uid not in self._blocked]
-            for key in self._active
+            for key in changed
         }
+        found = observe.groups(
+            [there[key] for key in changed],
+            self._statuses.latest,
+            pods,
+            self._ledger,
+            self._priorities,
+            sla=self._settings.sla,
+        )
+        groups = [*self._seen.values(), *found]
+        # The gate leaves groups that have pods as they are; a whole cycle changes what it looks at.
+        self._seen = (
+            {group.key: group for group in groups if group.tasks and not _at_gate(group)} if gate else {}
+        )
         wall = self._clock.now()
         return Cycle(
             self._cluster.view(),
-            observe.groups(
-                found,
-                self._statuses.latest,
-                pods,
-                self._ledger,
-                self._priorities,
-                sla=self._settings.sla,
-            ),
+            groups,
             observe.queues(self._queues),
             settings,
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
@@ -277,17 +299,21 @@ class GangScheduler:
     def _report(self, report: GroupReport, *, starting: bool = False) -> None:
         """Writes and says how a group stands. One whose pods are just being bound changes again with the
         first binding that is seen: its conditions are written together with the phase that follows."""
-        group, before = report.group, report.group.status.get("phase") or ""
-        if report.changed and not (starting and report.status["phase"] == before):
-            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to write.
-            self._statuses.put(group.obj, report.status, _LATER if report.status["phase"] == _OVER else 0.0)
-            if report.status["phase"] == "Pending" and before not in ("", "Pending"):
+        group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
+        changed = report.changed and not (starting and phase == before)
+        ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
+        if changed and phase == _OVER:
+            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
+            self._statuses.put(group.obj, report.status, _LATER, ready)
+        elif changed:
+            self._statuses.put(group.obj, report.status)
+            if phase == "Pending" and before not in ("", "Pending"):
                 self.pace.tell()  # it must be let in again
         if report.waits:
             if group.tasks:
                 self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
-        elif report.changed:
-            self._say(group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
+        elif changed and phase != _OVER:
+            ready()
         for each in report.tasks:
             self._reporter.waits(each.task.pod, each.message, reason=each.reason)
         self._explain(report)
@@ -359,6 +385,7 @@ class GangScheduler:
     def _failed(self, pod: Pod, problem: str) -> None:
         self._metrics.attempt("error")
         self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
+        self._touch_group_of(pod)
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self.pace.room(_FAILURE_PAUSE + _AFTER)
 
@@ -400,7 +427,11 @@ class GangScheduler:
 
 def _waits(group: Group) -> bool:
     """Whether more room may help it."""
-    return group.phase in ("", "Pending") or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
+    return _at_gate(group) or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
+
+
+def _at_gate(group: Group) -> bool:
+    return group.phase in ("", "Pending")
 
 
 def _same(old: Obj, new: Obj) -> bool:

@@ -100,6 +100,8 @@ class Session:
             queues, self.groups.values(), self.total, by_weight=not settings.capacity, settled=settled
         )
         """What was promised to gangs before and is not used yet."""
+        self._indifferent = True
+        """Whether no pod on the nodes has any affinity; known once there are rooms."""
 
     @cached_property
     def rooms(self) -> dict[str, Room]:
@@ -110,6 +112,8 @@ class Session:
             for pod in node.pods.values():
                 if "deletionTimestamp" in pod.obj["metadata"]:
                     room.releasing = total((room.releasing, pod.shape.requests))
+                if pod.shape.affinity is not None:
+                    self._indifferent = False
         return found
 
     # ---- order
@@ -218,7 +222,8 @@ class Session:
         """By Volcano's scores: like the scheduler of single pods, and fuller nodes before emptier ones."""
         if len(rooms) == 1:
             return rooms[0]
-        scored = scoring.scores(task.pod, [room.node for room in rooms], self.view.namespaces)
+        nodes = [room.node for room in rooms]
+        scored = scoring.scores(task.pod, nodes, self.view.namespaces, indifferent=self._indifferent)
         return max(rooms, key=lambda room: scored[room.node.name] + _packed(task, room.node))
 
     # ---- trying
@@ -228,6 +233,8 @@ class Session:
         group.move(task, ALLOCATED)
         task.node = room.node.name
         room.node.add(task.pod)
+        if task.pod.shape.affinity is not None:
+            self._indifferent = False
         self._charge(group, task, 1)
 
     def pipeline(self, group: Group, task: Task, room: Room) -> None:

@@ -21,6 +21,8 @@ class Watcher(Protocol):
 
     def group_gone(self, group: Obj) -> None: ...
 
+    def priorities_changed(self) -> None: ...
+
 
 class Groups(Handler):
     def __init__(self, watcher: Watcher) -> None:
@@ -62,12 +64,12 @@ class Queues(Handler):
             self._watcher.pace.tell()  # should two writes have overtaken each other
 
 
-class Anything(Handler):
+class Priorities(Handler):
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._watcher.pace.room()
+        self._watcher.priorities_changed()
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        self._watcher.pace.room()
+        self._watcher.priorities_changed()

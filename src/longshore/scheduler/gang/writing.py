@@ -38,13 +38,16 @@ class Statuses:
         self._writing: dict[str, asyncio.Task[None]] = {}
         self._version: dict[str, int] = {}
 
-    def put(self, group: Obj, status: Obj, after: float = 0.0) -> None:
-        """Returns at once. Writes so many seconds later, if the group is still there by then."""
+    def put(
+        self, group: Obj, status: Obj, after: float = 0.0, then: Callable[[], None] | None = None
+    ) -> None:
+        """Returns at once. Writes so many seconds later, if the group is still there by then; if so, calls
+        `then` before that."""
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)
         if uid not in self._writing:
-            self._writing[uid] = asyncio.create_task(self._write(key_of(group), uid, after))
+            self._writing[uid] = asyncio.create_task(self._write(key_of(group), uid, after, then))
 
     def seen(self, group: Obj) -> None:
         """The cache shows this state: what was written before is known now."""
@@ -61,11 +64,13 @@ class Statuses:
         for task in self._writing.values():
             task.cancel()
 
-    async def _write(self, key: Key, uid: str, after: float) -> None:
+    async def _write(self, key: Key, uid: str, after: float, then: Callable[[], None] | None) -> None:
         pauses = Backoff(self._clock, self._rng)
         try:
             if after:
                 await self._clock.sleep(after)
+            if then is not None and uid in self.latest:
+                then()
             while (status := self.latest.get(uid)) is not None and uid not in self._version:
                 try:
                     written = await self._store(key, uid, status)
