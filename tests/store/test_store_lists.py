@@ -130,6 +130,57 @@ def test_only_a_bounded_number_of_objects_is_kept_decoded() -> None:
     asyncio.run(run())
 
 
+def test_what_others_hold_stays_decoded_while_they_do() -> None:
+    async def run() -> None:
+        async with opened(None, limits=Limits(decoded_bytes=10_000)) as store:
+            for number in range(30):
+                await put(store, f"p{number:03}", "x" * 400)
+            first, second = list(store.list("pods"))[-2:]
+            held = first.obj, second.obj
+            for number in range(100):
+                await put(store, f"q{number:03}", "x" * 400)
+            assert (first.obj, second.obj) == held
+            assert first.obj is held[0]
+            assert second.obj is held[1], "no second copy was made"
+            del held
+            for number in range(10):
+                await put(store, f"r{number:03}", "x" * 400)
+            assert first._obj is second._obj is None
+
+    asyncio.run(run())
+
+
+def test_also_what_others_hold_is_kept_decoded_within_bounds() -> None:
+    async def run() -> None:
+        async with opened(None, limits=Limits(decoded_bytes=10_000)) as store:
+            held = [(await put(store, f"p{number:03}", "x" * 400)).obj for number in range(200)]
+            kept = [entry for entry in store.list("pods") if entry._obj is not None]
+            assert 30_000 < sum(len(entry.raw) for entry in kept) <= 40_000
+            del held
+            for number in range(200):
+                await put(store, f"q{number:03}", "x" * 400)
+            kept = [entry for entry in store.list("pods") if entry._obj is not None]
+            assert sum(len(entry.raw) for entry in kept) <= 10_000
+
+    asyncio.run(run())
+
+
+def test_replaced_and_deleted_states_do_not_stay_decoded() -> None:
+    async def run() -> None:
+        async with opened(None) as store:
+            old = [await put(store, "a", number) for number in range(3)]
+            gone = await put(store, "gone")
+            await remove(store, "gone")
+            assert [entry._obj is None for entry in (*old, gone)] == [False] * 4, "watchers may still ask"
+            held = old[0].obj
+            for number in range(600):
+                await put(store, "b", number)
+            assert [entry._obj is None for entry in (*old, gone)] == [True, True, False, True]
+            assert old[0].obj == held
+
+    asyncio.run(run())
+
+
 def test_the_staged_object_serves_as_the_decoded_view() -> None:
     async def run() -> None:
         async with opened(None) as store:

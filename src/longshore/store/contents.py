@@ -35,12 +35,15 @@ class Contents:
 
     def apply(self, events: Sequence[Event]) -> None:
         """Makes changes part of the state and of the history."""
-        state = self.state
+        state, replaced = self.state, self.decoded.replaced
         for event in events:
             if event.type == "DELETED":
                 state.remove(event.entry.key)
+                replaced(event.entry)
             else:
                 state.put(event.entry)
+            if event.previous is not None:
+                replaced(event.previous)
         self.window.add(events)
         self.revision = events[-1].revision
 

@@ -16,4 +16,5 @@ class Limits:
     """Changes a watcher may leave unread before it is cut off."""
     lag_bytes: int = 32 << 20
     decoded_bytes: int = 4 << 20
-    """Objects kept decoded, which takes about ten times their JSON."""
+    """Objects kept decoded, which takes about ten times their JSON; three times as much if others hold them
+    anyway."""
