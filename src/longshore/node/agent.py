@@ -22,6 +22,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.clock import Clock
 from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.hands import Hands
 from longshore.machinery.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
 from longshore.machinery.recorder import Recorder
@@ -37,7 +38,7 @@ from longshore.node.events import Events
 from longshore.node.eviction import Evictions
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod import recall
-from longshore.node.pod.act import Actor, cancelled
+from longshore.node.pod.act import Actor
 from longshore.node.pod.adoption import adopt
 from longshore.node.pod.decide import decide
 from longshore.node.pod.facts import facts_of
@@ -155,7 +156,7 @@ class Agent(Handler):
         self._ready: list[Life] = []
         self._awake = False
         self._leaving = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._hands = Hands()
 
     @property
     def starts(self) -> int:
@@ -194,7 +195,7 @@ class Agent(Handler):
                         await self._stop_all(stop_grace)
         finally:
             self._leaving = True
-            await cancelled(self._tasks)
+            await asyncio.gather(*self._hands.cancel(), return_exceptions=True)
             await self._actor.close()
             for life in self.lives.values():
                 ending.quiet(life)
@@ -425,15 +426,8 @@ class Agent(Handler):
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         if self._leaving:  # a timer that went off too late; what it was to do is found again by the next run
             work.close()
-            return
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (err := task.exception()) is not None:
-            log.error("the node agent failed at something", exc_info=err)
+        else:
+            self._hands.spawn(work)
 
 
 __all__ = ["Agent", "OnStop", "run"]

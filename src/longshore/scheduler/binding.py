@@ -6,7 +6,6 @@ is an answer: the pod may have its node already, and its room must not be given 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import random
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from longshore.api.errors import StatusError
 from longshore.client import Client, Unreachable
 from longshore.machinery.backoff import Backoff
 from longshore.machinery.clock import Clock
+from longshore.machinery.hands import Hands
 from longshore.scheduler.ledger import Ledger
 from longshore.scheduler.shape import Pod
 
@@ -45,24 +45,26 @@ class Binder:
     ) -> None:
         self._client, self._ledger, self._clock, self._rng = client, ledger, clock, rng
         self._bound, self._failed, self._freed = bound, failed, freed
-        self._running: set[asyncio.Task[bool]] = set()
+        self._hands, self._under_way = Hands(), 0
 
     @property
     def busy(self) -> bool:
         """Whether more bindings are on their way than one commit should take."""
-        return len(self._running) >= _MOST
+        return self._under_way >= _MOST
 
     def start(self, pod: Pod, node: str) -> None:
         """Binds a pod that the ledger assumes on this node. Returns at once."""
-        task = asyncio.create_task(self.bind(pod, node))
-        self._running.add(task)
-        task.add_done_callback(self._ended)
+        self._under_way += 1
+        self._hands.spawn(self._started(pod, node))
 
-    def _ended(self, task: asyncio.Task[bool]) -> None:
-        was_busy = self.busy
-        self._running.discard(task)
-        if was_busy and self._freed is not None:
-            self._freed()
+    async def _started(self, pod: Pod, node: str) -> None:
+        try:
+            await self.bind(pod, node)
+        finally:
+            was_busy = self.busy
+            self._under_way -= 1
+            if was_busy and self._freed is not None:
+                self._freed()
 
     async def bind(self, pod: Pod, node: str) -> bool:
         """Whether the pod has its node now."""
@@ -102,5 +104,4 @@ class Binder:
 
     def cancel(self) -> None:
         """Nothing is written after this; what was on its way, the watch will tell."""
-        for task in self._running:
-            task.cancel()
+        self._hands.cancel()

@@ -72,7 +72,10 @@ class Actor:
 
     async def close(self) -> None:
         """Nothing is heard any more of what an engine was asked to start; the next run finds it there."""
-        await cancelled(self._starting)
+        starting = [*self._starting]
+        for each in starting:
+            each.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
 
     # ---- preparing
 
@@ -383,11 +386,3 @@ class Actor:
             record.doom = (text, grace)
         if before != (record.started, record.ready, record.doom):
             self._wake(life)
-
-
-async def cancelled(doing: set[asyncio.Future[Any]] | set[asyncio.Task[None]]) -> None:
-    """Cancels all of it and waits until it has ended."""
-    left = [*doing]
-    for each in left:
-        each.cancel()
-    await asyncio.gather(*left, return_exceptions=True)

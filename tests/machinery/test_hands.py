@@ -1,0 +1,101 @@
+"""Errands run in the background, in tasks that are kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from longshore.machinery.hands import Hands
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_errands_run_side_by_side() -> None:
+    hands, gate, done = Hands(), asyncio.Event(), []
+
+    async def errand(number: int) -> None:
+        await gate.wait()
+        done.append(number)
+
+    for number in range(5):
+        hands.spawn(errand(number))
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.sleep(0.01)
+    assert done == [0, 1, 2, 3, 4]
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+
+
+async def test_a_hand_that_is_free_does_the_next_errand() -> None:
+    hands, tasks = Hands(), set()
+
+    async def errand() -> None:
+        tasks.add(asyncio.current_task())
+
+    for _ in range(3):
+        hands.spawn(errand())
+        await asyncio.sleep(0.001)
+    assert len(tasks) == 1
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+
+
+async def test_what_an_errand_raises_is_logged_and_its_hand_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    hands, done = Hands(), []
+
+    async def bad() -> None:
+        raise RuntimeError("no such road")
+
+    async def good() -> None:
+        done.append(1)
+
+    with caplog.at_level(logging.ERROR):
+        hands.spawn(bad())
+        await asyncio.sleep(0.001)
+        hands.spawn(good())
+        await asyncio.sleep(0.001)
+    assert "no such road" in caplog.text
+    assert done == [1]
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+
+
+async def test_cancelling_ends_what_is_under_way_and_what_has_not_begun() -> None:
+    hands, ended = Hands(), []
+
+    async def errand(name: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+
+    async def nothing() -> None: ...
+
+    hands.spawn(nothing())
+    await asyncio.sleep(0.001)
+    hands.spawn(errand("free hand"))  # given to a hand that waits, and cancelled before it could begin
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    hands.spawn(errand("new hand"))
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    assert ended == []
+    hands.spawn(errand("under way"))
+    await asyncio.sleep(0.001)
+    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    assert ended == ["under way"]
+
+
+async def test_a_burst_leaves_no_more_hands_than_are_kept() -> None:
+    hands, running = Hands(), 0
+
+    async def errand() -> None:
+        nonlocal running
+        running += 1
+        await asyncio.sleep(0.001)
+        running -= 1
+
+    for _ in range(200):
+        hands.spawn(errand())
+    await asyncio.sleep(0.05)
+    assert running == 0
+    assert len(hands.cancel()) == 64
+    await asyncio.sleep(0)
