@@ -29,6 +29,8 @@ class Changed(NamedTuple):
 
     obj: Obj
     part: Part
+    before: Obj
+    """What it was, as its resource serves it."""
 
 
 def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Changed | None:
@@ -104,8 +106,8 @@ def _with(current: Obj, part: Part, value: Obj | None) -> Changed | None:
     if value is None:
         return None
     if part == "status":
-        return Changed({**current, "metadata": dict(current["metadata"]), "status": value}, part)
-    return Changed({**current, "metadata": value}, part)
+        return Changed({**current, "metadata": dict(current["metadata"]), "status": value}, part, current)
+    return Changed({**current, "metadata": value}, part, current)
 
 
 @cache

@@ -130,7 +130,7 @@ def store_update(
     call.warn(metadata.drop_duplicate_owners(meta))
     asked = meta.get("resourceVersion")
     if not applied:
-        _own_fields(api, call, old, new, wanted, part)
+        _own_fields(api, call, served(resource, old.obj), new, wanted, part)
     _check_version(call, asked, old)
     new = to_stored(call, new)
     meta = new["metadata"]
@@ -154,46 +154,48 @@ def store_part(
     In a write of `/status` and one that takes finalizers away all other metadata is the stored one, which has
     been judged: names, owners, what the system keeps. Any other part goes the long way.
     """
-    new, part, kind = changed.obj, changed.part, call.resource.strategy
+    new, part, before = changed
+    kind = call.resource.strategy
     if part == "status" and call.subresource == "status":
-        _own_fields(api, call, old, new, wanted, part)
-        context = strategy.Context(api.now(), call.subresource, call.user.name)
-        kind.prepare_status(new, old.obj, context)
-        problems = kind.validate_status(new, old.obj, context)
+        now = _own_fields(api, call, before, new, wanted, part)
+        context = strategy.Context(now, call.subresource, call.user.name)
+        kind.prepare_status(new, before, context)
+        problems = kind.validate_status(new, before, context)
         if problems:
             raise errors.invalid(call.resource.storage_group, call.resource.kind, call.name, problems)
         return _stage(api, call, old, new, wanted)
     if part == "finalizers" and not call.subresource and not kind.converts:
-        _own_fields(api, call, old, new, wanted, "metadata")
+        _own_fields(api, call, before, new, wanted, "metadata")
         return _stage(api, call, old, new, wanted)
     check_place(call, new)
     return store_update(api, call, old, new, wanted, part="status" if part == "status" else "metadata")
 
 
 def _own_fields(
-    api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, part: parts.Part | None
-) -> None:
-    """Writes down in managedFields what this write sets and takes from others."""
-    resource = call.resource
+    api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, part: parts.Part | None
+) -> str:
+    """Writes down in managedFields what this write sets and takes from others. Returns the time of it."""
+    resource, now = call.resource, api.now()
     managed.after_update(
         new,
-        served(resource, old.obj),
+        before,
         manager=wanted.manager,
         api_version=resource.group_version,
         shape=api.shape(resource),
-        now=api.now(),
+        now=now,
         subresource=call.subresource,
         versions=api.catalog.versions(resource),
         only=part or "",
     )
+    return now
 
 
 def _stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
     """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object."""
-    resource = call.resource
-    if managed.only_times_differ(new, old.obj):
+    resource, before = call.resource, old.obj
+    if managed.only_times_differ(new, before):
         return Answer(resource, entry=old)
-    charged = admission.charge_update(api, call, new, old.obj)
+    charged = admission.charge_update(api, call, new, before)
     if wanted.dry_run:
         return Answer(resource, obj=new)
     if is_finished(call, new):
