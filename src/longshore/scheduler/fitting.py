@@ -33,6 +33,11 @@ class Context:
     spreads: tuple[Spread, ...]
     needs: Needs
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the node itself has a say."""
+        return self is _PLAIN
+
 
 _PLAIN: Final = Context(None, (), volumes.NOTHING)
 

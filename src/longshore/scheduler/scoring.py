@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +10,7 @@ from longshore.scheduler import affinity, spreading, taints
 from longshore.scheduler.affinity import NamespaceLabels
 from longshore.scheduler.amounts import CPU, MEMORY
 from longshore.scheduler.ledger import Node
-from longshore.scheduler.shape import Pod
+from longshore.scheduler.shape import Pod, Shape
 
 _MOST: Final = 100.0
 
@@ -65,6 +65,17 @@ def scores(
         counts = {node.name: -spread.counts.get(node.labels.get(key, ""), 0) for node in nodes}
         _blend(total, _scaled(counts), weights.spread)
     return total
+
+
+def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAM) -> float:
+    """The score of a node where nothing else counts (`only_resources_count`)."""
+    return _resources(pod, node, weights)
+
+
+def only_resources_count(shape: Shape, nodes: Iterable[Node]) -> bool:
+    """Whether a pod of this shape has no wishes, and the nodes nothing that anybody dislikes. Then each
+    node's score is its own, whatever the others', unless pods with affinity are about."""
+    return not shape.preferred and not shape.uses_labels and not any(node.taints for node in nodes)
 
 
 def _any_affinity(nodes: Sequence[Node]) -> bool:

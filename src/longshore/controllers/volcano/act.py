@@ -374,6 +374,8 @@ def _each(pods: Sequence[Obj]) -> list[tuple[Obj]]:
 
 async def _together(do: Callable[..., Awaitable[str]], arguments: Sequence[tuple[Any, ...]]) -> list[str]:
     """Side by side, some hundred at a time."""
+    if len(arguments) == 1:
+        return [await do(*arguments[0])]  # which needs no task of its own
     said: list[str] = []
     for start in range(0, len(arguments), _AT_ONCE):
         some = arguments[start : start + _AT_ONCE]

@@ -10,8 +10,6 @@ from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
 
 _DEFAULT_RETRIES: Final = 3
 _UNLIMITED: Final = -1
-_COUNTED: Final = ("phase", "containerStatuses", "initContainerStatuses")
-_MARKS: Final = ("annotations", "labels", "ownerReferences")
 
 
 def replicas(task: Obj) -> int:
@@ -57,10 +55,16 @@ def is_new(pod: Obj) -> bool:
 def same(old: Obj, new: Obj) -> bool:
     """Whether a pod changed in nothing that a sync of its Job counts, as when it gets its node."""
     before, after = old.get("status") or {}, new.get("status") or {}
+    if before.get("phase") != after.get("phase"):
+        return False
+    meta, new_meta = old["metadata"], new["metadata"]
     return (
-        all(before.get(part) == after.get(part) for part in _COUNTED)
-        and all(old["metadata"].get(part) == new["metadata"].get(part) for part in _MARKS)
-        and ("deletionTimestamp" in old["metadata"]) == ("deletionTimestamp" in new["metadata"])
+        before.get("containerStatuses") == after.get("containerStatuses")
+        and before.get("initContainerStatuses") == after.get("initContainerStatuses")
+        and meta.get("annotations") == new_meta.get("annotations")
+        and meta.get("labels") == new_meta.get("labels")
+        and meta.get("ownerReferences") == new_meta.get("ownerReferences")
+        and ("deletionTimestamp" in meta) == ("deletionTimestamp" in new_meta)
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from longshore.scheduler import amounts, fitting, scoring, volumes
 from longshore.scheduler.amounts import Amounts
@@ -28,6 +28,7 @@ from longshore.scheduler.gang.model import (
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.sharing import Sums
 from longshore.scheduler.ledger import Node
+from longshore.scheduler.shape import Shape
 from longshore.scheduler.verdict import Refusal
 from longshore.scheduler.volumes import Needs
 
@@ -69,6 +70,16 @@ class Room:
         return self.node.left(name) + self.releasing.get(name, 0) - self.pipelined.get(name, 0)
 
 
+class Stand(NamedTuple):
+    """What a node says to tasks of one shape that depend on nothing but the node."""
+
+    problems: tuple[str, ...]
+    later: bool
+    """Whether it has the room only when others have left."""
+    score: float
+    """Where nothing but resources counts."""
+
+
 Place: TypeAlias = tuple[int, bool, float, float, str, str]
 """Where a gang stands among others; no two stand in the same one."""
 
@@ -100,6 +111,7 @@ class Session:
             queues, self.groups.values(), self.total, by_weight=not settings.capacity, settled=settled
         )
         """What was promised to gangs before and is not used yet."""
+        self._stands: dict[Shape, dict[str, Stand]] = {}
         self._indifferent = True
         """Whether no pod on the nodes has any affinity; known once there are rooms."""
 
@@ -188,12 +200,14 @@ class Session:
         now: list[Room] = []
         later: list[Room] = []
         reasons: Counter[str] = Counter()
-        requests = task.requests
-        for room in self.rooms.values():
-            problems = self._objections(task, room, context)
-            if problems:
-                reasons.update(problems)
-            elif any(amount > room.node.left(name) for name, amount in requests.items()):
+        found = self._found_for(task.pod.shape) if context.is_plain else {}
+        for name, room in self.rooms.items():
+            stand = found.get(name)
+            if stand is None:
+                stand = found[name] = self._stand(task, room, context)
+            if stand.problems:
+                reasons.update(stand.problems)
+            elif stand.later:
                 later.append(room)
             else:
                 now.append(room)
@@ -201,6 +215,25 @@ class Session:
             return now, later, ""
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         return now, later, f"0/{len(self.rooms)} nodes are unavailable: {told}."
+
+    def _found_for(self, shape: Shape) -> dict[str, Stand]:
+        """How the nodes stand to tasks of a shape, as far as that still holds, by name."""
+        found = self._stands.get(shape)
+        if found is None:
+            found = self._stands[shape] = {}
+        return found
+
+    def _stand(self, task: Task, room: Room, context: Context) -> Stand:
+        problems = self._objections(task, room, context)
+        left = room.node.left
+        later = not problems and any(amount > left(name) for name, amount in task.requests.items())
+        score = scoring.by_resources(task.pod, room.node) + _packed(task, room.node) if not problems else 0.0
+        return Stand(problems, later, score)
+
+    def _changes(self, room: Room) -> None:
+        """What was found out about a node does not hold any more."""
+        for found in self._stands.values():
+            found.pop(room.node.name, None)
 
     def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
         """Resources first, as Volcano does, then everything else."""
@@ -222,7 +255,11 @@ class Session:
         """By Volcano's scores: like the scheduler of single pods, and fuller nodes before emptier ones."""
         if len(rooms) == 1:
             return rooms[0]
-        nodes = [room.node for room in rooms]
+        nodes, shape = [room.node for room in rooms], task.pod.shape
+        if self._indifferent and scoring.only_resources_count(shape, nodes):
+            found = self._stands.get(shape, {})
+            if all(node.name in found for node in nodes):
+                return max(rooms, key=lambda room: found[room.node.name].score)
         scored = scoring.scores(task.pod, nodes, self.view.namespaces, indifferent=self._indifferent)
         return max(rooms, key=lambda room: scored[room.node.name] + _packed(task, room.node))
 
@@ -233,6 +270,7 @@ class Session:
         group.move(task, ALLOCATED)
         task.node = room.node.name
         room.node.add(task.pod)
+        self._changes(room)
         if task.pod.shape.affinity is not None:
             self._indifferent = False
         self._charge(group, task, 1)
@@ -242,6 +280,7 @@ class Session:
         group.move(task, PIPELINED)
         task.node = room.node.name
         room.pipelined = total((room.pipelined, task.requests))
+        self._changes(room)
         self._charge(group, task, 1)
 
     def undo(self, group: Group, task: Task) -> None:
@@ -252,6 +291,7 @@ class Session:
             room.pipelined = {n: a - task.requests.get(n, 0) for n, a in room.pipelined.items()}
         else:
             room.node.remove(task.pod)
+        self._changes(room)
         group.move(task, PENDING)
         task.node = ""
         self._charge(group, task, -1)
@@ -270,6 +310,7 @@ class Session:
         """In thought: the task leaves its node."""
         room = self.rooms[task.node]
         room.releasing = total((room.releasing, task.requests))
+        self._changes(room)
         queue = self.queues[group.queue]
         queue.releasing = total((queue.releasing, task.requests))
         self._charge(group, task, -1)
@@ -278,6 +319,7 @@ class Session:
     def unevict(self, group: Group, task: Task, status: str) -> None:
         room = self.rooms[task.node]
         room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
+        self._changes(room)
         queue = self.queues[group.queue]
         queue.releasing = {n: a - task.requests.get(n, 0) for n, a in queue.releasing.items()}
         group.move(task, status)
