@@ -71,15 +71,14 @@ class Resource:
     """Fields beyond metadata that field selectors of a user's own kind may name, as `spec.color`."""
     warning: str = ""
     """Said with every answer: the version of a user's own kind is deprecated."""
+    group_version: str = field(init=False, repr=False, compare=False)
+    """`v1` or `batch/v1`."""
 
     def __post_init__(self) -> None:
         if not self.storage:
             object.__setattr__(self, "storage", f"{self.group}/{self.plural}" if self.group else self.plural)
-
-    @property
-    def group_version(self) -> str:
-        """`v1` or `batch/v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        group_version = f"{self.group}/{self.version}" if self.group else self.version
+        object.__setattr__(self, "group_version", group_version)
 
     @property
     def storage_group(self) -> str:

@@ -26,26 +26,31 @@ def validate_pod_status_update(new: Obj, old: Obj) -> list[FieldError]:
     found = metadata.validate_update_again(new["metadata"], old["metadata"])
     update.validate_annotation_update(new, old, found)
     after, before = new.get("status") or {}, old.get("status") or {}
+    changed = {key for key, value in after.items() if key not in before or before[key] != value}
+    changed.update(key for key in before if key not in after)
     spec = old.get("spec") or {}
-    known = before.get("conditions") or ()
-    for i, condition in enumerate(after.get("conditions") or ()):
-        if condition not in known:
-            _condition(condition, f"status.conditions[{i}]", found)
-    _nominated(after.get("nominatedNodeName") or "", before.get("nominatedNodeName") or "", spec, found)
-    if (seen := after.get("observedGeneration") or 0) < 0:
+    if "conditions" in changed:
+        known = before.get("conditions") or ()
+        for i, condition in enumerate(after.get("conditions") or ()):
+            if condition not in known:
+                _condition(condition, f"status.conditions[{i}]", found)
+    if "nominatedNodeName" in changed:
+        _nominated(after.get("nominatedNodeName") or "", before.get("nominatedNodeName") or "", spec, found)
+    if "observedGeneration" in changed and (seen := after.get("observedGeneration") or 0) < 0:
         found.append(field.invalid("status.observedGeneration", seen, _GENERATION))
-    if (qos := after.get("qosClass") or "") != (before.get("qosClass") or ""):
+    if "qosClass" in changed and (qos := after.get("qosClass") or "") != (before.get("qosClass") or ""):
         found.append(field.invalid("status.qosClass", qos, "field is immutable"))
     _restarts(after, before, spec, found)
-    if claims := after.get("resourceClaimStatuses"):
-        _claims(claims, spec, found)
-    if any(after.get(key) != before.get(key) for key in _ADDRESSES):
+    if "resourceClaimStatuses" in changed:
+        _claims(after.get("resourceClaimStatuses") or (), spec, found)
+    if not changed.isdisjoint(_ADDRESSES):
         _addresses(after, before, found)
     for part in _PARTS:
-        known = before.get(part) or ()
-        for i, status in enumerate(after.get(part) or ()):
-            if status not in known:
-                _container(status, spec, part, f"status.{part}[{i}]", found)
+        if part in changed:
+            known = before.get(part) or ()
+            for i, status in enumerate(after.get(part) or ()):
+                if status not in known:
+                    _container(status, spec, part, f"status.{part}[{i}]", found)
     return found
 
 
