@@ -17,26 +17,25 @@ _MAX_BYTES = 8 << 20
 class Batch:
     """Writes that become durable together or not at all."""
 
-    __slots__ = ("_callbacks", "_waiters", "error", "events", "settled", "size")
+    __slots__ = ("_callbacks", "_waiters", "error", "events", "full", "settled", "size")
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.size = 0
         """Bytes of JSON."""
+        self.full = False
+        """Whether further writes belong into the next batch."""
         self._waiters: list[asyncio.Future[None]] = []
         self._callbacks: list[Callable[[WriteFailed | None], object]] = []
         self.settled = False
         """Whether it is durable, or `error` says that it never will be."""
         self.error: WriteFailed | None = None
 
-    @property
-    def full(self) -> bool:
-        """Whether further writes belong into the next batch."""
-        return len(self.events) >= _MAX_WRITES or self.size >= _MAX_BYTES
-
     def add(self, event: Event) -> None:
         self.events.append(event)
         self.size += len(event.entry.raw)
+        if self.size >= _MAX_BYTES or len(self.events) >= _MAX_WRITES:
+            self.full = True
 
     def waiter(self) -> asyncio.Future[None]:
         """Done once this is settled. Only for a batch that is not yet."""

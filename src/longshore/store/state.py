@@ -9,7 +9,7 @@ from __future__ import annotations
 from longshore.store.types import Entry, Key
 
 
-class _Space:
+class Space:
     """The objects of one storage in one namespace."""
 
     __slots__ = ("_order", "_removed", "added", "entries")
@@ -44,23 +44,24 @@ class _Space:
 class State:
     """Every object, readable by key and listable in order."""
 
-    __slots__ = ("_storages",)
+    __slots__ = ("storages",)
 
     def __init__(self) -> None:
-        self._storages: dict[str, dict[str, _Space]] = {}
+        self.storages: dict[str, dict[str, Space]] = {}
+        """By storage and namespace; there is no space without objects."""
 
     def get(self, key: Key) -> Entry | None:
-        space = self._storages.get(key.storage, _NOTHING).get(key.namespace)
+        space = self.storages.get(key.storage, NOTHING).get(key.namespace)
         return None if space is None else space.entries.get(key.name)
 
     def put(self, entry: Entry) -> None:
         key = entry.key
-        spaces = self._storages.get(key.storage)
+        spaces = self.storages.get(key.storage)
         if spaces is None:
-            spaces = self._storages[key.storage] = {}
+            spaces = self.storages[key.storage] = {}
         space = spaces.get(key.namespace)
         if space is None:
-            space = spaces[key.namespace] = _Space()
+            space = spaces[key.namespace] = Space()
         name, entries = key.name, space.entries
         if name not in entries:
             space.added.add(name)
@@ -68,7 +69,7 @@ class State:
 
     def remove(self, key: Key) -> None:
         """Takes an object out that is there."""
-        spaces = self._storages[key.storage]
+        spaces = self.storages[key.storage]
         space = spaces[key.namespace]
         space.remove(key.name)
         if not space.entries:
@@ -76,7 +77,7 @@ class State:
 
     def entries(self, storage: str, namespace: str | None) -> list[Entry]:
         """The objects by (namespace, name); of all namespaces for None."""
-        spaces = self._storages.get(storage, _NOTHING)
+        spaces = self.storages.get(storage, NOTHING)
         if namespace is not None:
             space = spaces.get(namespace)
             return [] if space is None else space.ordered()
@@ -84,15 +85,12 @@ class State:
             return next(iter(spaces.values())).ordered()
         return [entry for name in sorted(spaces) for entry in spaces[name].ordered()]
 
-    def is_empty(self, storage: str) -> bool:
-        return not self._storages.get(storage)
-
     def counts(self) -> dict[str, int]:
         """How many objects each storage has."""
         return {
             storage: sum(len(space.entries) for space in spaces.values())
-            for storage, spaces in self._storages.items()
+            for storage, spaces in self.storages.items()
         }
 
 
-_NOTHING: dict[str, _Space] = {}
+NOTHING: dict[str, Space] = {}
