@@ -13,9 +13,12 @@ _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Explanation:
-    """What one look at an object decided, and by which rules. Repeats in a row are one, with a count."""
+    """What one look at an object decided, and by which rules. Repeats in a row are one, with a count.
+
+    Nobody changes one. It is not `frozen`, as every look makes one: that would cost ten times as much.
+    """
 
     uid: str
     at: float

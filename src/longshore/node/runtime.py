@@ -46,9 +46,13 @@ class Limits:
     """Bytes. Crossing it kills the container, which is then OOMKilled."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Container:
-    """Everything an engine needs to start one container once; all references are resolved."""
+    """Everything an engine needs to start one container once; all references are resolved.
+
+    Neither this nor a `State` is ever changed. They are not `frozen`, as every run makes some: that would
+    cost ten times as much.
+    """
 
     key: Key
     namespace: str
@@ -80,7 +84,7 @@ class Container:
     tty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class State:
     """What became of a container. Times are seconds since 1970, to the microsecond."""
 

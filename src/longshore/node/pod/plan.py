@@ -1,4 +1,6 @@
-"""What to do next for a pod, as data."""
+"""What to do next for a pod, as data. Nobody changes a plan; what those of every pod are made of is not
+`frozen`, which would cost ten times as much.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ class Probe:
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepare:
     """Make the pod's volumes, and if there is only one container, start it then: what most pods need."""
 
@@ -79,7 +81,7 @@ class Fail:
 Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe | Prepare | Fail
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
     actions: tuple[Action, ...] = ()
     why: tuple[str, ...] = ()
