@@ -15,13 +15,18 @@ _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 
 def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
     """A new PodGroup for the Job."""
-    meta, spec = job["metadata"], job["spec"]
+    meta = job["metadata"]
     made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
     for part in ("annotations", "labels"):
         kept = {key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OURS}
         if kept:
             made[part] = kept
     made["ownerReferences"] = [owner_reference(job)]
+    return {"metadata": made, "spec": _specs.of(job, priorities)}
+
+
+def _spec(job: Obj, priorities: Mapping[str, int]) -> Obj:
+    spec = job["spec"]
     body = {
         "minMember": spec.get("minAvailable") or 0,
         "minTaskMember": task_members(job),
@@ -31,12 +36,35 @@ def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
         "networkTopology": spec.get("networkTopology"),
         "subGroupPolicy": [*_sub_groups(job)],
     }
-    return {"metadata": made, "spec": {key: value for key, value in body.items() if value or value == 0}}
+    return {key: value for key, value in body.items() if value or value == 0}
+
+
+class _Specs:
+    """The last few PodGroups' specs. Jobs that are alike share their own spec, and need this once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Obj, Mapping[str, int], Obj]] = {}
+
+    def of(self, job: Obj, priorities: Mapping[str, int]) -> Obj:
+        """Frozen, as the Job's is."""
+        spec = job["spec"]
+        known = self._known.get(id(spec))
+        if known is not None and known[0] is spec and known[1] == priorities:
+            return known[2]
+        made = _spec(job, priorities)
+        if len(self._known) >= _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[id(spec)] = spec, priorities, made
+        return made
+
+
+_REMEMBERED: Final = 64
+_specs: Final = _Specs()
 
 
 def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
     """The PodGroup brought up to the Job's spec; None when it is. Members of tasks that are gone stay."""
-    old, new = group["spec"], wanted(job, priorities)["spec"]
+    old, new = group["spec"], _specs.of(job, priorities)
     made = dict(old)
     for key in ("priorityClassName", "minMember", "minResources", "subGroupPolicy"):
         if key in new:

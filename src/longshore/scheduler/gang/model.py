@@ -111,6 +111,7 @@ class Group:
         self.counts: dict[str, int] = {}
         """Tasks by status."""
         self.ready_count = 0
+        self.held_count = 0
         self.holding: Amounts = {}
         """What its tasks have on nodes."""
         self._idle = 0
@@ -151,12 +152,9 @@ class Group:
             if part is not None:
                 self._parts[part] = self._parts.get(part, 0) + sign
         if status in HOLDING:
+            self.held_count += sign
             for name, amount in task.requests.items():
                 self.holding[name] = self.holding.get(name, 0) + sign * amount
-
-    @property
-    def held_count(self) -> int:
-        return sum(count for status, count in self.counts.items() if status in HOLDING)
 
     @property
     def is_ready(self) -> bool:

@@ -27,7 +27,7 @@ from longshore.scheduler.evicting import Evictor
 from longshore.scheduler.gang import model, observe, watching
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
-from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
+from longshore.scheduler.gang.model import BINDING, PENDING, PIPELINED, Group
 from longshore.scheduler.gang.pacing import Pace
 from longshore.scheduler.gang.session import Bind, Evict
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
@@ -288,19 +288,18 @@ class GangScheduler:
         for evict in plan.evictions:
             self._evict(evict)
         self._say_all(plan.events)
-        starting = {bind.group.uid for bind in plan.binds}
         for report in plan.reports:
-            self._report(report, starting=report.group.uid in starting)
+            self._report(report)
         for name, allocated in plan.allocated.items():
             queue = self._queues.get("", name)
             if queue is not None:
                 self._counts.put(queue, allocated)
 
-    def _report(self, report: GroupReport, *, starting: bool = False) -> None:
+    def _report(self, report: GroupReport) -> None:
         """Writes and says how a group stands. One whose pods are just being bound changes again with the
         first binding that is seen: its conditions are written together with the phase that follows."""
         group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
-        changed = report.changed and not (starting and phase == before)
+        changed = report.changed and not (group.counts.get(BINDING) and phase == before)
         ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
         if changed and phase == _OVER:
             # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.

@@ -44,7 +44,6 @@ class Bind:
     """A task to bind, and what its claims need first."""
 
     task: Task
-    group: Group
     node: str
     needs: Needs
 
@@ -303,7 +302,7 @@ class Session:
                 continue
             context = self.context(task)
             needs = context.needs if isinstance(context, Context) else volumes.NOTHING
-            self.binds.append(Bind(task, group, task.node, needs))
+            self.binds.append(Bind(task, task.node, needs))
             group.move(task, BINDING)
 
     def evict(self, group: Group, task: Task) -> None:

@@ -45,23 +45,27 @@ class Sums:
 
     def _count(self, group: Group, sign: int, put: Callable[[Amounts, Mapping[str, int]], None]) -> None:
         self.groups += sign
-        self.pods += sign * group.held_count
         holding = group.holding
-        put(self.allocated, holding)
-        put(self.request, holding)
+        if group.held_count:
+            self.pods += sign * group.held_count
+            put(self.allocated, holding)
+            put(self.request, holding)
         if group.counts.get(PENDING) or group.counts.get(RELEASING):
             for task in group.tasks.values():
                 if task.status == PENDING:
                     put(self.request, task.requests)
                 elif task.status == RELEASING and task.node:
                     put(self.releasing, task.requests)
-        if group.min_resources is not None:
-            put(self.elastic, rest(holding, group.min_resources))
-            enough = group.held_count >= group.min_member
-            if group.phase == "Inqueue" or (group.phase == "Running" and enough):
-                unused = rest(group.min_resources, holding)
-                put(self.inqueue, unused)
-                put(self.reserved, group.min_resources if group.phase == "Inqueue" else unused)
+        least = group.min_resources
+        if least is None:
+            return
+        if group.held_count:
+            put(self.elastic, rest(holding, least))
+        enough = group.held_count >= group.min_member
+        if group.phase == "Inqueue" or (group.phase == "Running" and enough):
+            unused = rest(least, holding) if group.held_count else least
+            put(self.inqueue, unused)
+            put(self.reserved, least if group.phase == "Inqueue" else unused)
 
 
 def _add(sums: Amounts, more: Mapping[str, int]) -> None:
