@@ -113,8 +113,8 @@ def _metadata_change(steps: Steps, old: Any, new: Any, hidden: frozenset[str]) -
     new = {} if new is _MISSING or not new else new
     set_: FieldSet = {}
     gone: FieldSet = {}
-    for key in {**old, **new}:
-        before, after = old.get(key, _MISSING), new.get(key, _MISSING)
+    for key, after in new.items():
+        before = old.get(key, _MISSING)
         if before is after:
             continue
         step, plan = steps[key]
@@ -122,8 +122,6 @@ def _metadata_change(steps: Steps, old: Any, new: Any, hidden: frozenset[str]) -
             continue
         if before is _MISSING:
             set_[step] = LEAF if plan is None else plan.whole(after)
-        elif after is _MISSING:
-            gone[step] = LEAF if plan is None else plan.whole(before)
         elif plan is None:
             set_[step] = LEAF
         else:
@@ -132,6 +130,11 @@ def _metadata_change(steps: Steps, old: Any, new: Any, hidden: frozenset[str]) -
                 set_[step] = added
             if removed is not None:
                 gone[step] = removed
+    for key, before in old.items():
+        if key not in new:
+            step, plan = steps[key]
+            if step not in hidden:
+                gone[step] = LEAF if plan is None else plan.whole(before)
     return set_ or None, gone or None
 
 
