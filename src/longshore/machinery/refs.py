@@ -26,6 +26,26 @@ def controller_of(obj: Obj) -> Obj | None:
     return None
 
 
+def is_controlled_by(obj: Obj, owner: Obj) -> bool:
+    """Whether `obj` belongs to this very owner, not only to one of its name."""
+    ref = controller_of(obj)
+    return ref is not None and ref["uid"] == owner["metadata"]["uid"]
+
+
+def object_ref(obj: Obj, kind: Kind) -> Obj:
+    """How a status refers to an object of its namespace, such as `status.active`. The resourceVersion is that
+    of the state at hand, and is never refreshed."""
+    meta = obj["metadata"]
+    return {
+        "kind": kind[1],
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "uid": meta["uid"],
+        "apiVersion": kind[0],
+        "resourceVersion": meta["resourceVersion"],
+    }
+
+
 def controller_ref(owner: Obj, kind: Kind) -> Obj:
     """A reference that makes `owner` the controller of who carries it."""
     meta = owner["metadata"]

@@ -1,4 +1,4 @@
-"""The Job of one scheduled time: its name, its body, and how the CronJob's status refers to it.
+"""The Job of one scheduled time: its name and its body.
 
 The name follows from the scheduled time, to the minute, and so serves as a lock: whatever crashes or races,
 one scheduled time has one Job.
@@ -34,22 +34,3 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
     meta["ownerReferences"] = [refs.controller_ref(cronjob, CRONJOBS)]
     return {"metadata": meta, "spec": template["spec"]}
-
-
-def reference(job: Obj) -> Obj:
-    """The entry of `status.active`. Its resourceVersion is that of the answer, and is never refreshed."""
-    meta = job["metadata"]
-    return {
-        "kind": JOBS[1],
-        "namespace": meta["namespace"],
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "apiVersion": JOBS[0],
-        "resourceVersion": meta["resourceVersion"],
-    }
-
-
-def controlled_by(job: Obj, cronjob: Obj) -> bool:
-    """Whether the Job belongs to this very CronJob, not only to one of its name."""
-    owner = refs.controller_of(job)
-    return owner is not None and owner["uid"] == cronjob["metadata"]["uid"]

@@ -11,7 +11,7 @@ from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
-from longshore.machinery import instants
+from longshore.machinery import instants, refs
 from longshore.machinery.instants import SECOND
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
@@ -141,7 +141,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name}")
         draft.why.append(f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
-    draft.active.append(child.reference(created))
+    draft.active.append(refs.object_ref(created, child.JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
 
@@ -189,7 +189,7 @@ def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Pla
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
-    if not child.controlled_by(job, draft.cronjob):
+    if not refs.is_controlled_by(job, draft.cronjob):
         return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):
         return draft.plan(because=f"job {name} is active already")

@@ -9,7 +9,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.controllers.volcano_cronjob import child
 from longshore.controllers.volcano_cronjob.plan import Ask, Draft, Plan, View
-from longshore.machinery import instants
+from longshore.machinery import instants, refs
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """Terminated Jobs are somebody's doing; they stay."""
@@ -36,7 +36,7 @@ def _record(view: View, draft: Draft, due: Instant | None) -> str:
         if job["metadata"]["name"] == name:
             draft.last_schedule = instants.utc(due)
             if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
-                draft.active.append(child.reference(job))
+                draft.active.append(refs.object_ref(job, child.JOBS))
             return name
     return ""
 

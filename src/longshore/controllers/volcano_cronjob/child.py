@@ -33,25 +33,6 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     return {"metadata": meta, "spec": template.get("spec") or {}}
 
 
-def reference(job: Obj) -> Obj:
-    """The entry of `status.active`."""
-    meta = job["metadata"]
-    return {
-        "kind": JOBS[1],
-        "namespace": meta["namespace"],
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "apiVersion": JOBS[0],
-        "resourceVersion": meta["resourceVersion"],
-    }
-
-
-def controlled_by(job: Obj, cronjob: Obj) -> bool:
-    """Whether the Job belongs to this very CronJob, not only to one of its name."""
-    owner = refs.controller_of(job)
-    return owner is not None and owner["uid"] == cronjob["metadata"]["uid"]
-
-
 def ended(job: Obj) -> str:
     """The phase in which the Job is over; empty while it is not."""
     phase = ((job.get("status") or {}).get("state") or {}).get("phase") or ""

@@ -144,7 +144,7 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
     assert made is not None
     if not child.ended(made):
-        draft.active.append(child.reference(made))
+        draft.active.append(refs.object_ref(made, child.JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(f"started job {name}", look_again=when.look_again)
 
@@ -166,7 +166,7 @@ def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(f"job {name} cannot be read: {job}", problem=job)
-    if not child.controlled_by(job, draft.cronjob):
+    if not refs.is_controlled_by(job, draft.cronjob):
         owner = (refs.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
         draft.warning("ForeignJob", text)
