@@ -121,11 +121,11 @@ class DefaultScheduler:
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._claims.changed()
-        if len(self._pending):
+        if not len(self._pending):
+            self._by_labels = bool(self._ledger.repelling)
+        elif self._pending.has_parked or self._by_labels != bool(self._ledger.repelling):
             self._news |= flags
             self._soon()
-        else:
-            self._by_labels = bool(self._ledger.repelling)
 
     def _queue(self, obj: Obj) -> None:
         uid = obj["metadata"]["uid"]

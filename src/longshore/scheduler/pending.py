@@ -35,6 +35,8 @@ class Pending:
 
     def __init__(self) -> None:
         self._groups: dict[Hashable, Group] = {}
+        self._parked: dict[Hashable, Group] = {}
+        """Those of them that wait for something to happen."""
         self._of: dict[str, Group] = {}
         self._arrived: dict[str, int] = {}
         self._heap: list[tuple[int, int, int, Group]] = []
@@ -81,6 +83,7 @@ class Pending:
         pod = group.pods.pop(uid)
         if not group.pods:
             del self._groups[group.key]
+            self._parked.pop(group.key, None)
         return pod
 
     def pop(self) -> Group | None:
@@ -100,20 +103,29 @@ class Pending:
         same = group.plan is not None and group.plan.message == plan.message
         new = group.untold if same else [*group.pods.values()]
         group.parked, group.plan, group.untold = True, plan, []
+        self._parked[group.key] = group
         return new
+
+    @property
+    def has_parked(self) -> bool:
+        """Whether something that happens may help anybody; the others have their turn anyway."""
+        return bool(self._parked)
 
     def wake(self, flags: int) -> None:
         """Unparks whom one of these changes may help."""
-        for group in self._groups.values():
-            if group.parked and group.plan is not None and group.plan.wakes & flags:
-                group.parked = False
-                self._push(group)
+        for group in [*self._parked.values()]:
+            if group.plan is not None and group.plan.wakes & flags:
+                self._unpark(group)
 
     def unpark(self, uid: str) -> None:
         group = self._of.get(uid)
         if group is not None:
-            group.parked = False
-            self._push(group)
+            self._unpark(group)
+
+    def _unpark(self, group: Group) -> None:
+        group.parked = False
+        self._parked.pop(group.key, None)
+        self._push(group)
 
     def _push(self, group: Group) -> None:
         if not group.queued and not group.parked and group.pods:
