@@ -95,7 +95,6 @@ def _read_quantity(value: Any) -> str:
 
 
 def _read_time(read: Callable[[str], str | None]) -> Callable[[Any], str]:
-    @lru_cache(maxsize=1024)
     def hook(value: Any) -> str:
         text = read(value) if type(value) is str else None
         if text is None:
@@ -120,7 +119,7 @@ def _read_float(value: Any) -> int | float:
 
 _HOOKS: Final[dict[Any, Callable[[Any], Any]]] = {
     _Quantity: _read_quantity,
-    _Time: _read_time(times.canonical),
+    _Time: lru_cache(maxsize=1024)(_read_time(times.canonical)),  # whole seconds come many times over
     _MicroTime: _read_time(times.canonical_micro),
     _Duration: _read_duration,
     _Float: _read_float,
