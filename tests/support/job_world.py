@@ -7,17 +7,18 @@ depend on names and times.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from crashing import Death, Mortal, until_dead
+import told_stories
+from crashing import Death
 from faults import Faulty
 from scripted_kubelet import PODS, TRACKING, Kubelet, Script
+from told_stories import NS, Controllers, Life, Telling, an_api, as_client, beside
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -25,15 +26,10 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
-from longshore.machinery import virtual
 from longshore.machinery.virtual import VirtualClock
-from longshore.store import Store
 
 JOBS = ("batch/v1", "Job")
-NS = "ns"
-
-Controllers = Callable[[Client, VirtualClock], Coroutine[Any, Any, None]]
-"""Runs controllers on a client until cancelled."""
+_QUIET_SECONDS = 30.0
 
 
 async def job_controller(client: Client, clock: VirtualClock) -> None:
@@ -131,11 +127,9 @@ class World:
 
         await self.until(there)
 
-    async def quiet(self, seconds: float = 30.0) -> None:
+    async def quiet(self, seconds: float = _QUIET_SECONDS) -> None:
         """Waits until nothing was written for so long."""
-        seen = -1
-        while seen != (seen := self.api.store.revision):
-            await self.clock.sleep(seconds)
+        await told_stories.quiet(self, seconds)
 
 
 def _zero(value: Any) -> Any:
@@ -175,84 +169,36 @@ class Ending:
 
 @asynccontextmanager
 async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
-    store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
-    client = LocalClient(api)
-    await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
-    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
-    world = World(api, client, clock, Kubelet(client, clock, script, NS))
-    try:
+    async with an_api(clock) as (api, client):
+        world = World(api, client, clock, Kubelet(client, clock, script, NS))
         async with beside(world.kubelet.run()):
             yield world
-    finally:
-        await store.close()
 
 
-@asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs something beside the block until its end. An error in it ends the block, too."""
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(work)
-            try:
-                yield
-            finally:
-                task.cancel()
-    except BaseExceptionGroup as group:
-        if len(group.exceptions) > 1:
-            raise
-        raise group.exceptions[0] from None
+def _telling(story: Story) -> Telling[World, Ending]:
+    return Telling(
+        lambda clock: a_world(clock, story.script), story.tell, story.controllers, ending, _QUIET_SECONDS
+    )
 
 
-def told(story: Story, life: Callable[[World], Coroutine[Any, Any, None]], seed: int = 0) -> Ending:
+def told(story: Story, life: Life[World], seed: int = 0) -> Ending:
     """How the story ends when `life` runs its controllers."""
-
-    async def play(clock: VirtualClock) -> Ending:
-        async with a_world(clock, story.script) as world:
-            async with beside(life(world)):
-                await story.tell(world)
-                await world.quiet()
-            return await ending(world)
-
-    return virtual.run(play, seed=seed)
+    return _telling(story).told(life, seed)
 
 
 def undisturbed(story: Story) -> tuple[Ending, int]:
     """How the story ends, and how many writes the controllers need."""
-    writes: list[Mortal] = []
-
-    async def life(world: World) -> None:
-        writes.append(Mortal(world.client, world.clock))
-        await story.controllers(_client(writes[0]), world.clock)
-
-    return told(story, life), writes[0].writes
+    return _telling(story).undisturbed()
 
 
 def crashed(story: Story, last: int, death: Death, away: float) -> Ending:
     """How it ends when the controllers die at their `last` write and come back `away` seconds later."""
-    died: list[int] = []
-
-    async def life(world: World) -> None:
-        mortal = Mortal(world.client, world.clock, last, death)
-        await until_dead(story.controllers(_client(mortal), world.clock), mortal)
-        died.append(mortal.writes)
-        await world.clock.sleep(away)
-        await story.controllers(world.client, world.clock)
-
-    ended = told(story, life)
-    assert died == [last], f"there was no write {last} in this run"
-    return ended
+    return _telling(story).crashed(last, death, away)
 
 
 def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
     """How it ends when the controllers die at every so manieth write, again and again."""
-
-    async def life(world: World) -> None:
-        while True:
-            mortal = Mortal(world.client, world.clock, every, death)
-            await until_dead(story.controllers(_client(mortal), world.clock), mortal)
-
-    return told(story, life)
+    return _telling(story).crashed_for_ever(every, death)
 
 
 def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:
@@ -261,14 +207,9 @@ def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Count
 
     async def life(world: World) -> None:
         clients.append(Faulty(world.client, world.clock, seed, **faults))
-        await story.controllers(_client(clients[0]), world.clock)
+        await story.controllers(as_client(clients[0]), world.clock)
 
     return told(story, life, seed), clients[0].happened
-
-
-def _client(wrapped: Mortal | Faulty) -> Client:
-    """It is one in all it does; how it does it the type checker cannot see."""
-    return wrapped  # type: ignore[return-value]
 
 
 async def ending(world: World) -> Ending:

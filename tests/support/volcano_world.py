@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from crashing import Death, Mortal, until_dead
-from job_world import beside
+import told_stories
+from crashing import Death
 from simple_gangs import GROUPS, PODS, Gangs
+from told_stories import NS, Life, Telling, an_api, beside
+from volcano_queues import open_queue
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -24,14 +26,12 @@ from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers import volcano
-from longshore.machinery import virtual
 from longshore.machinery.clock import to_seconds
 from longshore.machinery.virtual import VirtualClock
-from longshore.store import Store
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
-NS = "ns"
+_QUIET_SECONDS = 40.0
 _OBJECTS = (("v1", "Service"), ("v1", "ConfigMap"), ("v1", "Secret"), ("v1", "PersistentVolumeClaim"))
 _ENDED = ("Completed", "Failed", "Terminated", "Aborted")
 
@@ -167,11 +167,9 @@ class World:
     async def pods(self) -> dict[str, Obj]:
         return {pod["metadata"]["name"]: pod for pod in (await self.client.list(PODS, NS)).items}
 
-    async def quiet(self, seconds: float = 40.0) -> None:
+    async def quiet(self, seconds: float = _QUIET_SECONDS) -> None:
         """Waits until nothing was written for so long."""
-        seen = -1
-        while seen != (seen := self.api.store.revision):
-            await self.clock.sleep(seconds)
+        await told_stories.quiet(self, seconds)
 
 
 def a_task(name: str, replicas: int, **more: Any) -> Obj:
@@ -203,69 +201,35 @@ class Ending:
 
 @asynccontextmanager
 async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
-    store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
-    client = LocalClient(api)
-    await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
-    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
-    queue = ("scheduling.volcano.sh/v1beta1", "Queue")
-    await client.create(queue, {"metadata": {"name": "default"}, "spec": {"weight": 1}})
-    await client.patch(queue, "default", {"status": {"state": "Open"}}, subresource="status")
-    world = World(api, client, clock, script)
-    try:
+    async with an_api(clock) as (api, client):
+        await open_queue(client, weight=1)
+        world = World(api, client, clock, script)
         async with beside(world.kubelet.run()), beside(world.gangs.run()):
             yield world
-    finally:
-        await store.close()
 
 
 async def controller(client: Client, clock: VirtualClock) -> None:
     await volcano.run(client, clock=clock, rng=random.Random(1))
 
 
-def told(story: Story, life: Callable[[World], Coroutine[Any, Any, None]], seed: int = 0) -> Ending:
-    async def play(clock: VirtualClock) -> Ending:
-        async with a_world(clock, story.script) as world:
-            async with beside(life(world)):
-                await story.tell(world)
-                await world.quiet()
-            return await ending(world)
+def _telling(story: Story) -> Telling[World, Ending]:
+    return Telling(lambda clock: a_world(clock, story.script), story.tell, controller, ending, _QUIET_SECONDS)
 
-    return virtual.run(play, seed=seed)
+
+def told(story: Story, life: Life[World], seed: int = 0) -> Ending:
+    return _telling(story).told(life, seed)
 
 
 def undisturbed(story: Story) -> tuple[Ending, int]:
-    writes: list[Mortal] = []
-
-    async def life(world: World) -> None:
-        writes.append(Mortal(world.client, world.clock))
-        await controller(writes[0], world.clock)  # type: ignore[arg-type]
-
-    return told(story, life), writes[0].writes
+    return _telling(story).undisturbed()
 
 
 def crashed(story: Story, last: int, death: Death, away: float) -> Ending:
-    died: list[int] = []
-
-    async def life(world: World) -> None:
-        mortal = Mortal(world.client, world.clock, last, death)
-        await until_dead(controller(mortal, world.clock), mortal)  # type: ignore[arg-type]
-        died.append(mortal.writes)
-        await world.clock.sleep(away)
-        await controller(world.client, world.clock)
-
-    ended = told(story, life)
-    assert died == [last], f"there was no write {last} in this run"
-    return ended
+    return _telling(story).crashed(last, death, away)
 
 
 def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
-    async def life(world: World) -> None:
-        while True:
-            mortal = Mortal(world.client, world.clock, every, death)
-            await until_dead(controller(mortal, world.clock), mortal)  # type: ignore[arg-type]
-
-    return told(story, life)
+    return _telling(story).crashed_for_ever(every, death)
 
 
 async def ending(world: World) -> Ending:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from job_world import beside
+from told_stories import beside
 from volcano_world import NS, Script, a_world, controller
 
 from longshore.apiserver.admission.volcano import job as admitting

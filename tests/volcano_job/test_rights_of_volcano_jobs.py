@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from job_world import beside
+from told_stories import beside
 from volcano_world import Script, World, a_world
 
 from longshore.client.local import LocalClient

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from job_world import beside
+from told_stories import beside
 from volcano_world import JOBS, NS, Script, a_world, controller
 
 from longshore.machinery import virtual

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
-from job_world import beside
+from told_stories import beside
 from volcano_world import NS, Script, World, a_world
 
 from longshore.controllers import volcano

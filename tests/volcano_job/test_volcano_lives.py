@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from job_world import beside
 from simple_gangs import GROUPS
+from told_stories import beside
 from volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
 
 from longshore.client import DeleteOptions, PatchType

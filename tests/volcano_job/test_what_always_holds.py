@@ -15,7 +15,7 @@ from typing import Any
 from crashing import Death, Mortal, until_dead
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from job_world import beside
+from told_stories import beside
 from volcano_world import JOBS, NS, Script, World, a_task, a_world, controller
 
 from longshore.api.errors import StatusError

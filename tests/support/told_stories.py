@@ -1,0 +1,142 @@
+"""Stories told on the virtual clock: undisturbed, with controllers that die once, with ones that die always.
+
+What worlds of different controllers have in common. A world says what its story sees and what is left of it;
+how often the controllers die on the way is decided here, once for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from crashing import Death, Mortal, until_dead
+
+from longshore.apiserver.api import Api
+from longshore.client import Client
+from longshore.client.local import LocalClient
+from longshore.machinery import virtual
+from longshore.machinery.virtual import VirtualClock
+from longshore.store import Store
+
+NS = "ns"
+
+Controllers = Callable[[Client, VirtualClock], Coroutine[Any, Any, None]]
+"""Runs controllers on a client until cancelled."""
+
+
+class AWorld(Protocol):
+    """As far as it is known here."""
+
+    api: Api
+    client: LocalClient
+    clock: VirtualClock
+
+
+W = TypeVar("W", bound=AWorld)
+E = TypeVar("E")
+Life = Callable[[W], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class Telling(Generic[W, E]):
+    """One story: its world, what happens, who runs the controllers, and what is left in the end."""
+
+    world: Callable[[VirtualClock], AbstractAsyncContextManager[W]]
+    tell: Callable[[W], Awaitable[None]]
+    controllers: Controllers
+    ending: Callable[[W], Awaitable[E]]
+    quiet: float
+    """Seconds without a write after which it has ended."""
+
+    def told(self, life: Life[W], seed: int = 0) -> E:
+        """How it ends when `life` runs its controllers."""
+
+        async def play(clock: VirtualClock) -> E:
+            async with self.world(clock) as world:
+                async with beside(life(world)):
+                    await self.tell(world)
+                    await quiet(world, self.quiet)
+                return await self.ending(world)
+
+        return virtual.run(play, seed=seed)
+
+    def undisturbed(self) -> tuple[E, int]:
+        """How it ends, and how many writes the controllers need."""
+        writes: list[Mortal] = []
+
+        async def life(world: W) -> None:
+            writes.append(Mortal(world.client, world.clock))
+            await self.controllers(as_client(writes[0]), world.clock)
+
+        return self.told(life), writes[0].writes
+
+    def crashed(self, last: int, death: Death, away: float) -> E:
+        """How it ends when the controllers die at their `last` write and come back `away` seconds later."""
+        died: list[int] = []
+
+        async def life(world: W) -> None:
+            mortal = Mortal(world.client, world.clock, last, death)
+            await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
+            died.append(mortal.writes)
+            await world.clock.sleep(away)
+            await self.controllers(world.client, world.clock)
+
+        ended = self.told(life)
+        assert died == [last], f"there was no write {last} in this run"
+        return ended
+
+    def crashed_for_ever(self, every: int, death: Death) -> E:
+        """How it ends when the controllers die at every so manieth write, again and again."""
+
+        async def life(world: W) -> None:
+            while True:
+                mortal = Mortal(world.client, world.clock, every, death)
+                await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
+
+        return self.told(life)
+
+
+def as_client(wrapped: Any) -> Client:
+    """It is one in all it does; how it does it the type checker cannot see."""
+    client: Client = wrapped
+    return client
+
+
+async def quiet(world: AWorld, seconds: float) -> None:
+    """Waits until nothing was written for so long."""
+    seen = -1
+    while seen != (seen := world.api.store.revision):
+        await world.clock.sleep(seconds)
+
+
+@asynccontextmanager
+async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
+    """An API in memory with one namespace in which pods may be made."""
+    store = Store.open(None)
+    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    client = LocalClient(api)
+    await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
+    await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
+    try:
+        yield api, client
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs something beside the block until its end. An error in it ends the block, too."""
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(work)
+            try:
+                yield
+            finally:
+                task.cancel()
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from None
