@@ -13,6 +13,7 @@ import pytest
 from store_support import key, left_by_a_kill, names, opened, put, read, remove, told, value
 
 from longshore.store import DataDirBusy, Durability, JournalUnusable, Limits, Store
+from longshore.store.sqlite import SqliteJournal
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])
@@ -59,6 +60,40 @@ def test_history_that_left_the_window_does_not_come_back(tmp_path: Path) -> None
         async with opened(tmp_path, limits=Limits(window_events=4)) as store:
             assert store.oldest == oldest == store.revision - 3
             assert len(store.list("pods")) == 6
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("durability", ["normal", "full"])
+def test_a_log_that_is_started_over_stays_short_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability
+) -> None:
+    monkeypatch.setattr("longshore.store.sqlite._LOG_BYTES", 200_000)
+    monkeypatch.setattr("longshore.store.sqlite._RETRY_BYTES", 20_000)
+    checkpoints: list[SqliteJournal] = []
+
+    def checkpoint(journal: SqliteJournal) -> None:
+        do(journal)
+        checkpoints.append(journal)
+
+    do = SqliteJournal._checkpoint
+    monkeypatch.setattr(SqliteJournal, "_checkpoint", checkpoint)
+
+    async def run() -> None:
+        directory = tmp_path / "data"
+        async with opened(directory, durability=durability) as store:
+            for number in range(100):
+                for name in ("a", f"p{number:03}"):
+                    await put(store, name, f"{number:03}" + "x" * 1000)
+                assert (directory / "journal.db-wal").stat().st_size < 500_000
+                if number % 25 == 24:  # sometimes in the middle of what is left over from before
+                    copy = left_by_a_kill(directory, tmp_path / f"copy{number}")
+                    async with opened(copy, durability=durability) as again:
+                        assert again.revision == store.revision
+                        everything = {entry.key.name: value(entry)[:3] for entry in again.list("pods")}
+                        past = {f"p{n:03}": f"{n:03}" for n in range(number + 1)}
+                        assert everything == {"a": f"{number:03}", **past}
+            assert len(checkpoints) > 5
 
     asyncio.run(run())
 

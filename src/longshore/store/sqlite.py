@@ -15,7 +15,7 @@ from longshore.store.journal import Durability
 from longshore.store.types import Event
 
 _LOG_BYTES = 16 << 20  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
-_LOOK_BYTES = 1 << 20
+_RETRY_BYTES = 1 << 20
 _SHRINK_PAGES = 256
 _QUICK_WRITES = 64
 _QUICK_BYTES = 256 << 10
@@ -28,8 +28,8 @@ class SqliteJournal:
     def __init__(self, file: Path, durability: Durability) -> None:
         self._syncs = durability == "full"
         self._log = file.with_name(file.name + "-wal")
-        self._since_look = 0
-        """Bytes written, roughly, since the length of the log was last looked at."""
+        self._log_bytes = self._log_length()
+        """How long the log is, roughly; what is behind that in the file is left over from before."""
         self._free_pages = False
         """Whether the file has many pages that hold nothing."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
@@ -51,19 +51,19 @@ class SqliteJournal:
 
     def append(self, events: Sequence[Event]) -> None:
         values: list[object] = []
-        size = sql.PAGE_SIZE
+        size = 2 * sql.PAGE_SIZE  # of the last leaf and what is above it
         for event in events:
             entry = event.entry
             (storage, namespace, name), raw = entry.key, entry.raw
             row = (entry.revision, storage, namespace, name, 1 if event.type == "DELETED" else 0)
             values += row
             values += (checksum(*row, raw), raw)
-            size += len(raw)
+            size += len(raw) + len(raw) // 4
         try:
             self._db.execute(sql.append(len(events)), values)
         except sqlite3.Error as error:
             raise _failure(error) from error
-        self._since_look += size
+        self._log_bytes += size
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
         with _failing():
@@ -77,16 +77,14 @@ class SqliteJournal:
                 with suppress(sqlite3.Error):  # SQLite may have rolled back by itself
                     self._db.execute(sql.ROLLBACK)
                 raise
-        self._since_look += len(revisions) * sql.PAGE_SIZE
+        self._log_bytes += len(revisions) * sql.PAGE_SIZE
         with suppress(sqlite3.Error):  # the rows are gone; giving back their space can wait
             self._look_for_free_pages()
 
     def chore(self) -> Callable[[], None] | None:
-        if self._since_look > _LOOK_BYTES:
-            self._since_look = 0
-            with suppress(FileNotFoundError):
-                if self._log.stat().st_size > _LOG_BYTES:
-                    return self._checkpoint
+        if self._log_bytes > _LOG_BYTES:
+            self._log_bytes = _LOG_BYTES - _RETRY_BYTES  # should it fail
+            return self._checkpoint
         return self._shrink if self._free_pages else None
 
     def close(self) -> None:
@@ -96,8 +94,16 @@ class SqliteJournal:
 
     def _checkpoint(self) -> None:
         """Moves the write-ahead log into the database and starts it over."""
+        too_long = self._log_length() > 2 * _LOG_BYTES
         with _failing():
-            self._db.execute(sql.CHECKPOINT).fetchall()
+            self._db.execute(sql.CHECKPOINT_AND_EMPTY if too_long else sql.CHECKPOINT).fetchall()
+        self._log_bytes = 0
+
+    def _log_length(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
 
     def _shrink(self) -> None:
         """Gives a little of the free space back to the file system."""
