@@ -13,7 +13,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
 from longshore.client.local import LocalClient
-from longshore.client.verbs import Ask
+from longshore.client.verbs import Ask, VerbClient
 from longshore.controllers.job import BackoffTimes, facts, run
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.machinery import virtual
@@ -36,6 +36,8 @@ class Troubled(LocalClient):
         self.asked: Counter[str] = Counter()
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
+
+    _together = VerbClient._together  # one by one, each of which may fail
 
     async def _one(self, ask: Ask) -> Obj:
         what = f"{ask.verb} {ask.resource.plural}" + (f"/{ask.subresource}" if ask.subresource else "")

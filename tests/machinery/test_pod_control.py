@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -35,8 +36,8 @@ class Failing:
     def __init__(self, error: Exception) -> None:
         self.error = error
 
-    async def create(self, *_: Any) -> Obj:
-        raise self.error
+    async def create_together(self, what: Any, objs: Sequence[Obj], namespace: str) -> list[Exception]:
+        return [self.error for _ in objs]
 
     async def delete(self, *_: Any) -> Obj:
         raise self.error
@@ -132,6 +133,44 @@ def test_a_finalizer_is_taken_away_and_those_of_others_stay() -> None:
         assert await control_.remove_finalizer("ns", "p", "example.org/a") == after
         with pytest.raises(StatusError):
             await control_.remove_finalizer("ns", "missing", "example.org/a")
+
+    run(main)
+
+
+def test_several_pods_are_made_together_and_each_is_told() -> None:
+    async def main(client: LocalClient) -> None:
+        control_, events = control(client)
+        wanted = [pod(name, labels={"a": "b"}) for name in ("p", "No", "q", "p")]
+        made = await control_.create_all(wanted, "ns", OWNER)
+        assert [one["metadata"]["name"] if isinstance(one, dict) else type(one) for one in made] == [
+            "p",
+            StatusError,
+            "q",
+            StatusError,
+        ]
+        assert [(type_, reason) for type_, reason, _ in events] == [
+            ("Normal", "SuccessfulCreate"),
+            ("Warning", "FailedCreate"),
+            ("Normal", "SuccessfulCreate"),
+            ("Warning", "FailedCreate"),
+        ]
+        assert events[3][2] == 'Error creating: pods "p" already exists'
+
+    run(main)
+
+
+def test_finalizers_are_taken_from_several_pods_together() -> None:
+    async def main(client: LocalClient) -> None:
+        for name in ("p", "q"):
+            await client.create(PODS, pod(name, finalizers=["example.org/a"]), "ns")
+        control_, _ = control(client)
+        p, missing, q = await control_.remove_finalizers("ns", ["p", "missing", "q"], "example.org/a")
+        assert isinstance(missing, StatusError)
+        assert missing.code == 404
+        for one in (p, q):
+            assert isinstance(one, dict)
+            assert "finalizers" not in one["metadata"]
+            assert await client.get(PODS, one["metadata"]["name"], "ns") == one
 
     run(main)
 

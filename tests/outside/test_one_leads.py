@@ -6,6 +6,7 @@ import asyncio
 import random
 from typing import Any
 
+from crashing import OneByOne
 from job_world import World, a_world
 from scripted_kubelet import Script
 
@@ -21,7 +22,7 @@ SETTINGS = Settings(managed_by="kubernetes.io/job-controller", lease_namespace="
 WRITES = ("create", "update", "update_status", "patch", "delete")
 
 
-class Wire:
+class Wire(OneByOne):
     """A client whose connection can be cut. Notes every write that reaches the server, but for events."""
 
     def __init__(self, client: Client, name: str, written: list[str]) -> None:

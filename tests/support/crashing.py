@@ -7,11 +7,13 @@ count: they are written in the background, and nothing depends on them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from enum import Enum
 from typing import Any
 
-from longshore.client import Client, What
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, PatchType, Unreachable, What
 from longshore.machinery.virtual import VirtualClock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
@@ -26,7 +28,30 @@ class Death(Enum):
     """The process sees the answer, goes on, and ends when it would write again."""
 
 
-class Mortal:
+class OneByOne:
+    """For clients that interfere with single writes: those made together are single ones, side by side."""
+
+    create: Callable[..., Coroutine[Any, Any, Any]]
+    patch: Callable[..., Coroutine[Any, Any, Any]]
+
+    async def create_together(self, what: What, objs: Sequence[Obj], namespace: str = "") -> list[Any]:
+        return await _each([self.create(what, obj, namespace) for obj in objs])
+
+    async def patch_together(
+        self, what: What, names: Sequence[str], patch: Any, namespace: str = "", *, type: PatchType
+    ) -> list[Any]:
+        return await _each([self.patch(what, name, patch, namespace, type=type) for name in names])
+
+
+async def _each(writes: list[Coroutine[Any, Any, Any]]) -> list[Any]:
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException) and not isinstance(result, StatusError | Unreachable):
+            raise result
+    return results
+
+
+class Mortal(OneByOne):
     """A client whose `last` write is the last that ever reaches the server. `dead` is set when it dies."""
 
     def __init__(self, client: Client, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN) -> None:

@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from crashing import WRITES
+from crashing import WRITES, OneByOne
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
@@ -30,7 +30,7 @@ from longshore.machinery.virtual import VirtualClock
 _READS = ("get", "list")
 
 
-class Faulty:
+class Faulty(OneByOne):
     """`rate` is how many of a hundred requests go wrong, `lag` how late watches are at most, in seconds."""
 
     def __init__(

@@ -27,6 +27,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.strategy import Propagation
 from longshore.api.types import Obj
+from longshore.client.errors import Unreachable
 
 What: TypeAlias = Resource | tuple[str, str]
 """A row, or the apiVersion with the kind or the plural."""
@@ -154,6 +155,11 @@ class Client(Protocol):
     async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
         """Creates each of `objs`, which name their namespaces. Tells for each why it was refused, or None."""
 
+    async def create_together(
+        self, what: What, objs: Sequence[Obj], namespace: str = ""
+    ) -> builtins.list[Obj | StatusError | Unreachable]:
+        """Creates `objs` side by side. Each as created, or in its place what `create` would have raised."""
+
     async def update(
         self,
         what: What,
@@ -184,6 +190,17 @@ class Client(Protocol):
         manager: str = "",
     ) -> Obj:
         """Changes parts of an object. `patch` is a list of operations for JSON, an object otherwise."""
+
+    async def patch_together(
+        self,
+        what: What,
+        names: Sequence[str],
+        patch: Any,
+        namespace: str = "",
+        *,
+        type: PatchType = PatchType.MERGE,
+    ) -> builtins.list[Obj | StatusError | Unreachable]:
+        """Changes the objects of these names in the same way, side by side. Answers as `create_together`."""
 
     async def apply(
         self,

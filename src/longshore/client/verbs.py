@@ -6,9 +6,10 @@ the rule about `apiVersion` and `kind` are decided here, so the engines cannot c
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client.errors import Unreachable
 from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
 
 
@@ -84,6 +86,20 @@ class VerbClient(ABC):
             else:
                 refused.append(None)
         return refused
+
+    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
+        """What `_one` answers each of several writes, or raises, all made at once."""
+        if len(asks) == 1:  # needs no task
+            try:
+                return [await self._one(asks[0])]
+            except (StatusError, Unreachable) as err:
+                return [err]
+        answers: builtins.list[Obj | StatusError | Unreachable] = []
+        for answer in await asyncio.gather(*map(self._one, asks), return_exceptions=True):
+            if isinstance(answer, BaseException) and not isinstance(answer, StatusError | Unreachable):
+                raise answer
+            answers.append(answer)
+        return answers
 
     @abstractmethod
     async def _page(self, ask: Ask) -> Page:
@@ -194,6 +210,35 @@ class VerbClient(ABC):
             asks.append(ask)
         return await self._all(asks)
 
+    async def create_together(
+        self, what: What, objs: Sequence[Obj], namespace: str = ""
+    ) -> builtins.list[Obj | StatusError | Unreachable]:
+        resource = _known(what) or await self.resource(what)
+        asks = []
+        for obj in objs:
+            place = _place(resource, obj, namespace)
+            ask = Ask("create", resource, place, query=self._write_query(False, ""))
+            ask.value = _typed(resource, obj, "")
+            asks.append(ask)
+        return await self._together(asks)
+
+    async def patch_together(
+        self,
+        what: What,
+        names: Sequence[str],
+        patch: Any,
+        namespace: str = "",
+        *,
+        type: PatchType = PatchType.MERGE,
+    ) -> builtins.list[Obj | StatusError | Unreachable]:
+        resource = _known(what) or await self.resource(what)
+        asks = []
+        for name in names:
+            ask = _named("patch", resource, name, namespace, "", self._write_query(False, ""))
+            ask.value, ask.content_type = patch, type.value
+            asks.append(ask)
+        return await self._together(asks)
+
     async def update(
         self,
         what: What,
@@ -210,10 +255,10 @@ class VerbClient(ABC):
         ask.value = _typed(resource, obj, subresource)
         return await self._one(ask)
 
-    async def update_status(
+    def update_status(
         self, what: What, obj: Obj, namespace: str = "", *, dry_run: bool = False, manager: str = ""
-    ) -> Obj:
-        return await self.update(what, obj, namespace, subresource="status", dry_run=dry_run, manager=manager)
+    ) -> Coroutine[Any, Any, Obj]:
+        return self.update(what, obj, namespace, subresource="status", dry_run=dry_run, manager=manager)
 
     async def patch(
         self,

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.recorder import Recorder
+
+T = TypeVar("T")
 
 PODS: Final = ("v1", "Pod")
 _LONGEST_NAME: Final = 253
@@ -53,16 +55,24 @@ class PodControl:
     async def create(self, pod: Obj, namespace: str, owner: Obj) -> Obj:
         """The pod as created. Raises `NoLabels`, or what the client raises; an error is told in an event,
         unless it is that the namespace is being deleted."""
-        if not pod["metadata"].get("labels"):
-            raise NoLabels
-        try:
-            made = await self._client.create(PODS, pod, namespace)
-        except (StatusError, Unreachable) as err:
-            if not is_namespace_terminating(err):
-                self._recorder.event(owner, "Warning", "FailedCreate", f"Error creating: {err}")
-            raise
-        self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+        (made,) = await self.create_all([pod], namespace, owner)
+        if isinstance(made, Exception):
+            raise made
         return made
+
+    async def create_all(self, pods: Sequence[Obj], namespace: str, owner: Obj) -> list[Obj | Exception]:
+        """Creates pods side by side, which have labels all or none. Each as created, or in its place what
+        `create` would have raised."""
+        if not all(pod["metadata"].get("labels") for pod in pods):
+            return [NoLabels() for _ in pods]
+        results = await self._client.create_together(PODS, pods, namespace)
+        tell = self._recorder.event
+        for made in results:
+            if not isinstance(made, Exception):
+                tell(owner, "Normal", "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+            elif not is_namespace_terminating(made):
+                tell(owner, "Warning", "FailedCreate", f"Error creating: {made}")
+        return [*results]
 
     async def delete(self, namespace: str, name: str, owner: Obj) -> None:
         """Raises what the client raises; all but a 404 is told in an event."""
@@ -81,6 +91,13 @@ class PodControl:
     async def remove_finalizer(self, namespace: str, name: str, finalizer: str) -> Obj:
         """The pod without it, or its last state if that was all that kept it."""
         return await self.patch(namespace, name, finalizer_patch(finalizer))
+
+    async def remove_finalizers(
+        self, namespace: str, names: Sequence[str], finalizer: str
+    ) -> list[Obj | Exception]:
+        """Of several pods, side by side. As `remove_finalizer`, or in its place what that would raise."""
+        patch = finalizer_patch(finalizer)
+        return [*await self._client.patch_together(PODS, names, patch, namespace, type=PatchType.STRATEGIC)]
 
 
 def finalizer_patch(finalizer: str) -> Obj:
@@ -115,14 +132,23 @@ class Started:
 
 async def slow_start(count: int, do: Callable[[int], Awaitable[object]], *, first: int = 1) -> Started:
     """Awaits `do(0)` to `do(count - 1)` in batches of 1, 2, 4, …, each batch side by side."""
+    return await start_slowly(
+        range(count), lambda some: side_by_side([do(number) for number in some]), first=first
+    )
+
+
+async def start_slowly(
+    things: Sequence[T], do: Callable[[Sequence[T]], Awaitable[Sequence[object]]], *, first: int = 1
+) -> Started:
+    """The same for who can do several things at once: `do` gives a result for each of those it is called
+    with, or the exception in its place."""
     attempted = succeeded = 0
     size = first
-    while attempted < count:
-        size = min(size, count - attempted)
-        results = await side_by_side([do(number) for number in range(attempted, attempted + size)])
-        attempted += size
+    while attempted < len(things):
+        results = await do(things[attempted : attempted + size])
+        attempted += len(results)
         errors = [result for result in results if isinstance(result, BaseException)]
-        succeeded += size - len(errors)
+        succeeded += len(results) - len(errors)
         for error in errors:
             if isinstance(error, Exception):
                 return Started(attempted, succeeded, error)

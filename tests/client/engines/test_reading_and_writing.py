@@ -271,3 +271,22 @@ async def test_many_are_created_at_once_and_each_refusal_is_told(client: Client)
     made = (await client.list(MAPS, "default", labels="of=many")).items
     assert names(made) == ["a", "b"]
     assert [entry["manager"] for entry in made[0]["metadata"]["managedFields"]] == ["tester"]
+
+
+async def test_writes_made_together_answer_each_for_itself(client: Client) -> None:
+    wanted = [config_map(name, of="pair") for name in ("a", "No", "b", "a")]
+    made = await client.create_together(MAPS, wanted, "default")
+    assert [one["metadata"]["name"] if isinstance(one, dict) else str(one)[:10] for one in made][::2] == [
+        "a",
+        "b",
+    ]
+    assert [one.code for one in made if isinstance(one, StatusError)] == [422, 409]
+    patch = {"data": {"k": "v"}}
+    patched = await client.patch_together(MAPS, ["a", "missing", "b"], patch, "default")
+    assert [one["data"]["k"] for one in patched if isinstance(one, dict)] == ["v", "v"]
+    assert [one.code for one in patched if isinstance(one, StatusError)] == [404]
+    for one in patched[::2]:
+        assert isinstance(one, dict)
+        assert await client.get(MAPS, one["metadata"]["name"], "default") == one
+    (alone,) = await client.patch_together(MAPS, ["missing"], patch, "default")
+    assert isinstance(alone, StatusError)

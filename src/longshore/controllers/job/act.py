@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -12,7 +12,13 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.machinery.cache import Key
-from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, side_by_side, slow_start
+from longshore.machinery.pods import (
+    NoLabels,
+    PodControl,
+    is_namespace_terminating,
+    side_by_side,
+    start_slowly,
+)
 from longshore.machinery.recorder import Recorder, reference
 
 FAILURES = (StatusError, Unreachable, NoLabels)
@@ -52,39 +58,45 @@ class Act:
         self._memory.written.wrote(self._key, self._uid, "jobs.batch", answer)
         return answer
 
-    async def strip(self, pods: Sequence[Obj]) -> tuple[frozenset[str], Exception | None]:
+    async def strip(self, pods: Sequence[Obj]) -> tuple[Set[str], Exception | None]:
         """Takes the finalizer from pods. The UIDs of those that have it no more, and the first error."""
         if not pods:
             return frozenset(), None
         uids = [pod["metadata"]["uid"] for pod in pods]
         self._memory.going.expect(self._key, uids)
-        results = await side_by_side([*map(self._strip, pods)])
-        gone, first = _sorted_out(results)
-        return frozenset(uid for uid, went in zip(uids, gone, strict=True) if went), first
-
-    async def _strip(self, pod: Obj) -> None:
-        meta = pod["metadata"]
-        try:
-            self.wrote_pod(await self._pods.remove_finalizer(self._key[0], meta["name"], FINALIZER))
-        except Exception as err:
-            # A pod that is gone may stay in the cache for a while, and must not be counted a second time.
-            if not _not_found(err):
-                self._memory.going.observed(self._key, meta["uid"])
-                raise
+        names = [pod["metadata"]["name"] for pod in pods]
+        gone: set[str] = set()
+        first: Exception | None = None
+        results = await self._pods.remove_finalizers(self._key[0], names, FINALIZER)
+        for uid, result in zip(uids, results, strict=True):
+            if not isinstance(result, Exception):
+                self.wrote_pod(result)
+            elif not _not_found(result):
+                self._memory.going.observed(self._key, uid)
+                first = first or result
+                continue
+            # Of a pod that is gone the removal stays expected: it may be in the cache for a while, and must
+            # not be counted a second time.
+            gone.add(uid)
+        return gone, first
 
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
         expectations = self._memory.expectations
         expectations.expect_creations(self._key, len(bodies))
 
-        async def create(number: int) -> None:
-            try:
-                self.wrote_pod(await self._pods.create(bodies[number], self._key[0], self._about))
-            except FAILURES as err:
-                if not is_namespace_terminating(err):
+        async def create(some: Sequence[Obj]) -> list[object]:
+            results: list[object] = []
+            for made in await self._pods.create_all(some, self._key[0], self._about):
+                if not isinstance(made, Exception):
+                    self.wrote_pod(made)
+                elif is_namespace_terminating(made):
+                    made = {}  # needs no second attempt
+                else:
                     expectations.creations_observed(self._key)
-                    raise
+                results.append(made)
+            return results
 
-        started = await slow_start(len(bodies), create)
+        started = await start_slowly(bodies, create)
         expectations.creations_observed(self._key, len(bodies) - started.attempted)
         return PodResults(created=started.succeeded, attempted=started.attempted), started.error
 
