@@ -18,7 +18,7 @@ def run(session: Session) -> None:
     jobs: dict[str, list[tuple[Place, Group]]] = {}
     tasks: dict[str, list[Task]] = {}
     for group in session.groups.values():
-        if group.phase in ("", "Pending"):
+        if group.phase in ("", "Pending") or (group.has_minimum and not group.counts.get(PENDING)):
             continue
         problem = group.invalid
         if problem:
@@ -81,7 +81,12 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
 
 def backfill(session: Session) -> None:
     """Tasks that ask for nothing, of gangs that were let in; bound once the gang is ready."""
-    for group in sorted(session.groups.values(), key=session.group_order):
+    concerned = [
+        group
+        for group in session.groups.values()
+        if group.counts.get(ALLOCATED) or any(task.best_effort for task in group.in_status(PENDING))
+    ]
+    for group in sorted(concerned, key=session.group_order):
         if group.phase in ("", "Pending") or group.invalid:
             continue
         for task in [t for t in group.in_status(PENDING) if t.best_effort and not t.gated]:

@@ -128,6 +128,8 @@ class Group:
             self._count(task, 1)
 
     def in_status(self, *statuses: str) -> list[Task]:
+        if not any(self.counts.get(status) for status in statuses):
+            return []
         return [task for task in self.tasks.values() if task.status in statuses]
 
     def move(self, task: Task, status: str) -> None:

@@ -105,6 +105,7 @@ class Session:
         nodes = self._nodes = [node for node in view.ledger if not _arriving(node)]
         self.total = total(node.allocatable for node in nodes)
         self.used = total(node.used for node in nodes)
+        self._shared = {name: amount for name, amount in self.total.items() if name != amounts.PODS}
         self.settled = settled
         self.reserved = sharing.fill(
             queues, self.groups.values(), self.total, by_weight=not settings.capacity, settled=settled
@@ -138,7 +139,7 @@ class Session:
 
     def share_of(self, group: Group) -> float:
         """The group's dominant share of the cluster."""
-        return sharing.share(group.holding, {n: a for n, a in self.total.items() if n != amounts.PODS})
+        return sharing.share(group.holding, self._shared) if group.holding else 0.0
 
     # ---- queues
 
