@@ -1,0 +1,43 @@
+"""Whom the keeper has to look after, told by the kernel in one look."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import pytest
+
+from longshore.node.keeper import killing, processes
+
+
+def test_all_children_are_found_and_nobody_else() -> None:
+    before = processes.own_children()
+    if before is None:
+        pytest.skip("this kernel keeps no list of children")
+    alive, ended = subprocess.Popen(["sleep", "100"]), subprocess.Popen(["true"])
+    try:
+        time.sleep(0.1)  # it is a zombie by then, which is still to be reaped
+        now = processes.own_children()
+        assert now is not None
+        assert now - before == {alive.pid, ended.pid}
+    finally:
+        alive.kill()
+        alive.wait()
+        ended.wait()
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the kernel tells", "the kernel does not tell"])
+def test_a_child_that_nobody_started_here_is_killed(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not told:
+        monkeypatch.setattr(processes, "own_children", lambda: None)
+    environ = {processes.TAG: "a/key/0"}
+    ours, orphan = (subprocess.Popen(["/bin/sleep", "100"], env=environ) for _ in range(2))
+    others = (processes.own_children() or set()) - {orphan.pid}
+    try:
+        killing.orphans({ours.pid, *others}, set())
+        assert orphan.wait(timeout=5) == -9
+        assert ours.poll() is None
+    finally:
+        for process in (ours, orphan):
+            process.kill()
+            process.wait()
