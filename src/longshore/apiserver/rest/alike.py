@@ -1,5 +1,5 @@
-"""Pods of one Job are alike but for name, index and host name, and so are Jobs of one script: what follows
-from the rest is found once.
+"""Pods of one Job are alike but for name, index and host name, and so are Jobs of one script but for the
+words of their commands: what follows from the rest is found once.
 
 Reading, defaults, admission, validation and the set of owned fields of a spec cost more than all else of a
 create, and for a thousand pods of one template they give the same a thousand times. So what the first one
@@ -11,7 +11,7 @@ anything the first one was warned of: such objects go the long way, each of them
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from longshore.api import codec, names
 from longshore.api.apply import managed
@@ -22,6 +22,7 @@ from longshore.api.shape import FieldSet, Shape
 from longshore.api.types import Obj, encode
 from longshore.api.validation import job as checks
 from longshore.api.validation import metadata
+from longshore.apiserver.rest import words
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ _DEPEND: Final = frozenset((
 _CHOSEN: Final = frozenset(("selector", "manualSelector"))
 """Parts of a Job's spec that decide what is generated."""
 
-Mark: TypeAlias = tuple[str, bytes]
-"""What objects that are alike have in common: where they are stored, and what they were made from."""
+Mark: TypeAlias = tuple[str, bytes, tuple[tuple[str, ...], ...]]
+"""What objects that are alike have in common: where they are stored, what they were made from, and in which
+fields of containers words were left out of that (a body may say anything in their place)."""
 _Sort: TypeAlias = tuple[tuple[str, ...], ...]
 
 
@@ -155,23 +157,42 @@ class Alike:
         self._known[mark] = Known(obj, fields, shape)
 
 
-def mark_of(api: Api, storage: str, namespace: str, value: Any) -> Mark | None:
-    """What `value` has in common with those like it; None for one that is judged by itself."""
+class Asked(NamedTuple):
+    """An object that may be like others."""
+
+    meta: Obj
+    """As it was sent."""
+    mark: Mark
+    told: words.Told
+    hostname: str | None
+
+
+def asked_of(api: Api, call: Call) -> Asked | None:
+    """What is to be created; None for what is judged by itself."""
+    value, storage = _value_of(call), call.resource.storage
     if type(value) is not dict or value.keys() != _PARTS:
         return None
     meta, spec = value["metadata"], value["spec"]
     if type(meta) is not dict or type(spec) is not dict or "managedFields" in meta:
         return None
+    told: words.Told = []
     if storage == PODS:
-        common = _common_of_pods(api, namespace, meta, spec)
+        spec, told = words.apart(spec)
+        common = _common_of_pods(api, call.namespace, meta, spec)
     elif storage in CUSTOM:
-        common = _common_of_customs(api, storage, namespace, meta, spec)
+        common = _common_of_customs(api, storage, call.namespace, meta, spec)
     else:
+        template = spec.get("template")
+        if type(template) is dict and type(template.get("spec")) is dict:
+            pod, told = words.apart(template["spec"])
+            spec = {**spec, "template": {**template, "spec": pod}}
         common = _common_of_jobs(spec)
     if common is None:
         return None
     text = encode(common)
-    return (storage, text) if len(text) <= _LONGEST else None
+    if len(text) > _LONGEST:
+        return None
+    return Asked(meta, (storage, text, tuple(map(tuple, told))), told, spec.get("hostname"))
 
 
 def _common_of_pods(api: Api, namespace: str, meta: Obj, spec: Obj) -> Any | None:
@@ -219,9 +240,9 @@ def _admits_all(api: Api, namespace: str) -> bool:
     return not any(entry.obj.get("globalDefault") for entry in store.latest_list(_CLASSES))
 
 
-def metadata_of(known: Known, value: Obj, namespace: str) -> Obj | None:
-    """The metadata that `value` asks for in this namespace; None for any that is not quite usual."""
-    meta = compiled.from_value(value["metadata"], _METADATA)
+def metadata_of(known: Known, asked: Asked, namespace: str) -> Obj | None:
+    """The metadata that is asked for in this namespace; None for any that is not quite usual."""
+    meta = compiled.from_value(asked.meta, _METADATA)
     if meta is None or not meta.keys() <= _USUAL or meta.get("namespace", namespace) != namespace:
         return None
     prefix = meta.get("generateName", "")
@@ -238,22 +259,23 @@ def metadata_of(known: Known, value: Obj, namespace: str) -> Obj | None:
     return meta
 
 
-def like(storage: str, known: Known, value: Obj, meta: Obj) -> Obj | None:
-    """The object that `value` asks for, with this metadata, name and uid included; None if a rule about its
-    name speaks against it."""
+def like(known: Known, asked: Asked, meta: Obj) -> Obj | None:
+    """The object that is asked for, with this metadata, name and uid included; None if a rule about its name
+    speaks against it."""
+    storage = asked.mark[0]
     if storage == PODS:
-        return _pod_like(known, value, meta)
-    return {"metadata": meta, "spec": known.spec} if storage in CUSTOM else _job_like(known, meta)
+        return _pod_like(known, asked, meta)
+    return {"metadata": meta, "spec": known.spec} if storage in CUSTOM else _job_like(known, asked, meta)
 
 
-def _pod_like(known: Known, value: Obj, meta: Obj) -> Obj:
-    spec: Any = known.spec
-    if "hostname" in value["spec"]:
-        spec = {**spec, "hostname": value["spec"]["hostname"]}
+def _pod_like(known: Known, asked: Asked, meta: Obj) -> Obj:
+    spec = words.put(known.spec, asked.told) if asked.told else known.spec
+    if asked.hostname is not None:
+        spec = {**spec, "hostname": asked.hostname}
     return {"metadata": meta, "spec": spec, "status": dict(known.status or {})}
 
 
-def _job_like(known: Known, meta: Obj) -> Obj | None:
+def _job_like(known: Known, asked: Asked, meta: Obj) -> Obj | None:
     """None if its pods could not be named after it."""
     spec, generated = known.spec, job.generated_labels(meta)
     template = spec["template"]
@@ -261,13 +283,15 @@ def _job_like(known: Known, meta: Obj) -> Obj | None:
     if meta.get("labels") is known.labels:
         meta["labels"] = dict(labels)
     template = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    if asked.told:
+        template["spec"] = words.put(template["spec"], asked.told)
     selector = {"matchLabels": {job.SELECTED: meta["uid"]}}
     spec = {**spec, "template": template, "selector": selector}
     obj = {"metadata": meta, "spec": spec, "status": dict(known.status or {})}
     return None if checks.validate_last_hostname(obj) else obj
 
 
-def value_of(call: Call) -> Any:
+def _value_of(call: Call) -> Any:
     """What is to be created, as plain JSON without its type: from a caller in this process, or from a body
     that can be read in one way only."""
     if call.value is not None:

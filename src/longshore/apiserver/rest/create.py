@@ -27,33 +27,32 @@ def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
     resource = call.resource
-    mark = None
+    asked = None
     if resource.message == recorded.MESSAGE:
         event = recorded.create(api, call, wanted)
         if event is not None:
             return event
     elif resource.storage in alike.STORAGES and not wanted.dry_run and wanted.field_validation != "Ignore":
-        value = alike.value_of(call)
-        mark = alike.mark_of(api, resource.storage, call.namespace, value)
-        if mark is not None and (known := api.alike.find(mark)) is not None:
-            answer = _create_like(api, call, known, value, wanted)
+        asked = alike.asked_of(api, call)
+        if asked is not None and (known := api.alike.find(asked.mark)) is not None:
+            answer = _create_like(api, call, known, asked, wanted)
             if answer is not None:
                 return answer
     obj = body.object_of(call, wanted.field_validation)
     resource.strategy.default(obj)
     answer = create_object(api, call, obj, wanted)
-    if mark is not None and not call.warnings:
-        api.alike.learn(mark, obj, api.shape(resource))
+    if asked is not None and not call.warnings:
+        api.alike.learn(asked.mark, obj, api.shape(resource))
     return answer
 
 
 def _create_like(
-    api: Api, call: Call, known: alike.Known, value: Obj, wanted: options.WriteOptions
+    api: Api, call: Call, known: alike.Known, asked: alike.Asked, wanted: options.WriteOptions
 ) -> Answer | None:
     """Creates an object whose spec has been through all of this before, in the order of `create_object`.
     Whatever is unusual about its metadata is answered with None: the long way knows all the rules."""
     resource = call.resource
-    meta = alike.metadata_of(known, value, call.namespace)
+    meta = alike.metadata_of(known, asked, call.namespace)
     if meta is None:
         return None
     now = api.now()
@@ -68,7 +67,7 @@ def _create_like(
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = now
     meta["generation"] = 1
-    obj = alike.like(resource.storage, known, value, meta)
+    obj = alike.like(known, asked, meta)
     if obj is None:
         return None
     charged = admission.charge(api, call, obj)
