@@ -79,6 +79,10 @@ class Strategy:
     def default(self, obj: Obj) -> None:
         """Fills in what the client left out. Runs on every decode, before anything else."""
 
+    def default_part(self, obj: Obj, part: str) -> None:
+        """Kinds that keep parts: the same for an object of which `part` (metadata or status) is new and all
+        else is stored, and stays as it is."""
+
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         """Clears what a client may not set on create (status) and sets what depends on name and uid.
         Both are assigned already."""

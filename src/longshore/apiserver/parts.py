@@ -47,18 +47,17 @@ def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Ch
         return None
     before = current.get(part) or {}
     if media_type == MERGE_PATCH:
-        return _with(current, part, _read(resource, part, merge_patch.merged(before, change)))
-    message = _message(resource.message, part) if resource.message else ""
-    if media_type == STRATEGIC_MERGE_PATCH and message:
-        if part == "metadata" and change.keys() == _STRIPS:
-            return _with(current, "finalizers", _stripped(before, change[_STRIP]))
-        try:
-            merged = strategic.merged(before, copy_of(change), message)
-        except PatchError:
-            return None
-    else:
+        return _with(resource, current, part, merge_patch.merged(before, change))
+    if media_type != STRATEGIC_MERGE_PATCH or not resource.message:
         return None
-    return _with(current, part, compiled.from_value(merged, message))
+    if part == "metadata" and change.keys() == _STRIPS:
+        left = _stripped(before, change[_STRIP])
+        return None if left is None else Changed({**current, "metadata": left}, "finalizers", current)
+    try:
+        merged = strategic.merged(before, copy_of(change), _message(resource.message, part))
+    except PatchError:
+        return None
+    return _with(resource, current, part, merged)
 
 
 def _stripped(meta: Obj, gone: Any) -> Obj | None:
@@ -77,9 +76,19 @@ _STRIPS: Final = {_STRIP}
 
 def with_status(resource: Resource, current: Obj, status: Any) -> Changed | None:
     """The object with another status."""
-    if not resource.strategy.keeps_parts:
+    return _with(resource, current, "status", status) if resource.strategy.keeps_parts else None
+
+
+def _with(resource: Resource, current: Obj, part: Part, value: Any) -> Changed | None:
+    """The object with a new part, read and defaulted as its kind has it."""
+    read = _read(resource, part, value)
+    if read is None:
         return None
-    return _with(current, "status", _read(resource, "status", status))
+    new = {**current, part: read}
+    if part == "status":
+        new["metadata"] = dict(current["metadata"])
+    resource.strategy.default_part(new, part)
+    return Changed(new, part, current)
 
 
 def _read(resource: Resource, part: Part, value: Any) -> Obj | None:
@@ -100,14 +109,6 @@ def only_fewer_finalizers(new: Obj, old: Obj) -> bool:
 
 
 _IRRELEVANT: Final[Obj] = dict.fromkeys(("finalizers", "managedFields", "resourceVersion"))
-
-
-def _with(current: Obj, part: Part, value: Obj | None) -> Changed | None:
-    if value is None:
-        return None
-    if part == "status":
-        return Changed({**current, "metadata": dict(current["metadata"]), "status": value}, part, current)
-    return Changed({**current, "metadata": value}, part, current)
 
 
 @cache

@@ -18,12 +18,7 @@ _UNLIMITED: Final = 2**31 - 1
 def default_job(job: Obj) -> None:
     spec = job.setdefault("spec", {})
     default_job_spec_pods(spec)
-    meta = job.setdefault("metadata", {})
-    labels = spec["template"].get("metadata", {}).get("labels")
-    if labels and not meta.get("labels"):
-        # The very same dict, as upstream shares it: labels generated into the template while the
-        # object is being created show on the Job as well.
-        meta["labels"] = labels
+    default_job_metadata(job)
     if "parallelism" not in spec:
         if "completions" not in spec:
             spec["completions"] = 1
@@ -38,6 +33,15 @@ def default_job(job: Obj) -> None:
         spec["podReplacementPolicy"] = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
     if "manualSelector" not in spec:
         spec["manualSelector"] = False
+
+
+def default_job_metadata(job: Obj) -> None:
+    meta = job.setdefault("metadata", {})
+    labels = job["spec"]["template"].get("metadata", {}).get("labels")
+    if labels and not meta.get("labels"):
+        # The very same dict, as upstream shares it: labels generated into the template while the
+        # object is being created show on the Job as well.
+        meta["labels"] = labels
 
 
 def default_job_spec_pods(spec: Obj) -> None:

@@ -37,8 +37,16 @@ def default_pod(pod: Obj) -> None:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("resources"):
         _pod_level_resources(spec)
+    default_pod_metadata(pod)
+    default_pod_status(pod)
+
+
+def default_pod_metadata(pod: Obj) -> None:
     if annotations := (pod.get("metadata") or {}).get("annotations"):
         _drop_init_annotations(annotations)
+
+
+def default_pod_status(pod: Obj) -> None:
     if status := pod.get("status"):
         _pod_ips(status)
 

@@ -37,6 +37,10 @@ class JobStrategy(Strategy):
     def default(self, obj: Obj) -> None:
         defaults.default_job(obj)
 
+    def default_part(self, obj: Obj, part: str) -> None:
+        if part == "metadata":
+            defaults.default_job_metadata(obj)
+
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         obj["status"] = {}
         if not obj["spec"].get("manualSelector"):

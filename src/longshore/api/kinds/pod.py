@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from longshore.api import names
-from longshore.api.defaults.pod import default_pod
+from longshore.api.defaults.pod import default_pod, default_pod_metadata, default_pod_status
 from longshore.api.field import FieldError
 from longshore.api.kinds.pod_conditions import with_condition
 from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
@@ -30,6 +30,9 @@ class PodStrategy(Strategy):
 
     def default(self, obj: Obj) -> None:
         default_pod(obj)
+
+    def default_part(self, obj: Obj, part: str) -> None:
+        default_pod_status(obj) if part == "status" else default_pod_metadata(obj)
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         spec = obj["spec"]
