@@ -1,8 +1,8 @@
 """One client connection: drops those that never finish a request head, answers garbage with a Status.
 
 aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants, and how a
-connection becomes one of another protocol than WebSocket. A usual write that comes quickly while nothing else
-is going on does not reach aiohttp at all: see `heads` and `quick`.
+connection becomes one of another protocol than WebSocket. A usual request that comes quickly while nothing
+else is going on does not reach aiohttp at all: see `heads` and `quick`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ AtOnce = Callable[[heads.Read, bytes, Mapping[str, Any] | None, Callable[[Reply]
 """`Handler.at_once`."""
 
 _MOMENT: Final = 0.05
-"""Seconds in which the rest of a write comes: many clients send head and body apart."""
+"""Seconds in which the rest of a request comes: many clients send head and body apart."""
 _LONGEST: Final = 1 << 16
-"""Bytes of a write whose rest is waited for."""
+"""Bytes of a request whose rest is waited for."""
 
 
 class Connection(RequestHandler):
-    """aiohttp's connection with a time limit for request heads, and a short way for usual writes."""
+    """aiohttp's connection with a time limit for request heads, and a short way for usual ones."""
 
     __slots__ = (
         "_at_once", "_begun", "_busy", "_head_seconds", "_kept", "_limit", "_open", "_rest", "_taken",
@@ -43,11 +43,11 @@ class Connection(RequestHandler):
         """Bytes still to come of the request that aiohttp has been given, as far as we can tell: 0 between
         two requests, negative once we lost count and leave everything to aiohttp."""
         self._begun = b""
-        """The first pieces of a write, for a moment."""
+        """The first pieces of a request, for a moment."""
         self._rest: asyncio.TimerHandle | None = None
         """The end of that moment."""
         self._busy = False
-        """Whether a write that came the short way is not answered yet."""
+        """Whether a request that came the short way is not answered yet."""
         self._kept = b""
         """What the client has said meanwhile."""
 
@@ -85,7 +85,7 @@ class Connection(RequestHandler):
             self._start_limit()
 
     def _short_way(self, data: bytes) -> bool:
-        """Whether these bytes are a write, or begin one. Otherwise takes note where their request ends."""
+        """Whether these bytes are a request to begin, or its first part. Else takes note where it ends."""
         read = heads.read(data)
         self._open = -1 if read is None else read.end - len(data)
         transport, waiter = self.transport, self._waiter
@@ -113,7 +113,7 @@ class Connection(RequestHandler):
         return True
 
     def _wait_for_rest(self, data: bytes) -> bool:
-        """Keeps the beginning of a write for a moment; then aiohttp may wait, which knows for how long."""
+        """Keeps the beginning of a request for a moment; then aiohttp may wait, which knows for how long."""
         if self._rest is None:
             self._stop_limit()
             self._rest = self._loop.call_later(_MOMENT, self._give_up)
@@ -133,7 +133,7 @@ class Connection(RequestHandler):
             self._rest = None
 
     def _keep(self, data: bytes) -> None:
-        """Until the write before is answered, a client may say one thing more."""
+        """Until the request before is answered, a client may say one thing more."""
         if not self._kept and self.transport is not None:
             self.transport.pause_reading()
         self._kept += data

@@ -29,7 +29,7 @@ from longshore.apiserver.options import truth, watch_wanted
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_WRITES: Final = ("POST", "PUT", "PATCH", "DELETE")
+_QUICK_WRITES: Final = ("create", "update", "patch", "delete")
 _MOST_STREAMS: Final = 1000
 """Each holds a connection and a few tasks, and most hold a process of the node."""
 
@@ -82,25 +82,27 @@ class Handler:
         certificate: Mapping[str, Any] | None,
         answered: quick.Answered,
     ) -> bool:
-        """Begins a write whose request has come as a whole; `answered` is called once, now or later.
+        """Begins what a request asks for that has come as a whole; `answered` is called once, now or later.
 
-        False for everything else, what is refused before it is a write included: nothing has been done then.
+        False for what may have to wait for something else than the journal, and for what is refused before it
+        is begun: nothing has been done then.
         """
         raw_path, _, raw_query = read.target.partition("?")
         route = router.split(raw_path)
-        if read.method not in _WRITES or route is None or route.subresource in router.CONNECTS:
+        if route is None or route.watch or route.subresource in router.CONNECTS:
             return False
         try:
             user = authn.authenticate(self._api, read.headers, certificate)
             call = _call(read, user, route, raw_query, self._api.catalog.find, [])
-            if call.verb == "deletecollection":
+            if not (_is_quick_read(call) if read.method == "GET" else call.verb in _QUICK_WRITES):
                 return False
             output = respond.choose(read, call)
-            _check_output(call, output)
+            if call.verb in _QUICK_WRITES:
+                _check_output(call, output)
         except Exception:
             return False  # said, and logged, by `handle`
         call.content_type, call.body = read.headers.get("Content-Type"), body
-        quick.QuickWrite(self._api, self._metrics, call, output, read, answered).begin()
+        quick.Quick(self._api, self._metrics, call, output, read, answered).begin()
         return True
 
     async def _answer(self, request: web.BaseRequest, context: _Context) -> web.StreamResponse:
@@ -240,6 +242,13 @@ def _call(
     if resource.warning:
         call.warn([resource.warning])
     return call
+
+
+def _is_quick_read(call: Call) -> bool:
+    """Whether a GET asks for what there is now: no log, no watch, no version that may be still to come."""
+    return call.subresource in ("", "status") and not (
+        "watch" in call.query or "resourceVersion" in call.query
+    )
 
 
 def _check_output(call: Call, output: Output) -> None:

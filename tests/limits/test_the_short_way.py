@@ -1,4 +1,4 @@
-"""Writes that come quickly take a short way. Whoever sends them otherwise must not notice it."""
+"""Usual requests that come quickly take a short way. Who sends others must not notice a difference."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ async def test_the_answer_does_not_depend_on_the_pieces(wire: Wire) -> None:
 
 async def test_the_short_way_is_taken(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
-    begin = quick.QuickWrite.begin
+    begin = quick.Quick.begin
 
-    def noted(self: quick.QuickWrite) -> None:
+    def noted(self: quick.Quick) -> None:
         begun.append(self)
         begin(self)
 
-    monkeypatch.setattr(quick.QuickWrite, "begin", noted)
+    monkeypatch.setattr(quick.Quick, "begin", noted)
     reader, writer = await warm(wire)
     for number, cut in enumerate((0, 0, -1, -50)):
         request = create(wire, f"map-{number}")
@@ -130,6 +130,46 @@ async def test_every_kind_of_request_may_follow_another_on_a_connection(wire: Wi
     for request, code in exchanges:
         writer.write(request)
         assert (await answer(reader))[0] == code, request
+
+
+@pytest.mark.parametrize(
+    ("target", "headers"),
+    [
+        (f"{MAPS}/one", {}),
+        (f"{MAPS}/one", {"Accept": "application/yaml"}),
+        (f"{MAPS}/one", {"Accept": "application/vnd.kubernetes.protobuf"}),
+        (f"{MAPS}/one", {"User_Agent": "curl/8"}),
+        (f"{MAPS}/one?pretty=1", {}),
+        (f"{MAPS}/none", {}),
+        (f"{MAPS}/none", {"Accept": "application/yaml"}),
+        (f"{MAPS}/one", {"Accept": "image/png"}),
+        (f"{MAPS}/one", {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}),
+        (MAPS, {}),
+        (f"{MAPS}?limit=1", {}),
+        (f"{MAPS}?limit=x", {}),
+        (f"{MAPS}?labelSelector=a%3Db", {}),
+        (f"{MAPS}?resourceVersion=1", {}),
+        (MAPS, {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"}),
+        ("/api/v1/namespaces/default/status", {}),
+        ("/api/v1/componentstatuses", {}),
+        ("/api/v1/nothing", {}),
+        ("/apis/none/v1/nothing", {}),
+        ("/version", {}),
+    ],
+)
+async def test_reads_say_the_same_on_both_ways(wire: Wire, target: str, headers: dict[str, str]) -> None:
+    reader, writer = await warm(wire)
+    for name in ("one", "two"):
+        writer.write(create(wire, name))
+        assert (await answer(reader))[0] == 201
+    answers = []
+    for more in ({}, {"X_Unusual": "1"}):
+        writer.write(wire.head("GET", target, **headers, **more))
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        lines = [line for line in head.split("\r\n") if not line.startswith("Date:")]
+        [length] = [line for line in lines if line.startswith("Content-Length:")]
+        answers.append((lines, await reader.readexactly(int(length.partition(":")[2]))))
+    assert answers[0] == answers[1]
 
 
 async def test_a_body_in_chunks_is_read_on_a_connection_that_took_the_short_way(wire: Wire) -> None:
