@@ -60,6 +60,23 @@ def test_an_end_that_comes_as_an_earlier_status_is_sent_is_reported_too() -> Non
         told(story, scripted(main=Run(tenths / 10_000)))
 
 
+def test_each_pod_is_held_back_for_its_own_moment() -> None:
+    """Short ones in between cost one write each, and hold nobody up; long ones are shown to run at once."""
+
+    async def story(world: World) -> None:
+        assert world.agent is not None
+        for number in range(6):
+            short = number % 2
+            await world.create(name=f"p{number}", containers=[{"name": "short" if short else "long"}])
+            await world.clock.sleep(0.007)
+        await world.clock.sleep(0.02)
+        phases = [(await world.status(f"p{number}"))["phase"] for number in range(6)]
+        assert phases == ["Running", "Succeeded"] * 3
+        assert world.agent.status_writes == 6
+
+    told(story, scripted(short=Run(0.001), long=Run(None)))
+
+
 def test_a_command_that_fails_makes_the_pod_fail() -> None:
     async def story(world: World) -> None:
         await world.create()
