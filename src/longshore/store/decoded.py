@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longshore.store.types import Entry
 
 _LENT_BUDGETS: Final = 3
+_STEP: Final = 32  # part of the budget that is made room at a time
 _REPLACED: Final = 512  # as many as a transaction may bring, so that watchers hear of them first
 _OURS: Final = 2  # references to a view that only its entry holds: from there, and from asking for the number
 
@@ -53,7 +54,10 @@ class Decoded:
                 self._forget(self._replaced.popleft())
 
     def _make_room(self) -> None:
-        while self._bytes > self._budget:
+        """Detaches, or lends, some more than it must, so that this is for many at a time. Then looks after as
+        many of those that were lent before."""
+        looked_at = 0
+        while self._bytes > self._budget - self._budget // _STEP:
             revision, entry = self._kept.popitem(last=False)
             size = len(entry.raw)
             self._bytes -= size
@@ -62,7 +66,8 @@ class Decoded:
                 self._lent_bytes += size
             else:
                 force_setattr(entry, "_obj", None)
-        for _ in range(min(2, len(self._lent))):  # faster than they come in, so that none is left over
+            looked_at += 1
+        for _ in range(min(looked_at, len(self._lent))):
             revision, entry = self._lent.popitem(last=False)
             if getrefcount(entry._obj) > _OURS:
                 self._lent[revision] = entry
