@@ -25,6 +25,7 @@ from longshore.controllers.volcano.names import (
     POD_GROUPS,
     phase_of,
 )
+from longshore.controllers.volcano.owing import Owing
 from longshore.controllers.volcano.plugins import Plugin, PluginError
 from longshore.controllers.volcano.status import Count
 from longshore.controllers.volcano.table import Then
@@ -58,6 +59,7 @@ class Tools:
     memory: Memory
     recorder: Recorder
     metrics: VolcanoMetrics
+    owing: Owing
 
 
 class Synced(NamedTuple):
@@ -239,7 +241,11 @@ class Act:
         if end.status is None:
             return False
         if end.change is None:
-            await self.write_status(end.status)
+            if self._can_wait(end.status):
+                self._tools.owing.add(self._key)
+                self.why.append("others wait for their turn: the counters are written later")
+            else:
+                await self.write_status(end.status)
             return False
         self._tools.metrics.changed(self.job, end.change.phase)
         cleaned = decide.cleaned(self.view, end.status, self.now()) if still else None
@@ -247,6 +253,16 @@ class Act:
         if cleaned is not None:
             await self._let_go()
         return True
+
+    def _can_wait(self, new: Obj) -> bool:
+        """Whether a status may be written a little later, together with what comes next: it only counts pods,
+        nobody has to be told of one that vanishes meanwhile, and there is more urgent work."""
+        return (
+            self._key not in self._tools.owing
+            and self._tools.owing.busy()
+            and not tasks.any_policies(self.job)
+            and status.only_counts_differ(self.job.get("status") or {}, new)
+        )
 
     # ---- a kill
 
@@ -344,6 +360,7 @@ class Act:
             said[phase] = ""
         try:
             answer = await self._client.update_status(JOBS, {**self.job, "status": new}, self._key[0])
+            self._tools.owing.settle(self._key)
         except BaseException:
             said.pop(phase, None)
             raise

@@ -16,6 +16,7 @@ from longshore.controllers.volcano.memory import Memory
 from longshore.controllers.volcano.metrics import VolcanoMetrics
 from longshore.controllers.volcano.names import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from longshore.controllers.volcano.objects import ClaimMissing
+from longshore.controllers.volcano.owing import Owing
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.shard import fnv1
 from longshore.controllers.volcano.visit import Visit
@@ -89,11 +90,16 @@ class VolcanoJobController:
         )
         self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
-        self._tools = Tools(client, clock, self._memory, self._recorder, metrics)
+        self._owing = Owing(clock, self._wake, self._is_busy)
+        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))
         self._commands.add_handler(CommandHandler(self._memory, self._wake))
+
+    def _is_busy(self) -> bool:
+        """Whether more Jobs wait for a look than are being looked at."""
+        return sum(map(len, self._queues)) >= len(self._queues)
 
     def _wake(self, key: Key) -> None:
         """Each Job has one worker, so that what it is asked happens in order."""
@@ -109,14 +115,17 @@ class VolcanoJobController:
             self._queue_objects,
             self._priorities,
         )
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._recorder.run())
-            for informer in informers:
-                tasks.create_task(informer.run())
-            for informer in informers:
-                await informer.synced()
-            for queue in self._queues:
-                tasks.create_task(run_workers(queue, self.sync))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                for informer in informers:
+                    tasks.create_task(informer.run())
+                for informer in informers:
+                    await informer.synced()
+                for queue in self._queues:
+                    tasks.create_task(run_workers(queue, self.sync))
+        finally:
+            self._owing.stop()
 
     async def sync(self, key: Key) -> float | None:
         """Looks at one Job. Raises to be called again."""
@@ -161,3 +170,4 @@ class VolcanoJobController:
                     if err.code != 404:
                         raise
         self._memory.forget(key)
+        self._owing.settle(key)

@@ -9,10 +9,12 @@ from typing import Final
 from longshore.api import times
 from longshore.api.types import Obj
 from longshore.controllers.volcano import tasks
+from longshore.controllers.volcano.names import phase_of
 from longshore.controllers.volcano.rules import Change
 from longshore.machinery.clock import parse
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
+_STAMPED: Final = frozenset(("taskStatusCount", "state", "conditions"))
 _BY_PHASE: Final = {
     "Pending": "pending",
     "Running": "running",
@@ -46,6 +48,14 @@ def counted(status: Obj, count: Count) -> Obj:
     if count.by_task:
         made["taskStatusCount"] = {task: {"phase": phases} for task, phases in count.by_task.items()}
     return made
+
+
+def only_counts_differ(old: Obj, new: Obj) -> bool:
+    """Whether two states of one phase are alike but for counters, and for the time stamped with them."""
+    keys = (old.keys() | new.keys()) - _STAMPED
+    return phase_of({"status": old}) == phase_of({"status": new}) and all(
+        key in _COUNTERS or old.get(key) == new.get(key) for key in keys
+    )
 
 
 def initial(job: Obj, now: float) -> Obj:

@@ -38,6 +38,12 @@ def find(job: Obj, name: str) -> Obj | None:
     return None
 
 
+def any_policies(job: Obj) -> bool:
+    """Whether the Job, or one of its tasks, has anything to say about what happens to pods."""
+    spec = job["spec"]
+    return bool(spec.get("policies")) or any(task.get("policies") for task in spec.get("tasks") or ())
+
+
 def partition_of(index: int, size: int) -> int:
     return index // size if size > 0 else 0
 

@@ -68,6 +68,8 @@ class Visit:
             return 0.0
         if not self._remembered.known:
             self._look_back(requests)
+        if self._key in self._tools.owing:
+            requests.append(SYNC)
         acted = await self._answer(requests)
         soonest = self._delays.next()
         if acted or self._memory.waiting(self._key):

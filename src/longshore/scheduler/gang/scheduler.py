@@ -46,6 +46,8 @@ _AFTER: Final = 0.01
 _LATER: Final = 1.0
 """Volcano's pace."""
 _OVER: Final = "Completed"
+_MANY: Final = 50
+"""Changes of groups and their pods a second."""
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +77,7 @@ class GangScheduler:
         """Groups that the next cycle looks at: all but those that are settled."""
         self._seen: dict[Key, Group] = {}
         """Active groups as the gate saw them; good until something about them changes."""
+        self._changes, self._counted, self._busy = 0, clock.monotonic(), False
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
         self.explanations = Explanations()
@@ -85,7 +88,9 @@ class GangScheduler:
         )
         self._claims = Claims(client, cluster.claims, clock)
         self._evictor = Evictor(client, self._recorder, clock)
-        self._statuses = Statuses(client, clock=clock, rng=cluster.rng, gave_up=self._unwritten)
+        self._statuses = Statuses(
+            client, clock=clock, rng=cluster.rng, gave_up=self._unwritten, busy=self._is_busy
+        )
         self._counts = Counts(client)
         self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
@@ -189,9 +194,18 @@ class GangScheduler:
 
     def touch(self, key: Key) -> None:
         """Something about a group changed: the next cycle looks at it."""
+        self._changes += 1
         self._settled.drop(key)
         self._seen.pop(key, None)
         self._active[key] = None
+
+    def _is_busy(self) -> bool:
+        """Whether gangs come and go by the dozen."""
+        passed = self._clock.monotonic() - self._counted
+        if passed >= _LATER:
+            self._busy = self._changes > _MANY * passed
+            self._changes, self._counted = 0, self._clock.monotonic()
+        return self._busy
 
     def _touch_group_of(self, pod: Pod) -> None:
         key = model.group_of(pod.obj)
