@@ -13,6 +13,7 @@ from control_plane import EVENTS, api
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
+from longshore.client import Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery import virtual
 from longshore.machinery.recorder import Recorder
@@ -31,13 +32,16 @@ class Writes:
         self.log: list[str] = []
         self.seconds = 0.0
         self.error: Exception | None = None
+        self.away = False
 
-    async def create_all(self, what: Any, objs: Sequence[Obj]) -> list[StatusError | None]:
+    async def create_together(self, what: Any, objs: Sequence[Obj]) -> list[Obj | StatusError | Unreachable]:
         self.log.append("create " + " ".join(f"{obj['message']}×{obj['count']}" for obj in objs))
         await asyncio.sleep(self.seconds)
         if self.error is not None:
             raise self.error
-        return await self.client.create_all(what, objs)
+        if self.away:
+            return [Unreachable("it is away") for _ in objs]
+        return await self.client.create_together(what, objs)
 
     async def create(self, what: Any, obj: Obj, namespace: str) -> Obj:
         self.log.append(f"create alone {obj['message']}×{obj['count']}")
@@ -129,6 +133,17 @@ def test_a_refused_event_is_given_up_and_the_others_are_not(caplog: pytest.LogCa
     assert told == ['namespaces "missing" not found']
 
 
+def test_what_could_not_be_told_is_told_alone_later() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        writes.away = True
+        recorder.event(JOB, "Normal", "A", "a")
+        await clock.sleep(1)
+        assert writes.log == ["create a×1", "create alone a×1"]
+        assert await shown(writes) == {"a": 1}
+
+    run(main)
+
+
 def test_an_error_that_nobody_expected_loses_those_events_only(caplog: pytest.LogCaptureFixture) -> None:
     async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
         writes.error = RuntimeError("a bug")
@@ -188,8 +203,9 @@ def test_all_objects_of_one_call_are_in_one_commit() -> None:
             before = client._api.store.counters.commits
             maps = [{"metadata": {"name": f"m{n}", "namespace": "ns"}} for n in range(20)]
             again = [*maps, {"metadata": {"name": "No", "namespace": "ns"}}, maps[3]]
-            refused = await client.create_all(("v1", "ConfigMap"), again)
-            assert [err and err.reason for err in refused] == [None] * 20 + ["Invalid", "AlreadyExists"]
+            answers = await client.create_together(("v1", "ConfigMap"), again)
+            reasons = [answer.reason for answer in answers if isinstance(answer, StatusError)]
+            assert reasons == ["Invalid", "AlreadyExists"]
             assert client._api.store.counters.commits == before + 1
 
     virtual.run(main)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.handler import Handler
     from longshore.client.errors import Unreachable
-    from longshore.store import Staged
 
 
 _AS_VALUES: Final = ("", "status", "binding")
@@ -88,29 +87,8 @@ class LocalClient(VerbClient):
             raise errors.internal(str(err)) from err
         return answer.document if answer.document is not None else answer.view()
 
-    async def _all(self, asks: Sequence[Ask]) -> builtins.list[StatusError | None]:
-        """All are staged before the first is waited for, so that few commits do for them."""
-        refused: builtins.list[StatusError | None] = []
-        staged: builtins.list[tuple[int, Staged]] = []
-        for at, ask in enumerate(asks):
-            refused.append(None)
-            try:
-                staged += [(at, one) for one in self._api.write(self._call(ask)).staged]
-            except StatusError as err:
-                refused[at] = err
-            except StoreError as err:
-                refused[at] = errors.internal(str(err))
-        for at, one in staged:
-            try:
-                await one.done()
-            except StoreError as err:
-                refused[at] = errors.internal(str(err))
-        if any(err is not None and err.code == 409 for err in refused):
-            await self._api.store.settled()  # a conflict is told once what it is about can be read
-        return refused
-
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """As `_all`: without a task for each."""
+        """All are staged before the first is waited for: few commits do for them, and no task."""
         written: builtins.list[Answer | StatusError] = []
         for ask in asks:
             try:

@@ -96,7 +96,7 @@ class Client(Protocol):
     shared: dict[Any, Any] | None
     """Room for what several users of this client share, such as informers; None where nobody shares."""
     creates_together: bool
-    """Whether `create_all` costs less than as many creates."""
+    """Whether `create_together` costs less than as many creates."""
 
     async def resource(self, what: What) -> Resource:
         """The row `what` names. LookupError if the server serves no such thing."""
@@ -151,9 +151,6 @@ class Client(Protocol):
         manager: str = "",
     ) -> Obj:
         """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`."""
-
-    async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
-        """Creates each of `objs`, which name their namespaces. Tells for each why it was refused, or None."""
 
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = ""

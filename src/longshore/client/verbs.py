@@ -75,18 +75,6 @@ class VerbClient(ABC):
     async def _one(self, ask: Ask) -> Obj:
         """The answer to anything but list and watch, as the server wrote it."""
 
-    async def _all(self, asks: Sequence[Ask]) -> builtins.list[StatusError | None]:
-        """Why each of several writes was refused; None where it was not."""
-        refused: builtins.list[StatusError | None] = []
-        for ask in asks:
-            try:
-                await self._one(ask)
-            except StatusError as err:
-                refused.append(err)
-            else:
-                refused.append(None)
-        return refused
-
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         """What `_one` answers each of several writes, or raises, all made at once."""
         if len(asks) == 1:  # needs no task
@@ -200,15 +188,6 @@ class VerbClient(ABC):
             ask = Ask("create", resource, namespace, query=query)
         ask.value = _typed(resource, obj, subresource)
         return await self._one(ask)
-
-    async def create_all(self, what: What, objs: Sequence[Obj]) -> builtins.list[StatusError | None]:
-        resource = _known(what) or await self.resource(what)
-        asks = []
-        for obj in objs:
-            ask = Ask("create", resource, _place(resource, obj, ""), query=self._write_query(False, ""))
-            ask.value = _typed(resource, obj, "")
-            asks.append(ask)
-        return await self._all(asks)
 
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = ""

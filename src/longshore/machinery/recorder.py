@@ -134,16 +134,16 @@ class Recorder:
     async def _create(self, these: list[Seen]) -> None:
         objs = [self._object(seen) for seen in these]
         try:
-            refusals = await self._client.create_all(EVENTS, objs)
+            answers = await self._client.create_together(EVENTS, objs)
         finally:
             for seen in these:
                 seen.in_hand = False
-        for seen, obj, refusal in zip(these, objs, refusals, strict=True):
-            if refusal is not None:
-                _say_refused(seen.name, refusal)
+        for seen, obj, answer in zip(these, objs, answers, strict=True):
+            if isinstance(answer, StatusError):
+                _say_refused(seen.name, answer)
                 continue
-            seen.stored = True
-            if seen.count > obj["count"]:
+            seen.stored = not isinstance(answer, Unreachable)
+            if not seen.stored or seen.count > obj["count"]:
                 self._enqueue(seen)
 
     async def _write(self, name: str) -> float | None:

@@ -264,15 +264,6 @@ async def test_a_kind_that_is_not_served_is_a_lookup_error(client: Client) -> No
         await client.get(("sea.org/v1", "Boat"), "b", "default")
 
 
-async def test_many_are_created_at_once_and_each_refusal_is_told(client: Client) -> None:
-    refused = await client.create_all(MAPS, [config_map(name, of="many") for name in ("a", "b", "No", "a")])
-    told = [err and (err.code, err.reason) for err in refused]
-    assert told == [None, None, (422, "Invalid"), (409, "AlreadyExists")]
-    made = (await client.list(MAPS, "default", labels="of=many")).items
-    assert names(made) == ["a", "b"]
-    assert [entry["manager"] for entry in made[0]["metadata"]["managedFields"]] == ["tester"]
-
-
 async def test_writes_made_together_answer_each_for_itself(client: Client) -> None:
     wanted = [config_map(name, of="pair") for name in ("a", "No", "b", "a")]
     made = await client.create_together(MAPS, wanted, "default")
