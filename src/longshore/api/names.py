@@ -248,6 +248,11 @@ def ip(value: str) -> list[str]:
 
 
 def _is_ip(value: str) -> bool:
+    try:
+        socket.inet_pton(socket.AF_INET, value)  # what it takes is right, and nearly all are what it takes
+        return True
+    except (OSError, ValueError):
+        pass
     quad = re.fullmatch(_IPV4, value)
     if quad:
         return all(len(part.lstrip("0")) <= 3 and int(part) <= 255 for part in quad.groups())
