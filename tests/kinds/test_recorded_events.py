@@ -11,11 +11,12 @@ import pytest
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
-from longshore.api.types import Obj
+from longshore.api.types import Obj, encode
 from longshore.apiserver import body
 from longshore.apiserver.api import Api
 from longshore.apiserver.call import Call
 from longshore.apiserver.rest import create, recorded
+from longshore.client.local import LocalClient
 from longshore.store import Key, Store
 
 EVENT: Obj = {
@@ -165,5 +166,22 @@ def test_an_event_of_the_newer_group_is_judged_by_its_own_rules() -> None:
         call = a_call("Event", bare, "ns", group="events.k8s.io/v1")
         with pytest.raises(StatusError, match="eventTime: Required value"):
             create.create(api, call)
+
+    asyncio.run(play())
+
+
+def test_a_change_of_one_event_leaves_the_others_as_they_were() -> None:
+    async def play() -> None:
+        store = Store.open(None)
+        client = LocalClient(Api(store), manager="recorder")
+        await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
+        events = [{**EVENT, "metadata": {"name": name, "namespace": "ns"}} for name in "ab"]
+        a, _ = await client.create_together(("v1", "Event"), events)
+        assert isinstance(a, dict)
+        before = encode(a)
+        await client.patch(("v1", "Event"), "b", {"count": 2, "message": "again"}, "ns", manager="other")
+        await client.patch(("v1", "Event"), "b", {"source": {"host": "h"}, "reason": None}, "ns")
+        assert encode(await client.get(("v1", "Event"), "a", "ns")) == before
+        await store.close()
 
     asyncio.run(play())
