@@ -201,29 +201,33 @@ class Act:
                 self.event("Warning", "PodGroupPending", said)
 
     async def _create(self, wanted: Sequence[tuple[str, Obj]], count: Count) -> None:
-        begun = parse(self.job["metadata"]["creationTimestamp"]).timestamp()
-
-        async def create(task: str, body: Obj) -> str:
-            self._remembered.making.add(body["metadata"]["name"])
-            try:
-                made = await self._client.create(PODS, body, self._key[0])
-            except StatusError as err:
-                self._remembered.making.discard(body["metadata"]["name"])
-                if err.reason == "AlreadyExists":
-                    return ""
-                return f"failed to create pod {body['metadata']['name']}, err: {err}"
-            except Unreachable as err:
-                return f"failed to create pod {body['metadata']['name']}, err: {err}"
-            self._wrote("pods", made)
-            count.add(task, made)
-            self._tools.metrics.pod_created((self.now() - begun) * 1000)
-            return ""
-
-        problems = [said for said in await _together(create, wanted) if said]
+        problems: list[str] = []
+        for start in range(0, len(wanted), _AT_ONCE):
+            problems += await self._create_some(wanted[start : start + _AT_ONCE], count)
         if problems:
             self.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
             number = len(self.job["spec"].get("tasks") or ())
             raise Refused(f"failed to create {len(problems)} pods of {number}")
+
+    async def _create_some(self, wanted: Sequence[tuple[str, Obj]], count: Count) -> list[str]:
+        """What went wrong. Pods that are there already are no problem, but count only once they are seen."""
+        begun = parse(self.job["metadata"]["creationTimestamp"]).timestamp()
+        making = self._remembered.making
+        making.update(body["metadata"]["name"] for _, body in wanted)
+        answers = await self._client.create_together(PODS, [body for _, body in wanted], self._key[0])
+        problems = []
+        for (task, body), answer in zip(wanted, answers, strict=True):
+            if isinstance(answer, StatusError | Unreachable):
+                name = body["metadata"]["name"]
+                if isinstance(answer, StatusError):
+                    making.discard(name)
+                if not (isinstance(answer, StatusError) and answer.reason == "AlreadyExists"):
+                    problems.append(f"failed to create pod {name}, err: {answer}")
+                continue
+            self._wrote("pods", answer)
+            count.add(task, answer)
+            self._tools.metrics.pod_created((self.now() - begun) * 1000)
+        return problems
 
     async def _delete_surplus(self, pods: Sequence[Obj], count: Count) -> None:
         problems = [said for said in await _together(self._delete, [(pod,) for pod in pods]) if said]
