@@ -14,6 +14,7 @@ import pwd
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 from longshore.node.keeper import wire
 from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
@@ -77,18 +78,14 @@ class ProcessRuntime:
         key = container.key
         text = str(key)
         self._running[text] = key
-        starting = self._link.request("start", self._spec(text, container), partial(_state, key))
-        starting.add_done_callback(partial(self._begun, text))
-        return starting
+        return self._link.request("start", self._spec(text, container), partial(self._answered, key, text))
 
-    def _begun(self, text: str, starting: asyncio.Future[State]) -> None:
+    def _answered(self, key: Key, text: str, granted: bool, told: Any) -> Any:
         """Forgets what does not run. Of a start that had no answer a keeper may yet tell."""
-        if starting.cancelled():
-            return
-        problem = starting.exception()
-        refused = isinstance(problem, CannotStart)
-        if refused or (problem is None and starting.result().phase != "running"):
+        state = _state(key, told) if granted else None
+        if state is None or state.phase != "running":
             self._running.pop(text, None)
+        return told if state is None else state
 
     async def signal(self, key: Key, number: int) -> None:
         await self._link.request("signal", (str(key), int(number)))

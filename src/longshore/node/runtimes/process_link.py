@@ -12,13 +12,16 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import longshore
 from longshore.node.keeper import wire
 from longshore.node.runtime import CannotStart
 
 _PATIENCE = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
+
+Heard: TypeAlias = Callable[[bool, Any], Any]
+"""Told whether a request was granted, and the answer; returns the answer as whoever waits is to have it."""
 
 
 class KeeperGone(Exception):
@@ -37,7 +40,7 @@ class Link(asyncio.Protocol):
         self._ended = ended
         self._transport: asyncio.Transport | None = None
         self._unpacker = wire.Unpacker()
-        self._requests: dict[int, tuple[bytes, asyncio.Future[Any], Callable[[Any], Any] | None]] = {}
+        self._requests: dict[int, tuple[bytes, asyncio.Future[Any], Heard | None]] = {}
         self._number = 0
         self._outgoing: list[bytes] = []
         self._closing = False
@@ -67,16 +70,16 @@ class Link(asyncio.Protocol):
         sock.setblocking(False)
         return sock
 
-    def request(self, op: str, payload: Any, read: Callable[[Any], Any] | None = None) -> asyncio.Future[Any]:
-        """Sends it with all others of this turn of the loop; the answer comes as the result, as `read` has
-        it."""
+    def request(self, op: str, payload: Any, heard: Heard | None = None) -> asyncio.Future[Any]:
+        """Sends it with all others of this turn of the loop; the answer comes as the result. `heard` may look
+        at it first."""
         if self._closing:
             raise KeeperGone("the engine was closed")
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
         data = wire.pack((op, self._number, payload))
-        self._requests[self._number] = (data, future, read)
+        self._requests[self._number] = (data, future, heard)
         if self._transport is not None:
             if not self._outgoing:
                 loop.call_soon(self._flush)
@@ -108,11 +111,13 @@ class Link(asyncio.Protocol):
             known = self._requests.pop(number, None)
             if known is None:
                 continue
-            _, future, read = known
+            _, future, heard = known
             if future.done():
                 continue
+            if heard is not None:
+                payload = heard(op == "ok", payload)
             if op == "ok":
-                future.set_result(payload if read is None else read(payload))
+                future.set_result(payload)
             else:
                 future.set_exception(CannotStart(*payload))
 
