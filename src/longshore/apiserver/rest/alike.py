@@ -10,7 +10,6 @@ anything the first one was warned of: such objects go the long way, each of them
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from longshore.api import codec, names
@@ -45,8 +44,6 @@ _USUAL: Final = frozenset((
 ))  # fmt: skip
 LONGEST_PREFIX: Final = 58
 """Characters of a generateName that go into the name: 63 of a label, less the random suffix."""
-_is_uid: Final = re.compile("[-0-9A-Za-z]+").fullmatch
-"""Matches what JSON writes as it is."""
 _PARTS: Final = {"metadata", "spec"}
 _OWN: Final = frozenset((
     "batch.kubernetes.io/job-completion-index",
@@ -257,6 +254,11 @@ def metadata_of(known: Known, asked: Asked, namespace: str) -> Obj | None:
         meta["labels"] = known.labels
     meta["namespace"] = namespace
     return meta
+
+
+def _is_uid(text: str) -> bool:
+    """Whether JSON writes it as it is."""
+    return text.isascii() and text.replace("-", "").isalnum()
 
 
 def like(known: Known, asked: Asked, meta: Obj) -> Obj | None:
