@@ -109,6 +109,10 @@ def _left(entry: Obj, changed: FieldSet, gone: FieldSet) -> Obj | None:
     """An entry without what was changed or removed; itself if that is nothing of its fields, None for an
     entry without fields."""
     fields = entry["fieldsV1"]
+    steps = fields.keys()
+    if steps.isdisjoint(changed) and steps.isdisjoint(gone):
+        # Whoever writes a status takes nothing from whoever made the object.
+        return entry if fields else None
     left = fieldset.difference(fieldset.difference(fields, changed), gone)
     if not left:
         return None
