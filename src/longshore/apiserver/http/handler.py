@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote
 
@@ -18,7 +19,7 @@ from aiohttp import web
 from longshore.api import errors
 from longshore.apiserver import measured, partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.call import Call, User
+from longshore.apiserver.call import Call, Query, User
 from longshore.apiserver.http import authn, endpoints, heads, quick, respond, stream
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.patience import Patience
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _QUICK_WRITES: Final = ("create", "update", "patch", "delete")
+_SHORT: Final = 128
 _MOST_STREAMS: Final = 1000
 """Each holds a connection and a few tasks, and most hold a process of the node."""
 
@@ -234,7 +236,7 @@ def _call(
         unquote(route.namespace),
         unquote(route.name),
         route.subresource,
-        parse_qs(raw_query, keep_blank_values=True) if raw_query else {},
+        _known_query(raw_query) if len(raw_query) <= _SHORT else _query(raw_query),
         user,
         request.headers.get("User-Agent", ""),
         warnings=warnings,
@@ -242,6 +244,14 @@ def _call(
     if resource.warning:
         call.warn([resource.warning])
     return call
+
+
+def _query(raw: str) -> Query:
+    return {key: tuple(values) for key, values in parse_qs(raw, keep_blank_values=True).items()}
+
+
+_known_query: Final = lru_cache(maxsize=256)(_query)
+"""Remembers short ones: most writes of a client name the same options."""
 
 
 def _is_quick_read(call: Call) -> bool:
