@@ -17,7 +17,7 @@ NEVER = Script(starts=lambda name, nth: None)
 
 @pytest.fixture(autouse=True)
 def _much_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(VolcanoJobController, "_is_busy", lambda self: True)
+    monkeypatch.setattr(VolcanoJobController, "_is_busy", lambda self, key: True)
 
 
 async def pending(world: World) -> int:

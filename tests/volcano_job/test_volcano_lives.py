@@ -179,3 +179,16 @@ def test_the_controllers_notes_are_gone_when_it_is_done() -> None:
         assert not job["metadata"].get("annotations")
 
     live(tell, FOR_EVER)
+
+
+def test_an_order_that_comes_to_a_look_is_followed_to_the_end() -> None:
+    """To resume a Job that runs is to look at it; what that shows calls for the next look as ever."""
+
+    async def tell(world: World) -> None:
+        await world.job({"w": 1}, policies=[{"event": "*", "action": "ResumeJob"}], plugins={"svc": []})
+        await world.phase("Failed", version=1)
+        await world.quiet()
+        assert not (await world.client.list(GROUPS, NS)).items
+        assert not (await world.client.list(("v1", "Service"), NS)).items
+
+    live(tell, Script(exits=lambda name, nth: 1))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from longshore.api.errors import StatusError
@@ -163,7 +163,7 @@ class Act:
     def _mark(self, markers: Sequence[tuple[str, str]]) -> None:
         """Notes what the Job controls; it is written with the next change of the status."""
         marked = status.with_markers(self.job.get("status") or {}, markers)
-        self.view = replace(self.view, job={**self.job, "status": marked})
+        self.view = self.view.having({**self.job, "status": marked}, self.view.group)
 
     async def _pod_group(self) -> None:
         namespace, group, priorities = self._key[0], self.view.group, self.view.priorities
@@ -187,7 +187,7 @@ class Act:
             self.why.append("brings the PodGroup up to the spec")
         self._remembered.grouped = self.job["spec"], group["spec"], priorities
         self._wrote("podgroups", group)
-        self.view = replace(self.view, group=group)
+        self.view = self.view.having(self.job, group)
 
     def _tell_of_group(self) -> None:
         conditions = ((self.view.group or {}).get("status") or {}).get("conditions") or ()
@@ -263,7 +263,7 @@ class Act:
         nobody has to be told of one that vanishes meanwhile, and there is more urgent work."""
         return (
             self._key not in self._tools.owing
-            and self._tools.owing.busy()
+            and self._tools.owing.busy(self._key)
             and not tasks.any_policies(self.job)
             and status.only_counts_differ(self.job.get("status") or {}, new)
         )
@@ -337,7 +337,7 @@ class Act:
         """The Job needs its PodGroup no more."""
         if self.view.group is not None:
             await self.delete_group(self.view.group["metadata"]["name"], self.view.group["metadata"]["uid"])
-            self.view = replace(self.view, group=None)
+            self.view = self.view.having(self.job, None)
 
     async def delete_group(self, name: str, uid: str) -> None:
         await objects.remove(self._client, POD_GROUPS, name, self._key[0], uid)
@@ -374,18 +374,19 @@ class Act:
 
     def _wrote_job(self, answer: Obj) -> None:
         self._wrote("jobs", answer)
-        self.view = replace(self.view, job=answer)
+        self.view = self.view.having(answer, self.view.group)
 
     def _wrote(self, resource: str, answer: Obj) -> None:
         """The next visit waits until the cache shows this."""
         self._memory.written.wrote(self._key, self._remembered.uid, resource, answer)
 
     async def _guarded(self, reason: str, said: str, do: Callable[[], Awaitable[None]]) -> None:
-        """Does something of which a failure is told in an event."""
+        """Does something of which a failure is told in an event; not that somebody else was quicker."""
         try:
             await do()
         except FAILURES as err:
-            self.event("Warning", reason, f"{said}{err}")
+            if not (isinstance(err, StatusError) and err.reason == "Conflict"):
+                self.event("Warning", reason, f"{said}{err}")
             raise
 
 

@@ -97,13 +97,16 @@ class VolcanoJobController:
         self._groups.add_handler(GroupHandler(self._memory, self._wake))
         self._commands.add_handler(CommandHandler(self._memory, self._wake))
 
-    def _is_busy(self) -> bool:
-        """Whether more Jobs wait for a look than are being looked at."""
-        return sum(map(len, self._queues)) >= len(self._queues)
+    def _is_busy(self, key: Key) -> bool:
+        """Whether other Jobs wait for the Job's worker."""
+        return len(self._queue_of(key)) > 0
 
     def _wake(self, key: Key) -> None:
+        self._queue_of(key).add(key)
+
+    def _queue_of(self, key: Key) -> WorkQueue[Key]:
         """Each Job has one worker, so that what it is asked happens in order."""
-        self._queues[fnv1("/".join(key)) % len(self._queues)].add(key)
+        return self._queues[fnv1("/".join(key)) % len(self._queues)]
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before all caches are complete."""

@@ -108,7 +108,10 @@ def leaving_annotation(requests: Iterable[Request]) -> str | None:
 
 def patch(job: Obj, values: Mapping[str, str | None]) -> Obj | None:
     """A merge patch that brings the annotations to these values; None when they have them."""
-    notes = job["metadata"].get("annotations") or {}
+    notes = job["metadata"].get("annotations")
+    if not notes and not any(values.values()):
+        return None
+    notes = notes or {}
     changes = {key: value for key, value in values.items() if notes.get(key) != value}
     if not changes:
         return None

@@ -17,9 +17,9 @@ LONGEST: Final = 1.0
 
 
 class Owing:
-    """`wake` wants a Job looked at; `busy` says whether other Jobs wait for that."""
+    """`wake` wants a Job looked at; `busy` says whether others wait for who would do so."""
 
-    def __init__(self, clock: Clock, wake: Callable[[Key], None], busy: Callable[[], bool]) -> None:
+    def __init__(self, clock: Clock, wake: Callable[[Key], None], busy: Callable[[Key], bool]) -> None:
         self._clock, self._wake, self.busy = clock, wake, busy
         self._keys: dict[Key, None] = {}
         self._timer: Timer | None = None

@@ -38,6 +38,10 @@ class View:
     going: frozenset[str] = frozenset()
     """UIDs of pods this controller has deleted, whatever the cache still shows."""
 
+    def having(self, job: Obj, group: Obj | None) -> View:
+        """The same moment with what was just written."""
+        return View(job, self.now, self.pods, group, self.queue, self.priorities, self.going)
+
     def is_going(self, pod: Obj) -> bool:
         meta = pod["metadata"]
         return "deletionTimestamp" in meta or meta["uid"] in self.going

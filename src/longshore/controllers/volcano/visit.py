@@ -7,7 +7,7 @@ the visit ends: what follows from it is decided with fresh caches.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from longshore.api import times
@@ -34,6 +34,7 @@ from longshore.controllers.volcano.table import Kind
 from longshore.controllers.volcano.view import View
 from longshore.machinery.cache import Key
 
+_NO_NOTES: Final[Mapping[str, str | None]] = {intents.LATER: None, intents.LEAVING: None}
 MAX_REQUEUES: Final = 15
 """Upstream's: a Job whose action is refused so often in a row is terminated."""
 
@@ -211,6 +212,8 @@ class Visit:
         self._synced = Synced(changed=False)
         if step.kind is Kind.SYNC:
             self._synced = await self._act.sync(step.then)
+            if self._synced.changed and action != SYNC_JOB:
+                self._memory.put(self._key, SYNC)
         else:
             selection = decide.select(self._act.view, step, action, request)
             if selection is None and again:
@@ -251,9 +254,13 @@ class Visit:
         """The action is done, and what it stood for with it."""
         await self._act.annotate({intents.ACTION: None, **self._notes()})
 
-    def _notes(self) -> dict[str, str | None]:
+    def _notes(self) -> Mapping[str, str | None]:
         """What could not be read off the objects by another controller."""
         view = self._act.view
+        if not self._delays and not any(
+            view.is_going(pod) for pods in view.pods.values() for pod in pods.values()
+        ):
+            return _NO_NOTES
         uids = {pod["metadata"]["uid"] for pod in _by_name(view).values()}
         leaving = [
             request
