@@ -22,7 +22,10 @@ from longshore.node.status import moments
 from longshore.node.status.build import status_of
 
 PODS: Final = ("v1", "Pod")
-HOLD_SECONDS: Final = 0.015
+HOLD_SECONDS: Final = 0.025
+"""Enough for a command that does nothing, also where eight of them and longshore share two processors. A
+kubelet takes many times as long to notice that something runs.
+"""
 _LONGEST_HOLD: Final = 1.0
 _ONE_TURN: Final = 0.001
 MANAGER: Final = "kubelet"
