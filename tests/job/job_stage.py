@@ -37,7 +37,7 @@ class Troubled(LocalClient):
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
 
-    _together = VerbClient._together  # one by one, each of which may fail
+    pipelined, _together, _slowly = VerbClient.pipelined, VerbClient._together, VerbClient._slowly
 
     async def _one(self, ask: Ask) -> Obj:
         what = f"{ask.verb} {ask.resource.plural}" + (f"/{ask.subresource}" if ask.subresource else "")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from job_stage import Stage, play
+from job_stage import JOBS, NS, PODS, Stage, play
 
+from longshore.client.local import LocalClient
 from longshore.controllers.job import controller, manage, tracking
 from longshore.controllers.job.memory import Memory
+from longshore.store import DiskFull, Event
+from longshore.store.journal import NoJournal
 
 SYNCS = "job_controller_job_syncs_total"
 
@@ -105,3 +109,73 @@ def test_pods_to_be_removed_that_are_too_many_for_one_sync_are_removed_by_the_ne
         await stage.until_live(0, seconds=2)
 
     play(scene)
+
+
+def test_the_three_writes_of_the_end_are_told_one_by_one() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.theirs = LocalClient(stage.client._api)  # type: ignore[assignment] # as in a longshore
+        await stage.start()
+        seen: list[tuple[int, str]] = []
+        since = (await stage.client.list(JOBS, NS)).resource_version
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Succeeded")
+        await stage.until_condition("Complete")
+        async with (
+            stage.client.watch(JOBS, NS, resource_version=since) as jobs,
+            stage.client.watch(PODS, NS, resource_version=since) as pods,
+        ):
+            async for event in jobs:
+                status = event.object.get("status") or {}
+                if status.get("uncountedTerminatedPods"):
+                    seen.append((int(event.resource_version), "listed"))
+                    assert not status.get("succeeded")
+                if "completionTime" in status:
+                    assert status["succeeded"] == 1
+                    seen.append((int(event.resource_version), "complete"))
+                    break
+            async for event in pods:
+                if event.type == "MODIFIED" and not event.object["metadata"].get("finalizers"):
+                    seen.append((int(event.resource_version), "let go"))
+                    break
+        assert [what for _, what in sorted(seen)] == ["listed", "let go", "complete"]
+
+    play(scene, controller=False)
+
+
+def counts(event: Event) -> bool:
+    return event.key.storage == "batch/jobs" and b'"succeeded":["' in event.entry.raw
+
+
+def creates(event: Event) -> bool:
+    return event.key.storage == "pods" and event.type == "ADDED"
+
+
+@pytest.mark.parametrize("lost", [counts, creates])
+def test_writes_that_a_full_disk_takes_are_made_again(
+    lost: Callable[[Event], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = NoJournal.append
+    failed: list[int] = []
+
+    def full_once(self: NoJournal, events: Sequence[Event]) -> None:
+        if not failed and any(map(lost, events)):
+            failed.append(len(events))
+            raise DiskFull("no space")
+        append(self, events)
+
+    async def scene(stage: Stage) -> None:
+        stage.theirs = LocalClient(stage.client._api)  # type: ignore[assignment]
+        await stage.start()
+        await stage.job(completions=2, parallelism=1)
+        for _ in range(2):
+            (pod,) = await stage.until_live(1, seconds=5)
+            await stage.end(pod, "Succeeded")
+            await stage.quiet()
+        assert failed
+        assert "Complete=True" in await stage.conditions()
+        assert (await stage.status())["succeeded"] == 2
+        assert len(await stage.pods()) == 2
+
+    monkeypatch.setattr(NoJournal, "append", full_once)
+    play(scene, controller=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -29,13 +29,28 @@ class Death(Enum):
 
 
 class OneByOne:
-    """For clients that interfere with single writes: those made together are single ones, side by side."""
+    """For clients that interfere with single writes: each is waited for, and those made together are single
+    ones, side by side."""
 
     create: Callable[..., Coroutine[Any, Any, Any]]
     patch: Callable[..., Coroutine[Any, Any, Any]]
 
-    async def create_together(self, what: What, objs: Sequence[Obj], namespace: str = "") -> list[Any]:
-        return await _each([self.create(what, obj, namespace) for obj in objs])
+    def pipelined(self) -> Self:
+        return self
+
+    async def settled(self) -> None:
+        """Each was waited for."""
+
+    async def create_together(
+        self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
+    ) -> list[Any]:
+        made: list[Any] = []
+        size = 1 if slowly else len(objs)
+        while len(made) < len(objs) and not any(isinstance(one, Exception) for one in made):
+            some = objs[len(made) : len(made) + size]
+            made += await _each([self.create(what, obj, namespace) for obj in some])
+            size *= 2
+        return made
 
     async def patch_together(
         self, what: What, names: Sequence[str], patch: Any, namespace: str = "", *, type: PatchType

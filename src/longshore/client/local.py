@@ -6,6 +6,7 @@ thousand references. Every call passes the same checks and admission as one that
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.handler import Handler
     from longshore.client.errors import Unreachable
+    from longshore.store import Staged
 
 
+_TURN: Final = 64
+"""Writes that a pipeline makes before others in the event loop get their turn."""
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
 
@@ -87,16 +91,35 @@ class LocalClient(VerbClient):
             raise errors.internal(str(err)) from err
         return answer.document if answer.document is not None else answer.view()
 
-    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """All are staged before the first is waited for: few commits do for them, and no task."""
+    async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
+        """Whether a write is refused is known before it is durable, so there is one wait for all batches."""
         written: builtins.list[Answer | StatusError] = []
-        for ask in asks:
-            try:
-                written.append(self._api.write(self._call(ask)))
-            except StatusError as err:
-                written.append(err)
-            except StoreError as err:
-                written.append(errors.internal(str(err)))
+        size = 1
+        while len(written) < len(asks):
+            some = [self._staged(ask) for ask in asks[len(written) : len(written) + size]]
+            written += some
+            if any(isinstance(answer, StatusError) for answer in some):
+                break
+            if size >= _TURN:
+                await asyncio.sleep(0)
+            size *= 2
+        return await self._durable(written)
+
+    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
+        """As `_all`: without a task for each."""
+        return await self._durable([self._staged(ask) for ask in asks])
+
+    def _staged(self, ask: Ask) -> Answer | StatusError:
+        try:
+            return self._api.write(self._call(ask))
+        except StatusError as err:
+            return err
+        except StoreError as err:
+            return errors.internal(str(err))
+
+    async def _durable(
+        self, written: Sequence[Answer | StatusError]
+    ) -> builtins.list[Obj | StatusError | Unreachable]:
         answers: builtins.list[Obj | StatusError | Unreachable] = []
         for answer in written:
             if isinstance(answer, StatusError):
@@ -112,6 +135,9 @@ class LocalClient(VerbClient):
             else:
                 answers.append(answer.document if answer.document is not None else answer.view())
         return answers
+
+    def pipelined(self) -> VerbClient:
+        return Pipeline(self)
 
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)
@@ -166,6 +192,58 @@ class LocalClient(VerbClient):
             None if ask.value is None else ask.content_type,
             value=ask.value if as_value else None,
         )
+
+
+class Pipeline(LocalClient):
+    """The writes of `client`, without waiting for the journal between one and the next.
+
+    The journal takes them in the order in which they were made, and one that fails takes all behind it along.
+    So a crash leaves what it would have left had each been waited for: some of them, from the first on.
+    """
+
+    def __init__(self, client: LocalClient) -> None:
+        super().__init__(client._api, manager=client.manager, user=client._user)
+        self._client = client
+        self._last: Staged | None = None
+
+    async def settled(self) -> None:
+        if self._last is not None:
+            try:
+                await self._last.done()
+            except StoreError as err:
+                raise errors.internal(str(err)) from err
+
+    async def _one(self, ask: Ask) -> Obj:
+        if ask.verb == "get":
+            return await self._client._one(ask)
+        try:
+            return self._written(ask)
+        except StatusError as err:
+            if err.code == 409:
+                await self._api.store.settled()  # as for everybody: told when it can be read
+            raise
+
+    _slowly = VerbClient._slowly
+
+    async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
+        answers: builtins.list[Obj | StatusError | Unreachable] = []
+        for at, ask in enumerate(asks, 1):
+            try:
+                answers.append(await self._one(ask))
+            except StatusError as err:
+                answers.append(err)
+            if not at % _TURN:
+                await asyncio.sleep(0)
+        return answers
+
+    def _written(self, ask: Ask) -> Obj:
+        try:
+            answer = self._api.write(self._client._call(ask))
+        except StoreError as err:
+            raise errors.internal(str(err)) from err
+        if answer.staged:
+            self._last = answer.staged[-1]
+        return answer.document if answer.document is not None else answer.view()
 
 
 def _by_value(ask: Ask, row: Resource) -> bool:

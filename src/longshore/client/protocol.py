@@ -98,6 +98,15 @@ class Client(Protocol):
     creates_together: bool
     """Whether `create_together` costs less than as many creates."""
 
+    def pipelined(self) -> Client:
+        """A client for writes of one caller that build upon each other. It may answer a write that was
+        accepted but is not yet durable; none of them ever becomes so without all before it, and nobody else
+        sees any before that. Whoever acts on an answer in other ways than by more writes awaits `settled`.
+        """
+
+    async def settled(self) -> None:
+        """Waits until all that this client answered is durable."""
+
     async def resource(self, what: What) -> Resource:
         """The row `what` names. LookupError if the server serves no such thing."""
 
@@ -153,9 +162,13 @@ class Client(Protocol):
         """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`."""
 
     async def create_together(
-        self, what: What, objs: Sequence[Obj], namespace: str = ""
+        self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
     ) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Creates `objs` side by side. Each as created, or in its place what `create` would have raised."""
+        """Creates `objs` side by side. Each as created, or in its place what `create` would have raised.
+
+        With `slowly` it begins with one, then two, then four; after a batch of which something was refused
+        no other begins, and there are fewer answers than `objs`.
+        """
 
     async def update(
         self,

@@ -65,6 +65,12 @@ class VerbClient(ABC):
         self.manager = manager
         self.shared: dict[Any, Any] | None = None
 
+    def pipelined(self) -> VerbClient:
+        return self
+
+    async def settled(self) -> None:
+        return None  # what was answered is durable
+
     @abstractmethod
     async def resource(self, what: What) -> Resource: ...
 
@@ -74,6 +80,17 @@ class VerbClient(ABC):
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:
         """The answer to anything but list and watch, as the server wrote it."""
+
+    async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
+        answers: builtins.list[Obj | StatusError | Unreachable] = []
+        size = 1
+        while len(answers) < len(asks):
+            some = await self._together(asks[len(answers) : len(answers) + size])
+            answers += some
+            if any(isinstance(answer, Exception) for answer in some):
+                break
+            size *= 2
+        return answers
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         """What `_one` answers each of several writes, or raises, all made at once."""
@@ -190,7 +207,7 @@ class VerbClient(ABC):
         return await self._one(ask)
 
     async def create_together(
-        self, what: What, objs: Sequence[Obj], namespace: str = ""
+        self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
     ) -> builtins.list[Obj | StatusError | Unreachable]:
         resource = _known(what) or await self.resource(what)
         asks = []
@@ -199,7 +216,7 @@ class VerbClient(ABC):
             ask = Ask("create", resource, place, query=self._write_query(False, ""))
             ask.value = _typed(resource, obj, "")
             asks.append(ask)
-        return await self._together(asks)
+        return await (self._slowly(asks) if slowly else self._together(asks))
 
     async def patch_together(
         self,

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.recorder import Recorder
-
-T = TypeVar("T")
 
 PODS: Final = ("v1", "Pod")
 _LONGEST_NAME: Final = 253
@@ -61,11 +59,11 @@ class PodControl:
         return made
 
     async def create_all(self, pods: Sequence[Obj], namespace: str, owner: Obj) -> list[Obj | Exception]:
-        """Creates pods side by side, which have labels all or none. Each as created, or in its place what
-        `create` would have raised."""
+        """Creates pods, slowly at first. Each as created, or in its place what `create` would have raised;
+        those that were not attempted after an error are missing."""
         if not all(pod["metadata"].get("labels") for pod in pods):
-            return [NoLabels() for _ in pods]
-        results = await self._client.create_together(PODS, pods, namespace)
+            return [NoLabels()]
+        results = await self._client.create_together(PODS, pods, namespace, slowly=True)
         tell = self._recorder.event
         for made in results:
             if not isinstance(made, Exception):
@@ -132,23 +130,14 @@ class Started:
 
 async def slow_start(count: int, do: Callable[[int], Awaitable[object]], *, first: int = 1) -> Started:
     """Awaits `do(0)` to `do(count - 1)` in batches of 1, 2, 4, …, each batch side by side."""
-    return await start_slowly(
-        range(count), lambda some: side_by_side([do(number) for number in some]), first=first
-    )
-
-
-async def start_slowly(
-    things: Sequence[T], do: Callable[[Sequence[T]], Awaitable[Sequence[object]]], *, first: int = 1
-) -> Started:
-    """The same for who can do several things at once: `do` gives a result for each of those it is called
-    with, or the exception in its place."""
     attempted = succeeded = 0
     size = first
-    while attempted < len(things):
-        results = await do(things[attempted : attempted + size])
-        attempted += len(results)
+    while attempted < count:
+        size = min(size, count - attempted)
+        results = await side_by_side([do(number) for number in range(attempted, attempted + size)])
+        attempted += size
         errors = [result for result in results if isinstance(result, BaseException)]
-        succeeded += len(results) - len(errors)
+        succeeded += size - len(errors)
         for error in errors:
             if isinstance(error, Exception):
                 return Started(attempted, succeeded, error)

@@ -281,3 +281,12 @@ async def test_writes_made_together_answer_each_for_itself(client: Client) -> No
         assert await client.get(MAPS, one["metadata"]["name"], "default") == one
     (alone,) = await client.patch_together(MAPS, ["missing"], patch, "default")
     assert isinstance(alone, StatusError)
+
+
+async def test_a_slow_start_ends_with_the_batch_that_is_refused(client: Client) -> None:
+    wanted = [config_map(name, of="slow") for name in ("a", "b", "No", "c", "d")]
+    made = await client.create_together(MAPS, wanted, "default", slowly=True)
+    assert [isinstance(one, dict) for one in made] == [True, True, False]
+    assert names((await client.list(MAPS, "default", labels="of=slow")).items) == ["a", "b"]
+    made = await client.create_together(MAPS, wanted[3:], "default", slowly=True)
+    assert names(made) == ["c", "d"]

@@ -12,13 +12,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.machinery.cache import Key
-from longshore.machinery.pods import (
-    NoLabels,
-    PodControl,
-    is_namespace_terminating,
-    side_by_side,
-    start_slowly,
-)
+from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, side_by_side
 from longshore.machinery.recorder import Recorder, reference
 
 FAILURES = (StatusError, Unreachable, NoLabels)
@@ -29,10 +23,14 @@ class Act:
     """The hands of one sync."""
 
     def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
-        self._client, self._recorder, self._memory, self._key = client, recorder, memory, key
+        self._client, self._recorder, self._memory, self._key = client.pipelined(), recorder, memory, key
+        """For statuses and finalizers. Each of these writes builds upon those before it, and whatever of them
+        is lost, the next sync does again; so they need not be waited for one by one."""
+        self._stripped: list[str] = []
         self._uid: str = job["metadata"]["uid"]
         self._about = reference(job, JOBS)
         self._pods = PodControl(client, recorder)
+        self._pipelined_pods = PodControl(self._client, recorder)
 
     def event(self, type: str, reason: str, message: str) -> None:
         self._recorder.event(self._about, type, reason, message)
@@ -58,6 +56,17 @@ class Act:
         self._memory.written.wrote(self._key, self._uid, "jobs.batch", answer)
         return answer
 
+    async def settled(self) -> None:
+        """Waits until all that was written is durable. If it cannot be made so, forgets it, as a controller
+        does that starts anew: it was written in such an order that this is safe."""
+        try:
+            await self._client.settled()
+        except FAILURES:
+            for uid in self._stripped:
+                self._memory.going.observed(self._key, uid)
+            self._memory.written.forget(self._key, self._uid)
+            raise
+
     async def strip(self, pods: Sequence[Obj]) -> tuple[Set[str], Exception | None]:
         """Takes the finalizer from pods. The UIDs of those that have it no more, and the first error."""
         if not pods:
@@ -67,7 +76,8 @@ class Act:
         names = [pod["metadata"]["name"] for pod in pods]
         gone: set[str] = set()
         first: Exception | None = None
-        results = await self._pods.remove_finalizers(self._key[0], names, FINALIZER)
+        self._stripped += uids
+        results = await self._pipelined_pods.remove_finalizers(self._key[0], names, FINALIZER)
         for uid, result in zip(uids, results, strict=True):
             if not isinstance(result, Exception):
                 self.wrote_pod(result)
@@ -83,22 +93,18 @@ class Act:
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
         expectations = self._memory.expectations
         expectations.expect_creations(self._key, len(bodies))
-
-        async def create(some: Sequence[Obj]) -> list[object]:
-            results: list[object] = []
-            for made in await self._pods.create_all(some, self._key[0], self._about):
+        attempted = failed = 0
+        first: Exception | None = None
+        while attempted < len(bodies) and first is None:
+            for made in await self._pods.create_all(bodies[attempted:], self._key[0], self._about):
+                attempted += 1
                 if not isinstance(made, Exception):
                     self.wrote_pod(made)
-                elif is_namespace_terminating(made):
-                    made = {}  # needs no second attempt
-                else:
-                    expectations.creations_observed(self._key)
-                results.append(made)
-            return results
-
-        started = await start_slowly(bodies, create)
-        expectations.creations_observed(self._key, len(bodies) - started.attempted)
-        return PodResults(created=started.succeeded, attempted=started.attempted), started.error
+                elif not is_namespace_terminating(made):  # which needs no second attempt
+                    failed += 1
+                    first = first or made
+        expectations.creations_observed(self._key, failed + len(bodies) - attempted)
+        return PodResults(created=attempted - failed, attempted=attempted), first
 
     async def _remove(
         self, pods: Sequence[Obj], remove: Callable[[Obj], Awaitable[None]]

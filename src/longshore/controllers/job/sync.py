@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
-from longshore.controllers.job.act import Act
+from longshore.controllers.job.act import FAILURES, Act
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.finish import finish
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
-from longshore.controllers.job.plan import Tracking
+from longshore.controllers.job.plan import Ending, Tracking
 from longshore.controllers.job.tracking import before_killing, goes_on, track
 from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.cache import Cache, Key
@@ -90,10 +90,30 @@ class Sync:
 
     async def _count(self, tracking: Tracking, *, kill: bool = False) -> None:
         """Writes 1 to 3 of tracking.py. With `kill` the plan's pods are deleted right after write 1."""
-        tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
-        before, status = job.get("status") or {}, tracking.status
+        tools, act = self._tools, self._act
         for event in tracking.events:
             act.event(*event)
+        try:
+            ending, problem = await self._write(tracking, kill)
+        finally:
+            try:
+                await act.settled()
+            except FAILURES:
+                tools.memory.remember_backoff(self._key, tracking.plan.view.backoff)
+                raise
+        if problem is not None:
+            raise problem
+        if goes_on(tracking):
+            tools.queue.add(self._key)
+        if ending.finished is not None:
+            tools.memory.end_written(self._key, self._job["metadata"]["uid"])
+            tools.metrics.job_finished(tracking.plan.spec, ending.finished)
+            for event in ending.events:
+                act.event(*event)
+
+    async def _write(self, tracking: Tracking, kill: bool) -> tuple[Ending, Exception | None]:
+        tools, act, job, spec = self._tools, self._act, self._job, tracking.plan.spec
+        before, status = job.get("status") or {}, tracking.status
         if tracking.flush:
             job = await act.write_status(job, status)
             tools.memory.remember_backoff(self._key, tracking.plan.backoff)
@@ -111,12 +131,4 @@ class Sync:
         if ending.flush:
             await act.write_status(job, ending.status)
             tools.metrics.counted(spec, before, ending.status)
-        if problem is not None:
-            raise problem
-        if goes_on(tracking):
-            tools.queue.add(self._key)
-        if ending.finished is not None:
-            tools.memory.end_written(self._key, job["metadata"]["uid"])
-            tools.metrics.job_finished(spec, ending.finished)
-            for event in ending.events:
-                act.event(*event)
+        return ending, problem
