@@ -12,7 +12,7 @@ from longshore.store import Compacted, FutureRevision, Key, Limits, Store
 
 
 def places(store: Store, storage: str, namespace: str | None = None) -> list[tuple[str, ...]]:
-    return [entry.key[1:] for entry in store.list(storage, namespace)]
+    return [entry.key.place for entry in store.list(storage, namespace)]
 
 
 def test_a_list_is_in_order_of_namespace_and_name_however_objects_come_and_go() -> None:
@@ -30,7 +30,7 @@ def test_a_list_is_in_order_of_namespace_and_name_however_objects_come_and_go() 
                     there.add(where)
                 if step % 7 == 0:
                     for storage in ("pods", "jobs"):
-                        expected = sorted(where[1:] for where in there if where.storage == storage)
+                        expected = sorted(where.place for where in there if where.storage == storage)
                         assert places(store, storage) == expected
                         assert places(store, storage, "a") == [place for place in expected if place[0] == "a"]
 

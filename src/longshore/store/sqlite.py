@@ -54,8 +54,8 @@ class SqliteJournal:
         size = 2 * sql.PAGE_SIZE  # of the last leaf and what is above it
         for event in events:
             entry = event.entry
-            (storage, namespace, name), raw = entry.key, entry.raw
-            row = (entry.revision, storage, namespace, name, 1 if event.type == "DELETED" else 0)
+            key, raw = entry.key, entry.raw
+            row = (entry.revision, key.storage, key.namespace, key.name, 1 if event.type == "DELETED" else 0)
             values += row
             values += (checksum(*row, raw), raw)
             size += len(raw) + len(raw) // 4

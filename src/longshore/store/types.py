@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -20,13 +20,21 @@ from longshore.store.decoded import Decoded
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class Key(NamedTuple):
+class Key(msgspec.Struct, frozen=True, order=True, gc=False):
     """Where an object is. `storage` is the row's key space, e.g. `pods` or `batch/jobs`."""
 
     storage: str
     namespace: str
     """Empty for cluster scope."""
     name: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """By which the objects of a storage are ordered."""
+        return self.namespace, self.name
+
+    def __str__(self) -> str:
+        return f"{self.storage}/{self.namespace}/{self.name}"
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
@@ -50,7 +58,7 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
         return obj
 
     def __repr__(self) -> str:
-        return f"Entry({'/'.join(self.key)}@{self.revision})"  # never the content: it may be a Secret
+        return f"Entry({self.key}@{self.revision})"  # never the content: it may be a Secret
 
 
 class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -82,8 +90,9 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
 
     def after(self, namespace: str, name: str) -> int:
         """Index of the first entry behind this one, for the next page; the entry need not exist."""
-        return bisect_right(self.entries, (namespace, name), key=_place)
+        return bisect_right(self.entries, (namespace, name), key=place)
 
 
-def _place(entry: Entry) -> tuple[str, str]:
-    return entry.key.namespace, entry.key.name
+def place(entry: Entry) -> tuple[str, str]:
+    """By which lists are ordered."""
+    return entry.key.place

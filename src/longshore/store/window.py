@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from longshore.store.types import Entry, Event
+from longshore.store.types import Entry, Event, place
 
 
 class Dead(NamedTuple):
@@ -67,10 +67,10 @@ class Window:
             return entries
         before: dict[tuple[str, str], Entry | None] = {}
         for change in changes:
-            before.setdefault(change.entry.key[1:], change.previous)
-        past = [entry for entry in entries if entry.key[1:] not in before]
-        past += sorted((entry for entry in before.values() if entry is not None), key=_place)
-        past.sort(key=_place)  # two sorted runs: one merge
+            before.setdefault(change.entry.key.place, change.previous)
+        past = [entry for entry in entries if entry.key.place not in before]
+        past += sorted((entry for entry in before.values() if entry is not None), key=place)
+        past.sort(key=place)  # two sorted runs: one merge
         return past
 
     def forget(self, revision: int) -> None:
@@ -92,7 +92,3 @@ class Window:
             self.dead.append(Dead(event.previous.revision, event.revision))
         if event.type == "DELETED":
             self.dead.append(Dead(event.revision, event.revision))
-
-
-def _place(entry: Entry) -> tuple[str, ...]:
-    return entry.key[1:]
