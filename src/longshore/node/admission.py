@@ -64,14 +64,16 @@ class Ledger:
         asked = requests_of(spec)
         if refused := self._lacking(asked):
             return refused
-        self.hold(uid, spec)
+        self._take(uid, asked)
         return None
 
     def hold(self, uid: str, spec: Obj) -> None:
         """Takes the pod in unasked: it runs here already."""
-        if uid in self._pods:
-            return
-        asked = self._pods[uid] = requests_of(spec)
+        if uid not in self._pods:
+            self._take(uid, requests_of(spec))
+
+    def _take(self, uid: str, asked: tuple[tuple[str, int], ...]) -> None:
+        self._pods[uid] = asked
         used = self._used
         for name, amount in asked:
             used[name] = used.get(name, 0) + amount
