@@ -21,6 +21,7 @@ import uvloop
 
 from longshore.api.types import Obj
 from longshore.client import Client
+from longshore.up import startup
 from longshore.up.options import Options
 from longshore.up.running import running
 
@@ -165,6 +166,8 @@ def line(what: str, rate: Rate, bare: float, goal: str) -> None:
 
 
 async def main(quick: bool) -> None:
+    with startup.quick_imports():
+        pass  # as a server does that is started as a command
     jobs, gangs, size = (20, 3, 5) if quick else (2000, 100, 50)
     print(f"{'figure':<34}{'longshore':>42}{'bare writes':>20}{'ratio':>7}  goal")
     async with control_plane(nodes=10) as client:
