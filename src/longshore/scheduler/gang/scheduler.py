@@ -139,7 +139,7 @@ class GangScheduler:
             if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
-                self.pace.tell(_BOUND)
+                self.pace.tell(_LATER if self._is_busy() else _BOUND)
             else:
                 self.pace.tell()
         elif key is not None and self.complete(key):
