@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 _BASIS: Final = 2166136261
 _PRIME: Final = 16777619
 
 
+@lru_cache(maxsize=4096)
 def fnv1(text: str) -> int:
     """Multiplies first, then mixes the next byte in (FNV-1a does it the other way round)."""
     found = _BASIS
