@@ -75,12 +75,15 @@ class JobHandler(Handler):
         self._clear_away(obj)
 
     def _clear_away(self, job: Obj) -> None:
-        """Lets pods go that wait for a Job to count them which counts no more. Mostly there are none."""
-        if not selection.selected_uid(job) or any(
-            self._pods.index_size(selection.PODS_BY_JOB, key)
-            for key in (selection.owned_key(job), selection.orphans_key(job))
-        ):
-            self._orphans.add(orphans.of_job(job))
+        """Lets pods go that wait for a Job to count them which counts no more. Mostly there are none, or the
+        finalizer is gone and only the cache does not show it yet."""
+        if selection.selected_uid(job):
+            gone = self._memory.going.uids(key_of(job))
+            keys = (selection.owned_key(job), selection.orphans_key(job))
+            pods = (pod for key in keys for pod in self._pods.by_index(selection.PODS_BY_JOB, key))
+            if all(pod["metadata"]["uid"] in gone for pod in pods):
+                return
+        self._orphans.add(orphans.of_job(job))
 
 
 class PodHandler(Handler):
