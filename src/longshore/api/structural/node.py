@@ -6,11 +6,11 @@ what this file does not know it ignores, as Kubernetes does.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from longshore.api.structural import formats, patterns
+from longshore.api.structural.regex.automaton import Automaton
 from longshore.api.types import Obj
 
 ABSENT: Final[Any] = object()
@@ -90,7 +90,7 @@ class Node:
         self.enum: list[Any] | None = None
         self.format = ""
         self.format_check: formats.Check | None = None
-        self.pattern: re.Pattern[str] | None = None
+        self.pattern: Automaton | None = None
         self.pattern_text = ""
         self.min_length: int | None = None
         self.max_length: int | None = None
