@@ -24,7 +24,7 @@ from longshore.scheduler.binding import Binder
 from longshore.scheduler.claiming import Claims
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.evicting import Evictor
-from longshore.scheduler.gang import model, observe, watching
+from longshore.scheduler.gang import model, observe, sharing, watching
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
 from longshore.scheduler.gang.model import BINDING, PENDING, PIPELINED, Group
@@ -75,8 +75,8 @@ class GangScheduler:
         self._settled = Settled()
         self._active: dict[Key, None] = {}
         """Groups that the next cycle looks at: all but those that are settled."""
-        self._seen: dict[Key, Group] = {}
-        """Active groups as the gate saw them; good until something about them changes."""
+        self._seen = Settled()
+        """Active groups with pods, as the gate saw them; good until something about them changes."""
         self._changes, self._counted, self._busy = 0, clock.monotonic(), False
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
@@ -196,7 +196,7 @@ class GangScheduler:
         """Something about a group changed: the next cycle looks at it."""
         self._changes += 1
         self._settled.drop(key)
-        self._seen.pop(key, None)
+        self._seen.drop(key)
         self._active[key] = None
 
     def _is_busy(self) -> bool:
@@ -213,7 +213,7 @@ class GangScheduler:
             self.touch(key)
 
     def priorities_changed(self) -> None:
-        self._seen.clear()
+        self._seen = Settled()
         self.pace.room()
 
     # ---- cycles
@@ -278,21 +278,26 @@ class GangScheduler:
             self._priorities,
             sla=self._settings.sla,
         )
-        groups = [*self._seen.values(), *found]
-        # The gate leaves groups that have pods as they are; a whole cycle changes what it looks at.
-        self._seen = (
-            {group.key: group for group in groups if group.tasks and not _at_gate(group)} if gate else {}
-        )
+        sums = self._settled.sums
+        if gate:  # which leaves groups that have pods as they are
+            for each in found:
+                if each.tasks and not _at_gate(each):
+                    self._seen.keep(each, each.status)
+            found = [each for each in found if each.key not in self._seen]
+            sums = sharing.together(sums, self._seen.sums)
+        else:  # a whole cycle changes what it looks at
+            found += self._seen.groups
+            self._seen = Settled()
         wall = self._clock.now()
         return Cycle(
             self._cluster.view(),
-            groups,
+            found,
             observe.queues(self._queues),
             settings,
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
             wall.timestamp(),
             to_seconds(wall),
-            self._settled.sums,
+            sums,
             gate,
         )
 

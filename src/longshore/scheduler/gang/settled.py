@@ -23,6 +23,13 @@ class Settled:
         self._groups: dict[Key, tuple[Group, Obj]] = {}
         self._sums: dict[str, Sums] = {}
 
+    def __contains__(self, key: Key) -> bool:
+        return key in self._groups
+
+    @property
+    def groups(self) -> list[Group]:
+        return [group for group, _ in self._groups.values()]
+
     @property
     def sums(self) -> Mapping[str, Sums]:
         """What they have, by queue."""

@@ -68,6 +68,18 @@ class Sums:
             put(self.reserved, least if group.phase == "Inqueue" else unused)
 
 
+def together(one: Mapping[str, Sums], other: Mapping[str, Sums]) -> dict[str, Sums]:
+    """Both, by queue."""
+    found = {name: sums.copy() for name, sums in one.items()}
+    for name, more in other.items():
+        sums = found.setdefault(name, Sums())
+        sums.groups += more.groups
+        sums.pods += more.pods
+        for part in ("allocated", "releasing", "request", "elastic", "inqueue", "reserved"):
+            _add(getattr(sums, part), getattr(more, part))
+    return found
+
+
 def _add(sums: Amounts, more: Mapping[str, int]) -> None:
     for name, amount in more.items():
         if amount:
