@@ -12,8 +12,9 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
+from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
-from longshore.client.verbs import Ask, VerbClient
+from longshore.client.verbs import VerbClient
 from longshore.controllers.job import BackoffTimes, facts, run
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.machinery import virtual

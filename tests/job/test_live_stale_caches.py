@@ -10,7 +10,7 @@ from typing import Any
 from job_stage import Stage, Troubled, play, refused
 
 from longshore.client import WatchEvent
-from longshore.client.verbs import Ask
+from longshore.client.ask import Ask
 
 
 class Lagging(Troubled):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from job_stage import JOBS, NS, PODS, Stage, play, refused
 
-from longshore.client.verbs import Ask
+from longshore.client.ask import Ask
 from longshore.controllers.job import BackoffTimes
 
 

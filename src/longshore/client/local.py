@@ -19,8 +19,9 @@ from longshore.api.types import Obj
 from longshore.apiserver import router
 from longshore.apiserver.answer import served
 from longshore.apiserver.call import INTERNAL, Call, User
+from longshore.client.ask import Ask, Page, built_in
 from longshore.client.protocol import PatchType, Response, WatchEvent, What
-from longshore.client.verbs import Ask, Page, VerbClient, built_in
+from longshore.client.verbs import VerbClient
 from longshore.store import Event, StoreError
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The verbs of `Client`, once, for both engines: what is asked and what the answer means.
 
-An engine only carries an `Ask` to the server and brings the answer back. Names, options, paging and
-the rule about `apiVersion` and `kind` are decided here, so the engines cannot come to differ.
+An engine only carries an `Ask` to the server and brings the answer back. Paging, writes made together and the
+query of each verb are decided here, the words of a request in `ask.py`, so the engines cannot come to differ.
 """
 
 from __future__ import annotations
@@ -11,46 +11,14 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Self
 
-import msgspec
-
-from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, named, place_of, typed
 from longshore.client.errors import Unreachable
 from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
-
-
-class Ask(msgspec.Struct):
-    """One request, before an engine carries it."""
-
-    verb: str
-    resource: Resource
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
-    query: dict[str, str] = msgspec.field(default_factory=dict)
-    value: Any = None
-    """What is sent: an object, a patch, options."""
-    content_type: str = "application/json"
-
-    def body(self) -> bytes:
-        """The same as JSON."""
-        return b"" if self.value is None else types.encode(self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Part of a list. `more` is the token of the next page, empty on the last."""
-
-    items: list[Obj]
-    resource_version: str
-    more: str = ""
 
 
 class VerbClient(ABC):
@@ -126,9 +94,9 @@ class VerbClient(ABC):
     async def get(
         self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
     ) -> Obj:
-        resource = _known(what) or await self.resource(what)
-        query = _given(resourceVersion=resource_version)
-        return await self._one(_named("get", resource, name, namespace, subresource, query))
+        resource = known(what) or await self.resource(what)
+        query = given(resourceVersion=resource_version)
+        return await self._one(named("get", resource, name, namespace, subresource, query))
 
     async def list(
         self,
@@ -139,15 +107,15 @@ class VerbClient(ABC):
         fields: str = "",
         resource_version: str = "",
     ) -> ObjectList:
-        resource = _known(what) or await self.resource(what)
-        query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
+        resource = known(what) or await self.resource(what)
+        query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
         limit = {"limit": str(self.page_size)} if self.page_size else {}
         page = await self._page(Ask("list", resource, namespace, query=query | limit))
         items = page.items
         while page.more:
-            following = _given(labelSelector=labels, fieldSelector=fields) | limit
+            following = given(labelSelector=labels, fieldSelector=fields) | limit
             following["continue"] = page.more
             try:
                 page = await self._page(Ask("list", resource, namespace, query=following))
@@ -173,8 +141,8 @@ class VerbClient(ABC):
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        resource = _known(what) or await self.resource(what)
-        query = _given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
+        resource = known(what) or await self.resource(what)
+        query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         query["watch"] = "true"
         if bookmarks or initial_events:
             query["allowWatchBookmarks"] = "true"
@@ -196,25 +164,25 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        resource = _known(what) or await self.resource(what)
-        namespace = _place(resource, obj, namespace)
+        resource = known(what) or await self.resource(what)
+        namespace = place_of(resource, obj, namespace)
         query = self._write_query(dry_run, manager)
         if subresource:
-            ask = _named("create", resource, name or _name_in(obj), namespace, subresource, query)
+            ask = named("create", resource, name or name_in(obj), namespace, subresource, query)
         else:
             ask = Ask("create", resource, namespace, query=query)
-        ask.value = _typed(resource, obj, subresource)
+        ask.value = typed(resource, obj, subresource)
         return await self._one(ask)
 
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
     ) -> builtins.list[Obj | StatusError | Unreachable]:
-        resource = _known(what) or await self.resource(what)
+        resource = known(what) or await self.resource(what)
         asks = []
         for obj in objs:
-            place = _place(resource, obj, namespace)
+            place = place_of(resource, obj, namespace)
             ask = Ask("create", resource, place, query=self._write_query(False, ""))
-            ask.value = _typed(resource, obj, "")
+            ask.value = typed(resource, obj, "")
             asks.append(ask)
         return await (self._slowly(asks) if slowly else self._together(asks))
 
@@ -227,10 +195,10 @@ class VerbClient(ABC):
         *,
         type: PatchType = PatchType.MERGE,
     ) -> builtins.list[Obj | StatusError | Unreachable]:
-        resource = _known(what) or await self.resource(what)
+        resource = known(what) or await self.resource(what)
         asks = []
         for name in names:
-            ask = _named("patch", resource, name, namespace, "", self._write_query(False, ""))
+            ask = named("patch", resource, name, namespace, "", self._write_query(False, ""))
             ask.value, ask.content_type = patch, type.value
             asks.append(ask)
         return await self._together(asks)
@@ -245,10 +213,10 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        resource = _known(what) or await self.resource(what)
+        resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
-        ask = _named("update", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
-        ask.value = _typed(resource, obj, subresource)
+        ask = named("update", resource, name_in(obj), place_of(resource, obj, namespace), subresource, query)
+        ask.value = typed(resource, obj, subresource)
         return await self._one(ask)
 
     def update_status(
@@ -270,8 +238,8 @@ class VerbClient(ABC):
     ) -> Obj:
         if type is PatchType.APPLY:
             raise ValueError("use apply() for a server-side apply: it needs a manager and may be forced")
-        resource = _known(what) or await self.resource(what)
-        ask = _named("patch", resource, name, namespace, subresource, self._write_query(dry_run, manager))
+        resource = known(what) or await self.resource(what)
+        ask = named("patch", resource, name, namespace, subresource, self._write_query(dry_run, manager))
         ask.value, ask.content_type = patch, type.value
         return await self._one(ask)
 
@@ -286,11 +254,11 @@ class VerbClient(ABC):
         subresource: str = "",
         dry_run: bool = False,
     ) -> Obj:
-        resource = _known(what) or await self.resource(what)
+        resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         if force:
             query["force"] = "true"
-        ask = _named("patch", resource, _name_in(obj), _place(resource, obj, namespace), subresource, query)
+        ask = named("patch", resource, name_in(obj), place_of(resource, obj, namespace), subresource, query)
         whole = {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
         ask.value, ask.content_type = whole, PatchType.APPLY.value
         return await self._one(ask)
@@ -298,9 +266,9 @@ class VerbClient(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        resource = _known(what) or await self.resource(what)
-        ask = _named("delete", resource, name, namespace)
-        ask.value = _delete_body(options)
+        resource = known(what) or await self.resource(what)
+        ask = named("delete", resource, name, namespace)
+        ask.value = delete_body(options)
         answer = await self._one(ask)
         return None if answer.get("kind") == "Status" else answer
 
@@ -313,11 +281,11 @@ class VerbClient(ABC):
         labels: str = "",
         fields: str = "",
     ) -> builtins.list[Obj]:
-        resource = _known(what) or await self.resource(what)
+        resource = known(what) or await self.resource(what)
         if resource.namespaced and not namespace:
             raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")
-        query = _given(labelSelector=labels, fieldSelector=fields)
-        ask = Ask("deletecollection", resource, namespace, query=query, value=_delete_body(options))
+        query = given(labelSelector=labels, fieldSelector=fields)
+        ask = Ask("deletecollection", resource, namespace, query=query, value=delete_body(options))
         return (await self._page(ask)).items
 
     def _write_query(self, dry_run: bool, manager: str) -> dict[str, str]:
@@ -326,82 +294,3 @@ class VerbClient(ABC):
         if dry_run:
             query["dryRun"] = "All"
         return query
-
-
-@lru_cache(maxsize=256)
-def built_in(api_version: str, name: str) -> Resource | None:
-    """The row of this kind or plural among those every Kubernetes (or Volcano) has."""
-    group, _, version = api_version.rpartition("/")
-    return table.by_kind(api_version, name) or table.find(group, version, name)
-
-
-def _known(what: What) -> Resource | None:
-    """The row that is meant, unless only the server knows it."""
-    return what if isinstance(what, Resource) else built_in(*what)
-
-
-def plain(resource: Resource, obj: Obj) -> Obj:
-    """`obj`, which the caller owns, without `apiVersion` and `kind` if it is one of `resource`."""
-    if obj.get("kind") == resource.kind:
-        obj.pop("kind")
-        obj.pop("apiVersion", None)
-    return obj
-
-
-def _typed(resource: Resource, obj: Obj, subresource: str) -> Obj:
-    """What a write sends. Kubernetes knows its own kinds by the path; a custom one must say what it is."""
-    if resource.message or subresource not in ("", "status"):
-        return obj
-    return {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
-
-
-def _given(**options: str) -> dict[str, str]:
-    return {key: value for key, value in options.items() if value}
-
-
-def _named(
-    verb: str,
-    resource: Resource,
-    name: str,
-    namespace: str,
-    subresource: str = "",
-    query: dict[str, str] | None = None,
-) -> Ask:
-    """An ask for one object; an empty name would quietly mean the whole collection."""
-    if not name:
-        raise ValueError(f"{verb} of {resource.qualified} needs a name")
-    if resource.namespaced and not namespace:
-        raise ValueError(f"{verb} of {resource.qualified} {name!r} needs a namespace")
-    return Ask(verb, resource, namespace if resource.namespaced else "", name, subresource, query or {})
-
-
-def _name_in(obj: Obj) -> str:
-    name: str = (obj.get("metadata") or {}).get("name") or ""
-    return name
-
-
-def _place(resource: Resource, obj: Obj, namespace: str) -> str:
-    """The namespace of a write: the one given, else the object's own."""
-    if not resource.namespaced:
-        return ""
-    namespace = namespace or (obj.get("metadata") or {}).get("namespace") or ""
-    if not namespace:
-        raise ValueError(f"{resource.qualified} {_name_in(obj)!r} needs a namespace")
-    return namespace
-
-
-def _delete_body(options: DeleteOptions | None) -> Obj | None:
-    if options is None:
-        return None
-    body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1"}
-    if options.propagation is not None:
-        body["propagationPolicy"] = options.propagation
-    if options.grace_period_seconds is not None:
-        body["gracePeriodSeconds"] = options.grace_period_seconds
-    if options.dry_run:
-        body["dryRun"] = ["All"]
-    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
-    preconditions = {key: value for key, value in preconditions.items() if value is not None}
-    if preconditions:
-        body["preconditions"] = preconditions
-    return body

@@ -22,7 +22,7 @@ from typing import Final
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, What
-from longshore.client.verbs import built_in
+from longshore.client.ask import built_in
 from longshore.machinery.cache import Cache, Indexer
 from longshore.machinery.clock import Clock
 from longshore.machinery.following import Following, Handler, Transform

@@ -18,12 +18,13 @@ from typing import Final, Self
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client.ask import Ask, Page, built_in, plain
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import answers, discovery, stream
 from longshore.client.http.paths import METHODS, path_of
 from longshore.client.http.transport import Transport
 from longshore.client.protocol import Response, WatchEvent, What
-from longshore.client.verbs import Ask, Page, VerbClient, built_in, plain
+from longshore.client.verbs import VerbClient
 
 _JSON: Final = {"Accept": "application/json"}
 _SHORTEST_WATCH: Final = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from longshore.client.verbs import Ask
+from longshore.client.ask import Ask
 
 METHODS: Final = {
     "get": "GET",

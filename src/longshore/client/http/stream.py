@@ -11,9 +11,9 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
+from longshore.client.ask import plain
 from longshore.client.errors import TimedOut, Unreachable
 from longshore.client.protocol import WatchEvent
-from longshore.client.verbs import plain
 
 
 class _Line(msgspec.Struct):

@@ -1,0 +1,128 @@
+"""What a request says, before an engine carries it, and the rules for saying it.
+
+Which row, name and namespace are meant, what options become, who must write `apiVersion` and `kind`. Talks to
+no server; what is asked when, and what the answer means, is in `verbs.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from longshore.api import types
+from longshore.api.kinds import table
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.client.protocol import DeleteOptions, What
+
+
+class Ask(msgspec.Struct):
+    """One request, before an engine carries it."""
+
+    verb: str
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    query: dict[str, str] = msgspec.field(default_factory=dict)
+    value: Any = None
+    """What is sent: an object, a patch, options."""
+    content_type: str = "application/json"
+
+    def body(self) -> bytes:
+        """The same as JSON."""
+        return b"" if self.value is None else types.encode(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list. `more` is the token of the next page, empty on the last."""
+
+    items: list[Obj]
+    resource_version: str
+    more: str = ""
+
+
+@lru_cache(maxsize=256)
+def built_in(api_version: str, name: str) -> Resource | None:
+    """The row of this kind or plural among those every Kubernetes (or Volcano) has."""
+    group, _, version = api_version.rpartition("/")
+    return table.by_kind(api_version, name) or table.find(group, version, name)
+
+
+def known(what: What) -> Resource | None:
+    """The row that is meant, unless only the server knows it."""
+    return what if isinstance(what, Resource) else built_in(*what)
+
+
+def plain(resource: Resource, obj: Obj) -> Obj:
+    """`obj`, which the caller owns, without `apiVersion` and `kind` if it is one of `resource`."""
+    if obj.get("kind") == resource.kind:
+        obj.pop("kind")
+        obj.pop("apiVersion", None)
+    return obj
+
+
+def typed(resource: Resource, obj: Obj, subresource: str) -> Obj:
+    """What a write sends. Kubernetes knows its own kinds by the path; a custom one must say what it is."""
+    if resource.message or subresource not in ("", "status"):
+        return obj
+    return {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
+
+
+def given(**options: str) -> dict[str, str]:
+    """The query parameters that were given at all."""
+    return {key: value for key, value in options.items() if value}
+
+
+def named(
+    verb: str,
+    resource: Resource,
+    name: str,
+    namespace: str,
+    subresource: str = "",
+    query: dict[str, str] | None = None,
+) -> Ask:
+    """An ask for one object; an empty name would quietly mean the whole collection."""
+    if not name:
+        raise ValueError(f"{verb} of {resource.qualified} needs a name")
+    if resource.namespaced and not namespace:
+        raise ValueError(f"{verb} of {resource.qualified} {name!r} needs a namespace")
+    return Ask(verb, resource, namespace if resource.namespaced else "", name, subresource, query or {})
+
+
+def name_in(obj: Obj) -> str:
+    """Empty if it has none."""
+    name: str = (obj.get("metadata") or {}).get("name") or ""
+    return name
+
+
+def place_of(resource: Resource, obj: Obj, namespace: str) -> str:
+    """The namespace of a write: the one given, else the object's own."""
+    if not resource.namespaced:
+        return ""
+    namespace = namespace or (obj.get("metadata") or {}).get("namespace") or ""
+    if not namespace:
+        raise ValueError(f"{resource.qualified} {name_in(obj)!r} needs a namespace")
+    return namespace
+
+
+def delete_body(options: DeleteOptions | None) -> Obj | None:
+    """`options` in the words of the API."""
+    if options is None:
+        return None
+    body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if options.propagation is not None:
+        body["propagationPolicy"] = options.propagation
+    if options.grace_period_seconds is not None:
+        body["gracePeriodSeconds"] = options.grace_period_seconds
+    if options.dry_run:
+        body["dryRun"] = ["All"]
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    preconditions = {key: value for key, value in preconditions.items() if value is not None}
+    if preconditions:
+        body["preconditions"] = preconditions
+    return body
