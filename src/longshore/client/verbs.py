@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, named, place_of, typed
 from longshore.client.errors import Unreachable
-from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, WatchEvent, What
+from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, Response, WatchEvent, What
 
 
 class VerbClient(ABC):
@@ -81,6 +81,17 @@ class VerbClient(ABC):
     @abstractmethod
     def _events(self, ask: Ask) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         """The answer to a watch."""
+
+    @abstractmethod
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response: ...
 
     @abstractmethod
     async def close(self) -> None: ...
