@@ -17,6 +17,8 @@ SOON: Final = 0.01
 """What comes together is dealt with together."""
 GATHER: Final = 0.2
 LATER: Final = 1.0
+AFTER: Final = 0.01
+"""Who wants to look when a moment has passed looks that much after it."""
 _REST: Final = 3
 """After a cycle, so many times as long as it took are left to others."""
 _NEVER: Final = float("inf")

@@ -1,40 +1,30 @@
-"""The loop of the gang scheduler: sees what changed, runs a cycle when one may help, carries out its plan.
+"""The loop of the gang scheduler: sees what changed, and observes, decides and acts when that may help.
 
-When that is, `pacing.py` says.
+When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries it out. Writes nothing itself.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
-from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from longshore.api.types import Obj
 from longshore.machinery.cache import Key, key_of
 from longshore.machinery.clock import to_seconds
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.explanations import Explanation
 from longshore.machinery.metrics import Registry
-from longshore.machinery.recorder import Recorder, reference
 from longshore.scheduler import verdict
-from longshore.scheduler.binding import Binder
-from longshore.scheduler.claiming import Claims
 from longshore.scheduler.cluster import Cluster
-from longshore.scheduler.evicting import Evictor
 from longshore.scheduler.gang import model, observe, sharing, watching
-from longshore.scheduler.gang.closing import GroupReport
+from longshore.scheduler.gang.act import Actor
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
-from longshore.scheduler.gang.model import BINDING, PENDING, PIPELINED, Group
-from longshore.scheduler.gang.pacing import Pace
-from longshore.scheduler.gang.session import Bind, Evict
+from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
+from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
-from longshore.scheduler.gang.writing import PODGROUPS, QUEUES, Counts, Statuses
-from longshore.scheduler.metrics import Metrics
-from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
+from longshore.scheduler.gang.writing import PODGROUPS, QUEUES
 from longshore.scheduler.shape import Pod
 
 NAME: Final = "volcano"
@@ -42,10 +32,6 @@ _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FAILURE_PAUSE: Final = 1.0
 _BOUND: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
-_AFTER: Final = 0.01
-_LATER: Final = 1.0
-"""Volcano's pace."""
-_OVER: Final = "Completed"
 _MANY: Final = 50
 """Changes of groups and their pods a second."""
 
@@ -63,55 +49,33 @@ class GangScheduler:
         name: str = NAME,
         registry: Registry | None = None,
     ) -> None:
-        client, clock = cluster.client, cluster.clock
-        self._cluster, self._clock, self._ledger = cluster, clock, cluster.ledger
+        self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
         self._settings = settings or Settings()
-        self.pace = Pace(clock, cycle=self._cycle, gate=self._gate)
+        self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
         self._pods: dict[str, Pod] = {}
         self._of: dict[Key, dict[str, Pod]] = {}
         self._blocked: dict[str, float] = {}
         """Pods whose binding failed, and until when they are left alone."""
-        self._told: dict[str, dict[str, str]] = {}
         self._settled = Settled()
         self._active: dict[Key, None] = {}
         """Groups that the next cycle looks at: all but those that are settled."""
         self._seen = Settled()
         """Active groups with pods, as the gate saw them; good until something about them changes."""
-        self._changes, self._counted, self._busy = 0, clock.monotonic(), False
+        self._changes, self._counted, self._busy = 0, cluster.clock.monotonic(), False
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
-        self.explanations = Explanations()
-        self._recorder = Recorder(client, name, clock=clock, rng=cluster.rng)
-        self._reporter = Reporter(client, self._recorder, clock, self._waits, patience=0.0)
-        self._binder = Binder(
-            client, self._ledger, clock=clock, rng=cluster.rng, bound=self._bound, failed=self._failed
-        )
-        self._claims = Claims(client, cluster.claims, clock)
-        self._evictor = Evictor(client, self._recorder, clock)
-        self._statuses = Statuses(
-            client, clock=clock, rng=cluster.rng, gave_up=self._unwritten, busy=self._is_busy
-        )
-        self._counts = Counts(client)
-        self._metrics = Metrics(registry or Registry(), name, self._waiting_count)
         self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
         self._queues = cluster.follow(QUEUES, watching.Queues(self))
         self._priorities = cluster.follow(_PRIORITIES, watching.Priorities(self))
-        self._acting: set[asyncio.Task[None]] = set()
+        self._act = Actor(cluster, self, self._queues, name=name, registry=registry or Registry())
 
     async def run(self) -> None:
         """Schedules until cancelled."""
         self.pace.start()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._recorder.run())
-                tasks.create_task(self._reporter.run())
+            await self._act.run()
         finally:
             self.pace.stop()
-            for task in self._acting:
-                task.cancel()
-            self._binder.cancel()
-            self._statuses.cancel()
-            self._counts.cancel()
 
     # ---- what the cluster tells
 
@@ -130,7 +94,7 @@ class GangScheduler:
             self._of.setdefault(key, {})[uid] = new
             self.touch(key)
         if pod["spec"].get("nodeName"):
-            self._reporter.placed(uid)
+            self._act.reporter.placed(uid)
         self._hurry(before, pod, key)
 
     def _hurry(self, before: Obj | None, pod: Obj, key: Key | None) -> None:
@@ -139,7 +103,7 @@ class GangScheduler:
             if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
-                self.pace.tell(_LATER if self._is_busy() else _BOUND)
+                self.pace.tell(LATER if self.is_busy() else _BOUND)
             else:
                 self.pace.tell()
         elif key is not None and self.complete(key):
@@ -158,13 +122,13 @@ class GangScheduler:
         known = self._pods.pop(pod["metadata"]["uid"], None)
         if known is not None:
             self._drop(known)
-            self._reporter.forget(known.uid)
+            self._act.reporter.forget(known.uid)
             self._blocked.pop(known.uid, None)
         self._freed()
 
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
-            self._claims.changed()
+            self._act.claims.changed()
         if not self._pods and not len(self._groups):
             return
         if flags & ~(verdict.PODS | verdict.ROOM):
@@ -187,25 +151,12 @@ class GangScheduler:
             if not self._of[key]:
                 del self._of[key]
 
-    def _unwritten(self, key: Key) -> None:
-        """A group is not what it was told to be."""
-        self.touch(key)
-        self.pace.tell()
-
     def touch(self, key: Key) -> None:
         """Something about a group changed: the next cycle looks at it."""
         self._changes += 1
         self._settled.drop(key)
         self._seen.drop(key)
         self._active[key] = None
-
-    def _is_busy(self) -> bool:
-        """Whether gangs come and go by the dozen."""
-        passed = self._clock.monotonic() - self._counted
-        if passed >= _LATER:
-            self._busy = self._changes > _MANY * passed
-            self._changes, self._counted = 0, self._clock.monotonic()
-        return self._busy
 
     def _touch_group_of(self, pod: Pod) -> None:
         key = model.group_of(pod.obj)
@@ -221,7 +172,7 @@ class GangScheduler:
     def _cycle(self) -> None:
         plan = self._decide(self._settings)
         if plan is not None:
-            self._act(plan)
+            self._act.carry_out(plan)
             self._hungry = any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
@@ -243,9 +194,7 @@ class GangScheduler:
             return
         plan = self._decide(replace(self._settings, actions=(ENQUEUE,)), gate=True)
         if plan is not None:
-            self._say_all(plan.events)
-            for report in plan.reports:
-                self._report(report)
+            self._act.tell(plan)
             self._hungry = self._hungry or any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
@@ -272,7 +221,7 @@ class GangScheduler:
         }
         found = observe.groups(
             [there[key] for key in changed],
-            self._statuses.latest,
+            self._act.statuses.latest,
             pods,
             self._ledger,
             self._priorities,
@@ -301,122 +250,40 @@ class GangScheduler:
             gate,
         )
 
-    def _act(self, plan: Plan) -> None:
-        for bind in plan.binds:
-            self._bind(bind)
-        for evict in plan.evictions:
-            self._evict(evict)
-        self._say_all(plan.events)
-        for report in plan.reports:
-            self._report(report)
-        for name, allocated in plan.allocated.items():
-            queue = self._queues.get("", name)
-            if queue is not None:
-                self._counts.put(queue, allocated)
+    # ---- what acting asks, and tells
 
-    def _report(self, report: GroupReport) -> None:
-        """Writes and says how a group stands. One whose pods are just being bound changes again with the
-        first binding that is seen: its conditions are written together with the phase that follows."""
-        group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
-        changed = report.changed and not (group.counts.get(BINDING) and phase == before)
-        ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
-        if changed and phase == _OVER:
-            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
-            self._statuses.put(group.obj, report.status, _LATER, ready)
-        elif changed:
-            self._statuses.put(group.obj, report.status)
-            if phase == "Pending" and before not in ("", "Pending"):
-                self.pace.tell()  # it must be let in again
-        if report.waits:
-            if group.tasks:
-                self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
-        elif changed and phase != _OVER:
-            ready()
-        for each in report.tasks:
-            self._reporter.waits(each.task.pod, each.message, reason=each.reason)
-        self._explain(report)
-        if group.deadline is not None and report.status["phase"] == "Pending":
-            self.pace.room(max(group.deadline - self._clock.now().timestamp(), 0) + _AFTER)
-
-    def _explain(self, report: GroupReport) -> None:
-        group = report.group
-        why = [f"phase {report.status['phase']}", *dict.fromkeys(group.notes)]
-        if report.waits and group.tasks:
-            why.append(report.waits)
-        now = self._clock.now().timestamp()
-        self.explanations.add(group.key, Explanation(group.uid, now, tuple(why)))
-
-    def _say_all(self, events: Iterable[tuple[Group, str, str, str]]) -> None:
-        for group, type_, reason, message in events:
-            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
-
-    def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
-        """An event of a group, unless it was the last one said about this."""
-        told = self._told.setdefault(obj["metadata"]["uid"], {})
-        if told.get(about) != message:
-            told[about] = message
-            self._recorder.event(reference(obj, PODGROUPS), type_, reason, message)
-
-    def _bind(self, bind: Bind) -> None:
-        pod = bind.task.pod
-        self._ledger.assume(pod, bind.node)
-        self._reporter.placed(pod.uid)
-        if bind.needs.waiting:
-            task = asyncio.create_task(self._bind_with_claims(bind))
-            self._acting.add(task)
-            task.add_done_callback(self._acting.discard)
-        else:
-            self._binder.start(pod, bind.node)
-
-    async def _bind_with_claims(self, bind: Bind) -> None:
-        pod = bind.task.pod
-        problem = await self._claims.settle(pod, bind.needs, bind.node)
-        if pod.uid not in self._ledger.assumed:
-            return
-        if problem:
-            self._ledger.forget(pod.uid)
-            self._failed(pod, problem)
-        else:
-            await self._binder.bind(pod, bind.node)
-
-    def _evict(self, evict: Evict) -> None:
-        pod = evict.task.pod
-        text = f"Pod is evicted, because of {evict.action}"
-        scheduler = pod.obj["spec"].get("schedulerName", "")
-        conditions: dict[str, Obj] = {
-            "Ready": {"status": "False", "reason": "Evict", "message": text},
-            "DisruptionTarget": {
-                "reason": "PreemptionByScheduler",
-                "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-            },
-        }
-        self._metrics.victims(1)
-        self._evictor.evict(pod, conditions, ("Warning", "Evict", text))
-        self._recorder.event(reference(evict.group.obj, PODGROUPS), "Normal", "Evict", evict.action)
-
-    # ---- afterwards
-
-    def _bound(self, pod: Pod, node: str) -> None:
-        self._metrics.attempt("scheduled")
-        self._reporter.scheduled(pod.key, pod.uid, node, pod.obj["metadata"].get("resourceVersion", ""))
-
-    def _failed(self, pod: Pod, problem: str) -> None:
-        self._metrics.attempt("error")
+    def unbound(self, pod: Pod) -> None:
+        """A binding failed: the pod is left alone for a moment."""
         self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
         self._touch_group_of(pod)
-        self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
-        self.pace.room(_FAILURE_PAUSE + _AFTER)
+        self.pace.room(_FAILURE_PAUSE + AFTER)
 
-    def _waits(self, uid: str) -> bool:
+    def unwritten(self, key: Key) -> None:
+        """A group is not what it was told to be."""
+        self.touch(key)
+        self.pace.tell()
+
+    def is_waiting(self, uid: str) -> bool:
+        """Whether a pod has no node yet, nor is about to have one."""
         pod = self._pods.get(uid)
         return pod is not None and not pod.obj["spec"].get("nodeName") and uid not in self._ledger.pods
 
-    def _waiting_count(self) -> int:
+    def waiting_count(self) -> int:
         return sum(not pod.obj["spec"].get("nodeName") for pod in self._pods.values())
+
+    def is_busy(self) -> bool:
+        """Whether gangs come and go by the dozen."""
+        passed = self._clock.monotonic() - self._counted
+        if passed >= LATER:
+            self._busy = self._changes > _MANY * passed
+            self._changes, self._counted = 0, self._clock.monotonic()
+        return self._busy
+
+    # ---- what people ask
 
     def explain_group(self, namespace: str, name: str) -> list[Explanation]:
         """What the last cycles decided about a gang, oldest first."""
-        return [*self.explanations.of(namespace, name)]
+        return [*self._act.explanations.of(namespace, name)]
 
     def explain(self, namespace: str, name: str) -> list[Explanation]:
         """What was decided about a pod's gang."""
@@ -427,7 +294,7 @@ class GangScheduler:
         uid = obj["metadata"]["uid"]
         return [
             Explanation(uid, told.at, (f"belongs to podgroup/{key[1]}", *told.why), told.problem, told.times)
-            for told in self.explanations.of(*key)
+            for told in self._act.explanations.of(*key)
         ]
 
     # ---- groups
@@ -435,12 +302,11 @@ class GangScheduler:
     def group_seen(self, group: Obj) -> None:
         if not self._settled.is_like(group):
             self.touch(key_of(group))
-        self._statuses.seen(group)
+        self._act.statuses.seen(group)
 
     def group_gone(self, group: Obj) -> None:
         self.touch(key_of(group))
-        self._statuses.forget(group["metadata"]["uid"])
-        self._told.pop(group["metadata"]["uid"], None)
+        self._act.forget_group(group["metadata"]["uid"])
 
 
 def _waits(group: Group) -> bool:

@@ -1,0 +1,214 @@
+"""Carries out what a cycle decided: binds, evicts, and writes and says how every group stands. Never decides.
+
+Everything returns at once; what was begun is written in the background. A binding that fails is told to the
+scheduler, which looks at the pod again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import Final, Protocol
+
+from longshore.api.types import Obj
+from longshore.machinery.cache import Cache, Key
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.metrics import Registry
+from longshore.machinery.recorder import Recorder, reference
+from longshore.scheduler.binding import Binder
+from longshore.scheduler.claiming import Claims
+from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.evicting import Evictor
+from longshore.scheduler.gang.closing import GroupReport
+from longshore.scheduler.gang.decide import Plan
+from longshore.scheduler.gang.model import BINDING, Group
+from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
+from longshore.scheduler.gang.session import Bind, Evict
+from longshore.scheduler.gang.writing import PODGROUPS, Counts, Statuses
+from longshore.scheduler.metrics import Metrics
+from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
+from longshore.scheduler.shape import Pod
+
+_OVER: Final = "Completed"
+
+
+class Observer(Protocol):
+    """The gang scheduler, as far as acting knows it."""
+
+    pace: Pace
+
+    def unbound(self, pod: Pod) -> None:
+        """The pod could not be bound."""
+
+    def unwritten(self, key: Key) -> None:
+        """The group could not be written: it is as it was."""
+
+    def is_waiting(self, uid: str) -> bool:
+        """Whether the pod still has no node."""
+
+    def waiting_count(self) -> int:
+        """How many pods have none."""
+
+    def is_busy(self) -> bool:
+        """Whether there is so much to do that what can wait should."""
+
+
+class Actor:
+    """The hands of the gang scheduler. When `run` ends, bindings and statuses on their way are given up."""
+
+    def __init__(
+        self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str, registry: Registry
+    ) -> None:
+        client, clock, rng = cluster.client, cluster.clock, cluster.rng
+        self._clock, self._ledger, self._queues = clock, cluster.ledger, queues
+        self._observer, self._pace = observer, observer.pace
+        self._told: dict[str, dict[str, str]] = {}
+        """The last event about each matter of a group, by its uid."""
+        self.explanations = Explanations()
+        """What was decided about groups, by key."""
+        self._recorder = Recorder(client, name, clock=clock, rng=rng)
+        self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)
+        """What pods are told; hears of those that have a node, or are gone."""
+        self._binder = Binder(
+            client, self._ledger, clock=clock, rng=rng, bound=self._bound, failed=self._failed
+        )
+        self.claims = Claims(client, cluster.claims, clock)
+        """Hears when claims changed."""
+        self._evictor = Evictor(client, self._recorder, clock)
+        self.statuses = Statuses(
+            client, clock=clock, rng=rng, gave_up=observer.unwritten, busy=observer.is_busy
+        )
+        """What groups are told; hears of those that are seen."""
+        self._counts = Counts(client)
+        self._metrics = Metrics(registry, name, observer.waiting_count)
+        self._binding: set[asyncio.Task[None]] = set()
+        """Pods that wait for volumes first."""
+
+    async def run(self) -> None:
+        """Writes until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                tasks.create_task(self.reporter.run())
+        finally:
+            for task in self._binding:
+                task.cancel()
+            self._binder.cancel()
+            self.statuses.cancel()
+            self._counts.cancel()
+
+    def forget_group(self, uid: str) -> None:
+        self.statuses.forget(uid)
+        self._told.pop(uid, None)
+
+    def carry_out(self, plan: Plan) -> None:
+        """What a whole cycle decided."""
+        for bind in plan.binds:
+            self._bind(bind)
+        for evict in plan.evictions:
+            self._evict(evict)
+        self.tell(plan)
+        for name, allocated in plan.allocated.items():
+            queue = self._queues.get("", name)
+            if queue is not None:
+                self._counts.put(queue, allocated)
+
+    def tell(self, plan: Plan) -> None:
+        """Only what the plan says of groups, which is all that the gate decides."""
+        self._say_all(plan.events)
+        for report in plan.reports:
+            self._report(report)
+
+    # ---- what groups are told
+
+    def _report(self, report: GroupReport) -> None:
+        """Writes and says how a group stands. One whose pods are just being bound changes again with the
+        first binding that is seen: its conditions are written together with the phase that follows."""
+        group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
+        changed = report.changed and not (group.counts.get(BINDING) and phase == before)
+        ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
+        if changed and phase == _OVER:
+            # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
+            self.statuses.put(group.obj, report.status, LATER, ready)
+        elif changed:
+            self.statuses.put(group.obj, report.status)
+            if phase == "Pending" and before not in ("", "Pending"):
+                self._pace.tell()  # it must be let in again
+        if report.waits:
+            if group.tasks:
+                self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
+        elif changed and phase != _OVER:
+            ready()
+        for each in report.tasks:
+            self.reporter.waits(each.task.pod, each.message, reason=each.reason)
+        self._explain(report)
+        if group.deadline is not None and report.status["phase"] == "Pending":
+            self._pace.room(max(group.deadline - self._clock.now().timestamp(), 0) + AFTER)
+
+    def _explain(self, report: GroupReport) -> None:
+        group = report.group
+        why = [f"phase {report.status['phase']}", *dict.fromkeys(group.notes)]
+        if report.waits and group.tasks:
+            why.append(report.waits)
+        now = self._clock.now().timestamp()
+        self.explanations.add(group.key, Explanation(group.uid, now, tuple(why)))
+
+    def _say_all(self, events: Iterable[tuple[Group, str, str, str]]) -> None:
+        for group, type_, reason, message in events:
+            self._say(group.obj, f"{type_} {reason}", type_, reason, message)
+
+    def _say(self, obj: Obj, about: str, type_: str, reason: str, message: str) -> None:
+        """An event of a group, unless it was the last one said about this."""
+        told = self._told.setdefault(obj["metadata"]["uid"], {})
+        if told.get(about) != message:
+            told[about] = message
+            self._recorder.event(reference(obj, PODGROUPS), type_, reason, message)
+
+    # ---- what becomes of pods
+
+    def _bind(self, bind: Bind) -> None:
+        pod = bind.task.pod
+        self._ledger.assume(pod, bind.node)
+        self.reporter.placed(pod.uid)
+        if bind.needs.waiting:
+            task = asyncio.create_task(self._bind_with_claims(bind))
+            self._binding.add(task)
+            task.add_done_callback(self._binding.discard)
+        else:
+            self._binder.start(pod, bind.node)
+
+    async def _bind_with_claims(self, bind: Bind) -> None:
+        pod = bind.task.pod
+        problem = await self.claims.settle(pod, bind.needs, bind.node)
+        if pod.uid not in self._ledger.assumed:
+            return
+        if problem:
+            self._ledger.forget(pod.uid)
+            self._failed(pod, problem)
+        else:
+            await self._binder.bind(pod, bind.node)
+
+    def _evict(self, evict: Evict) -> None:
+        pod = evict.task.pod
+        text = f"Pod is evicted, because of {evict.action}"
+        scheduler = pod.obj["spec"].get("schedulerName", "")
+        conditions: dict[str, Obj] = {
+            "Ready": {"status": "False", "reason": "Evict", "message": text},
+            "DisruptionTarget": {
+                "reason": "PreemptionByScheduler",
+                "message": f"{scheduler}: preempting to accommodate a higher priority pod",
+            },
+        }
+        self._metrics.victims(1)
+        self._evictor.evict(pod, conditions, ("Warning", "Evict", text))
+        self._recorder.event(reference(evict.group.obj, PODGROUPS), "Normal", "Evict", evict.action)
+
+    def _bound(self, pod: Pod, node: str) -> None:
+        self._metrics.attempt("scheduled")
+        self.reporter.scheduled(pod.key, pod.uid, node, pod.obj["metadata"].get("resourceVersion", ""))
+
+    def _failed(self, pod: Pod, problem: str) -> None:
+        self._metrics.attempt("error")
+        self.reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
+        self._observer.unbound(pod)
