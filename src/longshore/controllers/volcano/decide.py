@@ -1,7 +1,7 @@
 """The heart of the controller: pure functions from a view of a Job to what to do about its pods, and why.
 
-A sync goes `populate`, then `concluded`; a kill goes `select`, then `killed`. In between act.py does what
-they say.
+A sync goes `populate`, then `concluded`; a kill goes `select`, then `killed`. In between sync.py and kill.py
+do what they say.
 """
 
 from __future__ import annotations

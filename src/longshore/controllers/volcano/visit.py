@@ -15,9 +15,10 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano import decide, intents, policy, recovery, table
-from longshore.controllers.volcano.act import Act, Refused, Synced, Tools
+from longshore.controllers.volcano.act import Act, Refused, Tools
 from longshore.controllers.volcano.delays import Delayed
 from longshore.controllers.volcano.intents import Intent
+from longshore.controllers.volcano.kill import kill
 from longshore.controllers.volcano.memory import JobMemory
 from longshore.controllers.volcano.names import (
     COMMANDS,
@@ -30,6 +31,7 @@ from longshore.controllers.volcano.names import (
 from longshore.controllers.volcano.objects import ClaimMissing
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.controllers.volcano.requests import SYNC, Request
+from longshore.controllers.volcano.sync import Synced, sync
 from longshore.controllers.volcano.table import Kind
 from longshore.controllers.volcano.view import View
 from longshore.machinery.cache import Key
@@ -91,16 +93,16 @@ class Visit:
 
     async def _answer(self, requests: list[Request]) -> bool:
         """Deals with the requests; whether one of them, or a delayed one, was acted on."""
-        sync: Request | None = None
+        for_sync: Request | None = None
         for number, request in enumerate(requests):
             found = policy.match(self._job, request)
             if found.delay:
                 self._delay(request, found)
             elif found.action == SYNC_JOB and not request.command:
-                sync = request
+                for_sync = request
             else:
                 self.why.append(found.why)
-                rest = [*requests[number + 1 :], *([sync] if sync else [])]
+                rest = [*requests[number + 1 :], *([for_sync] if for_sync else [])]
                 self._memory.put_back(self._key, rest)
                 await self._attempt(request, found.action)
                 return True
@@ -108,18 +110,18 @@ class Visit:
             self.why.extend(self._delays.prune(_by_name(self._act.view)))
         due = self._next_due()
         if due is not None:
-            self._memory.put_back(self._key, [sync] if sync else [])
+            self._memory.put_back(self._key, [for_sync] if for_sync else [])
             await self._fire(due)
             return True
         try:
             await self._act.annotate(self._notes())  # before a sync covers up what they tell of
         except Exception:
-            self._memory.put_back(self._key, [sync] if sync else [])
+            self._memory.put_back(self._key, [for_sync] if for_sync else [])
             raise
-        if sync is not None and self._ended():
+        if for_sync is not None and self._ended():
             self.why.append("the Job has ended, and nothing of it is left to clean up")
-        elif sync is not None:
-            await self._attempt(sync, SYNC_JOB)
+        elif for_sync is not None:
+            await self._attempt(for_sync, SYNC_JOB)
             await self._go_on()
         return False
 
@@ -211,7 +213,7 @@ class Visit:
         self.why.append(f"{action} while {phase or 'new'}: {step.kind.value}")
         self._synced = Synced(changed=False)
         if step.kind is Kind.SYNC:
-            self._synced = await self._act.sync(step.then)
+            self._synced = await sync(self._act, step.then)
             if self._synced.changed and action != SYNC_JOB:
                 self._memory.put(self._key, SYNC)
         else:
@@ -224,7 +226,7 @@ class Visit:
             else:
                 if step.decisive:
                     await self._intend(action, request)
-                await self._act.kill(selection, step.then)
+                await kill(self._act, selection, step.then)
                 if phase_of(self._job) != phase:
                     self._memory.put(self._key, SYNC)
         if action != SYNC_JOB:
