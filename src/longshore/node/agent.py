@@ -316,7 +316,7 @@ class Agent(Handler):
         self._spawn(self._adopted(life))
 
     async def _adopted(self, life: Life) -> None:
-        await adopt(life, self._preparer, self._actor)
+        await adopt(life, self._preparer)
         life.adopting = False
         self.wake(life)
 

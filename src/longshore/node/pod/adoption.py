@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 
-from longshore.node.pod.act import Actor
+from longshore.node.pod import ends
 from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import CannotPrepare, NotReady
@@ -14,7 +14,7 @@ from longshore.node.preparing.types import CannotPrepare, NotReady
 log = logging.getLogger(__name__)
 
 
-async def adopt(life: Life, preparer: Preparation, actor: Actor) -> None:
+async def adopt(life: Life, preparer: Preparation) -> None:
     memory = life.memory
     try:
         if not memory.terminal:
@@ -36,4 +36,4 @@ async def adopt(life: Life, preparer: Preparation, actor: Actor) -> None:
             else:
                 life.paths[record.facts.name] = Paths(found.termination_message, found.log)
         if record.over and record.ended is None:
-            record.ended = actor.end_of(life, record)
+            record.ended = ends.end_of(life, record)

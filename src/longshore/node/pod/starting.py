@@ -1,0 +1,223 @@
+"""The way in: has a pod prepared and its containers started, and writes down what came of it.
+
+Decides nothing. What was asked for and has not been answered is marked in the memory first, so that nobody
+asks twice; what could not be had gets a moment before which `decide` does not ask for it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Final
+
+from longshore.machinery.clock import Clock
+from longshore.node.events import Events
+from longshore.node.pod import backoff, ends, plan
+from longshore.node.pod.life import Life, Paths
+from longshore.node.pod.memory import Record, Waiting
+from longshore.node.pod.preparation import Preparation
+from longshore.node.preparing.types import CannotPrepare, NotReady
+from longshore.node.runtime import CannotStart, State
+
+PREPARE_RETRY: Final = (0.5, 122.0)
+"""First and longest pause after volumes could not be made: upstream's."""
+CONFIG_RETRY: Final = (1.0, 10.0)
+"""The same after a container could not be prepared: what it lacks may be created any moment."""
+START_RETRY: Final = (backoff.FIRST, backoff.LONGEST)
+
+log = logging.getLogger(__name__)
+
+
+class Starter:
+    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again."""
+
+    def __init__(
+        self,
+        preparer: Preparation,
+        events: Events,
+        clock: Clock,
+        *,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        wake: Callable[[Life], None],
+    ) -> None:
+        self.starts = 0
+        """How often an engine was asked."""
+        self._preparer, self._events, self._clock = preparer, events, clock
+        self._spawn, self._wake = spawn, wake
+        self._starting: set[asyncio.Future[State]] = set()
+        """What engines were asked to start and have not answered."""
+
+    async def close(self) -> None:
+        """Nothing is heard any more of what an engine was asked to start; the next run finds it there."""
+        starting = [*self._starting]
+        for each in starting:
+            each.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+
+    # ---- preparing
+
+    def prepare(self, life: Life, action: plan.Prepare) -> None:
+        memory = life.memory
+        try:
+            if life.runtime is None:
+                wanted = memory.facts.spec.get("runtimeClassName")
+                raise NotReady(
+                    "FailedCreatePodSandBox", f'RuntimeClass "{wanted}" is none of this node\'s engines'
+                )
+            prepared = self._preparer.at_once(memory.pod)
+        except Exception as err:
+            self._not_prepared(life, err)
+        else:
+            if prepared is not None:
+                self._prepared(life, action.start, prepared)
+            else:
+                memory.preparing = True
+                self._spawn(self._preparing(life, action.start))
+
+    async def _preparing(self, life: Life, first: Record | None) -> None:
+        try:
+            prepared = await self._preparer.pod(life.memory.pod)
+        except Exception as err:
+            life.memory.preparing = False
+            self._not_prepared(life, err)
+        else:
+            life.memory.preparing = False
+            self._prepared(life, first, prepared)
+
+    def _prepared(self, life: Life, first: Record | None, prepared: Any) -> None:
+        memory = life.memory
+        memory.prepared, memory.unprepared, memory.failures = prepared, None, 0
+        memory.unstartable_since = None
+        for warning in getattr(prepared, "warnings", ()):
+            self._events.pod(memory.pod, "Warning", "NotSupported", warning)
+        if first is None or memory.unwanted:
+            self._wake(life)
+        else:
+            first.starting = True
+            self._begin(life, first)
+
+    def _not_prepared(self, life: Life, err: Exception) -> None:
+        if isinstance(err, NotReady):
+            self._unprepared(life, err.reason, err.message)
+        else:
+            log.error("pod %s: could not be prepared", life.memory.facts.title, exc_info=err)
+            self._unprepared(life, "FailedMount", str(err))
+        self._wake(life)
+
+    def _unprepared(self, life: Life, reason: str, message: str) -> None:
+        memory, now = life.memory, self._clock.monotonic()
+        memory.failures += 1
+        memory.unprepared = Waiting(reason, message)
+        memory.retry_at = now + backoff.pause(memory.failures, *PREPARE_RETRY)
+        if memory.unstartable_since is None:
+            memory.unstartable_since = now
+        self._events.pod(memory.pod, "Warning", reason, message)
+
+    # ---- starting
+
+    def start(self, life: Life, action: plan.Start) -> None:
+        record = action.record
+        if action.again:
+            assert record.state is not None
+            self._forget_old(life, record)
+            record.last, record.ended, record.state = record.ended, None, None
+            record.attempt += 1
+            record.backoff, record.backoff_set = action.backoff, self._clock.now().timestamp()
+            record.waiting, record.failures, record.hook = None, 0, ""
+            record.started = record.ready = False
+        record.starting = True
+        if record.failures:
+            self._spawn(self._begin_anew(life, record))
+        else:
+            self._begin(life, record)
+
+    async def _begin_anew(self, life: Life, record: Record) -> None:
+        """What it lacked may be there by now."""
+        try:
+            await self._preparer.refresh(life.memory.prepared, life.memory.pod)
+        except Exception as err:
+            self._not_started(life, record, err)
+        else:
+            self._begin(life, record)
+
+    def _begin(self, life: Life, record: Record) -> None:
+        memory, runtime, facts = life.memory, life.runtime, record.facts
+        assert runtime is not None
+        try:
+            container = self._preparer.container(
+                memory.prepared, memory.pod, facts.spec, record.attempt, memory.ip
+            )
+            life.paths[facts.name] = Paths(container.termination_message, container.log)
+            life.keys.add(container.key)
+            self.starts += 1
+            starting = asyncio.ensure_future(runtime.start(container))
+        except Exception as err:
+            self._not_started(life, record, err)
+        else:
+            self._starting.add(starting)
+            starting.add_done_callback(partial(self._answered, life, record))
+
+    def _answered(self, life: Life, record: Record, starting: asyncio.Future[State]) -> None:
+        self._starting.discard(starting)
+        if starting.cancelled():
+            return
+        problem = starting.exception()
+        if isinstance(problem, Exception):
+            self._not_started(life, record, problem)
+        else:
+            record.starting = False
+            self._started(life, record, starting.result())
+            self._wake(life)
+
+    def _not_started(self, life: Life, record: Record, err: Exception) -> None:
+        if isinstance(err, CannotPrepare):
+            self._unstarted(life, record, err.reason, err.message, CONFIG_RETRY)
+        elif isinstance(err, CannotStart):
+            self._unstarted(life, record, err.reason, err.message, START_RETRY)
+        else:
+            title, name = life.memory.facts.title, record.facts.name
+            log.error("pod %s: container %s could not be started", title, name, exc_info=err)
+            self._unstarted(life, record, "CreateContainerError", str(err), START_RETRY)
+        record.starting = False
+        self._wake(life)
+
+    def _unstarted(
+        self, life: Life, record: Record, reason: str, message: str, retry: tuple[float, float]
+    ) -> None:
+        memory, now = life.memory, self._clock.monotonic()
+        record.failures += 1
+        record.waiting = Waiting(reason, message)
+        record.retry_at = now + backoff.pause(record.failures, *retry)
+        if memory.unstartable_since is None:
+            memory.unstartable_since = now
+        self._events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
+
+    def _started(self, life: Life, record: Record, state: State) -> None:
+        memory, facts = life.memory, record.facts
+        record.waiting, record.failures, memory.unstartable_since = None, 0, None
+        if not facts.is_init:
+            memory.initialized = True
+        events, pod = self._events, memory.pod
+        if not memory.image_said and life.engine == "process":
+            memory.image_said = True
+            text = "Container images are not used: the process engine runs commands of this machine"
+            events.pod(pod, "Normal", "ImageNotUsed", text)
+        events.pod(pod, "Normal", "Created", "Container created", facts.path)
+        events.pod(pod, "Normal", "Started", "Container started", facts.path)
+        if record.state is not None:
+            return  # its end was told before its start
+        record.state = state
+        if state.phase == "running":
+            record.started = not facts.has_startup and facts.post_start is None
+            record.ready = record.started and not facts.has_readiness
+        else:
+            ends.over(life, record)
+
+    def _forget_old(self, life: Life, record: Record) -> None:
+        """Of each container the engine keeps the last two runs: what the status tells of."""
+        old = [k for k in life.keys if k.container == record.facts.name and k.attempt < record.attempt]
+        if old and life.runtime is not None:
+            life.keys.difference_update(old)
+            self._spawn(life.runtime.remove(old))
