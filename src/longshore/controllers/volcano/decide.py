@@ -13,17 +13,14 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.controllers.volcano import building, dependencies, plugins, rules, status, tasks
 from longshore.controllers.volcano.names import (
-    FINISHED,
     RESTART_PARTITION,
     RESTART_POD,
-    SYNC_JOB,
-    phase_of,
     pod_name,
 )
-from longshore.controllers.volcano.requests import SYNC, Request
+from longshore.controllers.volcano.requests import Request
 from longshore.controllers.volcano.rules import Change
 from longshore.controllers.volcano.status import Count
-from longshore.controllers.volcano.table import Kind, Step, Then, step
+from longshore.controllers.volcano.table import Kind, Step, Then
 from longshore.controllers.volcano.view import View
 
 _ENDED = ("Succeeded", "Failed")
@@ -156,18 +153,6 @@ def _target(view: View, action: str, request: Request) -> Selection | None:
     delete = [pod for pod in pods if not view.is_going(pod)]
     why = f"deletes {len(delete)} pods of {said}"
     return Selection(delete, len(pods) - len(delete), len(pods), False, (why,))
-
-
-def cleaned(view: View, ended: Obj, now: float) -> Obj | None:
-    """The status of a Job that has come to its end, `ended`, after the kill that follows on that; None when
-    there is something to remove first. The two then make one write: nobody misses the counters between."""
-    phase = phase_of({"status": ended})
-    if phase not in FINISHED or ended.get("controlledResources"):
-        return None
-    selection = select(view, step(phase, SYNC_JOB), SYNC_JOB, SYNC)
-    if selection is None or selection.delete:
-        return None
-    return killed({**view.job, "status": ended}, selection, Then.NOTHING, now).status
 
 
 def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:

@@ -46,13 +46,13 @@ async def sync(act: Act, then: Then) -> Synced:
     _tell_of_group(act)
     if not act.view.gate_open:
         act.why.append(f"the PodGroup is {act.view.group_phase or 'new'}: no pods are made yet")
-        return Synced(await _conclude(act, None, then, still=False))
+        return Synced(await _conclude(act, None, then))
     population = decide.populate(act.view)
     act.why += population.why
     still = not population.create and not population.delete
     await _create(act, population.create, population.count)
     await _delete_surplus(act, population.delete, population.count)
-    return Synced(await _conclude(act, population.count, then, still=still), still)
+    return Synced(await _conclude(act, population.count, then), still)
 
 
 async def _forward(act: Act) -> None:
@@ -182,7 +182,7 @@ async def _delete_surplus(act: Act, pods: Sequence[Obj], count: Count) -> None:
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
 
 
-async def _conclude(act: Act, count: Count | None, then: Then, *, still: bool) -> bool:
+async def _conclude(act: Act, count: Count | None, then: Then) -> bool:
     """Writes down what the Job is now; whether that is another phase than before."""
     end = decide.concluded(act.job, count, then, act.now())
     act.why += end.why
@@ -196,10 +196,7 @@ async def _conclude(act: Act, count: Count | None, then: Then, *, still: bool) -
             await act.write_status(end.status)
         return False
     act.tools.metrics.changed(act.job, end.change.phase)
-    cleaned = decide.cleaned(act.view, end.status, act.now()) if still else None
-    await act.write_status(end.status if cleaned is None else cleaned)
-    if cleaned is not None:
-        await act.let_go()
+    await act.write_status(end.status)
     return True
 
 
