@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -144,6 +145,21 @@ def test_a_new_schedule_does_not_catch_up_what_it_would_have_run_but_a_poke_does
             await world.clock.sleep(60)
             assert await world.jobs() == []
             await world.change({"metadata": {"annotations": {"poke": "1"}}})
+            await world.clock.sleep(1)
+            assert await world.jobs() == ["c-29691960"]
+
+    play(story, datetime(2026, 6, 15, 9, 0, 30, tzinfo=UTC))
+
+
+def test_a_poke_that_comes_together_with_a_new_schedule_is_heard_too() -> None:
+    async def story(world: World) -> None:
+        await world.cronjob("0 8 * * *")
+        async with world.running():
+            await world.clock.sleep(7200)
+            await asyncio.gather(
+                world.change({"spec": {"schedule": "0 10 * * *"}}),
+                world.change({"metadata": {"annotations": {"poke": "1"}}}),
+            )
             await world.clock.sleep(1)
             assert await world.jobs() == ["c-29691960"]
 

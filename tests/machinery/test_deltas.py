@@ -27,6 +27,14 @@ def test_updates_of_one_object_become_the_last_of_them() -> None:
     assert deltas.take() is None
 
 
+def test_each_update_stays_for_those_who_ask_for_each() -> None:
+    deltas = Deltas()
+    deltas.folds = False
+    for version in (1, 2, 3):
+        deltas.modified(obj("a", version), version)
+    assert shown(deltas.take()) == [("MODIFIED", "a", "1"), ("MODIFIED", "a", "2"), ("MODIFIED", "a", "3")]
+
+
 def test_creations_and_deletions_stay() -> None:
     deltas = Deltas()
     deltas.added(obj("a", 1), 1)

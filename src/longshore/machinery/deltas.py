@@ -1,7 +1,8 @@
 """Changes on their way from the server to the cache: in order, and with repeats folded into one.
 
-Updates of one object that come together become the last of them. A creation or a deletion is never
-folded away, since controllers wait to see each one; nor does an update change what a creation showed.
+Updates of one object that come together become the last of them, unless somebody asks for each. A creation
+or a deletion is never folded away, since controllers wait to see each one; nor does an update change what a
+creation showed.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Deltas:
         self._batch = Batch()
         self._last: dict[Key, int] = {}
         """Where in the batch the last change of each object stands."""
+        self.folds = True
+        """Whether updates that come together are folded into one."""
 
     def listed(self, objects: Sequence[Obj], revision: int) -> None:
         """These exist and no others. What was collected before is still told first."""
@@ -61,7 +64,7 @@ class Deltas:
     def modified(self, obj: Obj, revision: int) -> None:
         key = key_of(obj)
         self._batch.revision = revision
-        at = self._last.get(key)
+        at = self._last.get(key) if self.folds else None
         if at is not None and self._batch.deltas[at][0] is Kind.MODIFIED:
             self._batch.deltas[at] = (Kind.MODIFIED, key, obj)
         else:

@@ -76,6 +76,10 @@ class Following:
             client, what, self, clock=clock, rng=rng, namespace=namespace, labels=labels, fields=fields
         )
 
+    def tell_each_update(self) -> None:
+        """From now on, for handlers to whom two updates mean another thing than both at once."""
+        self._deltas.folds = False
+
     async def run(self) -> None:
         """Follows for one user, until that one is cancelled; the last one ends it for good."""
         self._users += 1

@@ -52,7 +52,8 @@ class Informer:
     """`resync` seconds apart, every cached object is told once more as an update; None never does.
 
     With a `transform` the cache and the handlers need only what it returns: the rest takes no room, unless
-    others want it. Indexes of a shared cache must have different names.
+    others want it. Indexes of a shared cache must have different names. Updates of one object that come
+    together are told as one, unless `each_update`.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Informer:
         indexers: Mapping[str, Indexer] | None = None,
         resync: float | None = None,
         transform: Transform | None = None,
+        each_update: bool = False,
     ) -> None:
         self.what = what
         self._handlers: list[Handler] = []
@@ -88,6 +90,8 @@ class Informer:
         )
         if self._shared is not None:
             self._shared[key] = self.following
+        if each_update:
+            self.following.tell_each_update()
         for name, indexer in (indexers or {}).items():
             self.cache.add_index(name, indexer)
 

@@ -86,7 +86,10 @@ class CronJobController:
         self._client, self._zone = client, zone
         self._explanations = explanations
         self._wall = WallClock(clock, glance=glance)
-        self._cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace)
+        # A new schedule is not looked at before its next time, any other change is: two changes are not one.
+        self._cronjobs = Informer(
+            client, CRONJOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
+        )
         self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
         self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
         self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)

@@ -49,7 +49,7 @@ async def run(
 ) -> None:
     """Looks after CronJobs until cancelled. `zone` is that of schedules without one, by default this
     process's."""
-    cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace)
+    cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace, each_update=True)
     jobs = Informer(
         client, JOBS, clock=clock, rng=rng, namespace=namespace, indexers={"owner": _owner}, transform=slim
     )
