@@ -118,9 +118,12 @@ async def test_a_large_deletion_goes_on_after_kill_9(anyio_backend: str, tmp_pat
             await asyncio.gather(*(pod(n) for n in range(at, at + 50)))
         held = {"name": "held", "ownerReferences": [owner(job, JOBS)], "finalizers": ["example.com/hold"]}
         await client.create(PODS, {"metadata": held, "spec": POD_SPEC}, "default")
-        await client.delete(JOBS, "job", "default", DeleteOptions(propagation="Foreground"))
-        assert len(await until_at_most(client, PODS, 350)) > 1
-        os.kill(process.pid, signal.SIGKILL)
+        async with client.watch(PODS, "default") as events:
+            await client.delete(JOBS, "job", "default", DeleteOptions(propagation="Foreground"))
+            async for event in events:
+                if event.type == "DELETED":  # the first of many
+                    os.kill(process.pid, signal.SIGKILL)
+                    break
         await process.wait()
     async with up(tmp_path) as (_, client):
         assert await until_at_most(client, PODS, 1) == ["held"]
