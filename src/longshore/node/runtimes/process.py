@@ -195,6 +195,7 @@ class ProcessRuntime:
 
 def _state(key: Key, told: wire.State) -> State:
     text, phase, pid, started, finished, code, number, reason, message = told
+    # On the wire a phase is a text; the keeper sends none but those of `State`.
     return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]
 
 
