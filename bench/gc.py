@@ -23,7 +23,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, ObjectList, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage, job
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
 
 JOBS, PODS, MAPS = ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "ConfigMap")

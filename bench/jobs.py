@@ -30,7 +30,7 @@ from longshore.client import Client
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
 from longshore.controllers import job
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
 from longshore.up import startup
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import uvloop
 
-from longshore.node.keeper import processes
+from longshore.node.keeper.processes import procfs
 from longshore.node.runtime import Container, Key, Mount, State
 from longshore.node.runtimes.process import ProcessRuntime
 
@@ -74,9 +74,7 @@ class Bench:
     @property
     def memory(self) -> float:
         """Of the keeper, in MB."""
-        return (
-            int(processes.read(f"/proc/{self._runtime.keeper_pid}/statm").split()[1]) * processes.PAGE / 1e6
-        )
+        return int(procfs.read(f"/proc/{self._runtime.keeper_pid}/statm").split()[1]) * procfs.PAGE / 1e6
 
     def _changed(self, state: State) -> None:
         self._slots.release()
@@ -85,8 +83,8 @@ class Bench:
             self._done.set()
 
     def _keeper_cpu(self) -> float:
-        fields = processes.stat(self._runtime.keeper_pid)
-        return (int(fields[11]) + int(fields[12])) / processes.TICKS
+        fields = procfs.stat(self._runtime.keeper_pid)
+        return (int(fields[11]) + int(fields[12])) / procfs.TICKS
 
     async def round(self, count: int, fields: Fields) -> Round:
         keys: list[Key] = []

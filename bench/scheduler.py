@@ -18,17 +18,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import uvloop
+from longshore.scheduler.fitting.claims import Volumes
 
 from longshore import scheduler
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
-from longshore.machinery.clock import RealClock
-from longshore.scheduler.decide import View, decide
+from longshore.machinery.time.clock import RealClock
+from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.shape import Shapes
-from longshore.scheduler.volumes import Volumes
+from longshore.scheduler.single.decide import View, decide
 from longshore.store import Store
 
 PODS, NODES = ("v1", "Pod"), ("v1", "Node")

@@ -21,17 +21,17 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.config.connection import from_kubeconfig
 from longshore.client.http import HttpClient
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.clock import Clock, RealClock
 from longshore.machinery.election import Election
-from longshore.machinery.informer import OnChange
-from longshore.machinery.informers import Informers
-from longshore.machinery.pods import PODS, PodControl, from_template, slow_start
-from longshore.machinery.recorder import Recorder, reference
-from longshore.machinery.refs import Claims, controller_of, controller_ref, owner_index, owner_key
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
-from longshore.machinery.written import Written
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock, RealClock
+from longshore.machinery.writes.own_writes import Written
+from longshore.machinery.writes.ownership import Claims, controller_of, controller_ref, owner_index, owner_key
+from longshore.machinery.writes.pod_control import PODS, PodControl, from_template, slow_start
 
 CREWS = ("v1", "ConfigMap")
 LABEL = "example.org/crew"

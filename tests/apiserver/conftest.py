@@ -10,9 +10,9 @@ import pytest
 
 from longshore.api.kinds import table
 from longshore.api.types import Obj
+from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
-from longshore.apiserver.call import INTERNAL, Call, User
-from longshore.apiserver.tokens import Tokens
+from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.store import Store
 from longshore.store.limits import Limits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from longshore.apiserver.expiry import TTL_SECONDS, forget_old_events, is_due
+from longshore.apiserver.event_expiry import TTL_SECONDS, forget_old_events, is_due
 
 pytestmark = pytest.mark.anyio
 

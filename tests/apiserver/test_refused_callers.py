@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.apiserver.authz import Wish
-from longshore.apiserver.call import ANONYMOUS, User
+from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.request.call import ANONYMOUS, User
 
 pytestmark = pytest.mark.anyio
 

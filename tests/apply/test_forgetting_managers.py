@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.kinds import table
-from longshore.apiserver import body
+from longshore.apiserver.request import body
 
 CONFIG_MAPS = table.find("", "v1", "configmaps")
 assert CONFIG_MAPS is not None

@@ -18,7 +18,7 @@ from longshore.api.defaults import cronjob, job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
-from longshore.apiserver import patching
+from longshore.apiserver.request import patch_body
 
 VECTORS = Path(__file__).parents[2] / "../shared/vectors/api"
 NOW = "2024-01-01T00:00:00Z"
@@ -44,8 +44,8 @@ class Store:
         live = self.objects.get(own)
         found = shape.shape_of(resource)
         manager = query.get("fieldManager", "vectors")
-        if media == patching.APPLY_PATCH:
-            new = patching.applied(
+        if media == patch_body.APPLY_PATCH:
+            new = patch_body.applied(
                 resource,
                 live,
                 body,
@@ -61,7 +61,7 @@ class Store:
             return new
         if request["method"] == "PATCH":
             assert live is not None
-            new = patching.patched(resource, live, media, body, field_validation="Warn", warnings=[])
+            new = patch_body.patched(resource, live, media, body, field_validation="Warn", warnings=[])
         else:
             new = codec.decode_json(body, resource.message).obj
         self.default(resource, new)

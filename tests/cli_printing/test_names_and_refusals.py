@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.cli import endings, refusals, spans, targets
-from longshore.cli.kinds import Kind, Kinds
+from longshore.cli.arguments import durations, targets
+from longshore.cli.arguments.kinds import Kind, Kinds
 from longshore.cli.main import Failure
-from longshore.cli.wire import Answer, _at_once, refusal
+from longshore.cli.server import refusals
+from longshore.cli.server.requests import Answer, _at_once, refusal
+from longshore.cli.showing import outcomes
 from longshore.client.credentials import Credentials
 from longshore.client.credentials.static import Token
 
@@ -96,19 +98,19 @@ def test_credentials_are_had_with_and_without_an_event_loop() -> None:
     ("text", "value"), [("30s", 30), ("1h30m", 5400), ("5", 5), ("-1s", -1), ("200ms", 0.2)]
 )
 def test_durations_are_gos_or_plain_seconds(text: str, value: float) -> None:
-    assert spans.seconds(text) == value
+    assert durations.seconds(text) == value
 
 
 def test_an_end_is_told_for_every_kind_that_has_one() -> None:
     failed = {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long"}
-    end = endings.of("batch", {"status": {"conditions": [failed]}})
+    end = outcomes.of("batch", {"status": {"conditions": [failed]}})
     assert end is not None
     assert (end.well, end.text) == (False, "failed: DeadlineExceeded: too long")
-    assert endings.of("batch", {"status": {"conditions": [{**failed, "status": "False"}]}}) is None
+    assert outcomes.of("batch", {"status": {"conditions": [{**failed, "status": "False"}]}}) is None
     state = {"terminated": {"exitCode": 3}}
     pod = {"status": {"phase": "Failed", "containerStatuses": [{"name": "main", "state": state}]}}
-    assert endings.of("", pod) == endings.End(False, "container main ended with exit code 3")
-    assert endings.of("batch.volcano.sh", {"status": {"state": {"phase": "Completed"}}}) == endings.End(
+    assert outcomes.of("", pod) == outcomes.End(False, "container main ended with exit code 3")
+    assert outcomes.of("batch.volcano.sh", {"status": {"state": {"phase": "Completed"}}}) == outcomes.End(
         True, "Completed"
     )
-    assert endings.of("batch.volcano.sh", {"status": {"state": {"phase": "Running"}}}) is None
+    assert outcomes.of("batch.volcano.sh", {"status": {"state": {"phase": "Running"}}}) is None

@@ -13,7 +13,7 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
 from longshore.api.structural.strategy import StructuralStrategy
-from longshore.apiserver import body
+from longshore.apiserver.request import body
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 CUSTOM = Resource("x.io", "v1", "Thing", "things", "thing", True, Strategy(), style="custom")

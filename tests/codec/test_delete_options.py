@@ -11,7 +11,7 @@ from codec_vectors import body_of, content_type_of, exchanges, needs_vectors
 
 from longshore.api import codec
 from longshore.api.errors import StatusError
-from longshore.apiserver import body
+from longshore.apiserver.request import body
 
 JSON = "application/json"
 

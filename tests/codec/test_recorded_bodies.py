@@ -9,7 +9,7 @@ import pytest
 from codec_vectors import body_of, content_type_of, exchanges, needs_vectors, resource_of
 
 from longshore.api.errors import StatusError
-from longshore.apiserver import body
+from longshore.apiserver.request import body
 
 pytestmark = needs_vectors
 

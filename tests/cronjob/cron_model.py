@@ -22,8 +22,8 @@ from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, Outage, View
-from longshore.machinery import instants
-from longshore.machinery.instants import SECOND
+from longshore.machinery.time import instants
+from longshore.machinery.time.instants import SECOND
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 

@@ -10,7 +10,7 @@ from longshore.api.types import Obj
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, View
-from longshore.machinery import instants
+from longshore.machinery.time import instants
 
 NAME = "backup"
 UID = "uid-of-backup"

@@ -15,11 +15,11 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import CronJobController
-from longshore.machinery.clock import to_seconds
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.informer import Handler, Informer
+from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.clock import to_seconds
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 CRONJOBS = ("batch/v1", "CronJob")

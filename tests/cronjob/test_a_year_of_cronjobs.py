@@ -15,9 +15,9 @@ from cron_model import Life, cronjob, settled, spans, unexplained
 from cron_world import JOBS, a_world, beside
 
 from longshore.api.types import Obj
-from longshore.machinery import instants, virtual
-from longshore.machinery.informer import Handler
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.time import instants, virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 ZONES = (
     "Etc/UTC",

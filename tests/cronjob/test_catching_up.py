@@ -7,7 +7,7 @@ from cron_world import World
 from test_living_cronjobs import play
 
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery import instants
+from longshore.machinery.time import instants
 
 STARTED = Outage(None, instants.parse("2026-06-15T09:10:00Z"))
 NOW = "2026-06-15T09:10:00.200Z"

@@ -9,7 +9,7 @@ from cron_world import World
 from test_living_cronjobs import play
 
 from longshore.controllers.cronjob.wallclock import WallClock
-from longshore.machinery import instants
+from longshore.machinery.time import instants
 
 HOUR = 3600.0
 DAY = 24 * HOUR

@@ -20,9 +20,9 @@ from faults import Faulty
 
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
-from longshore.machinery import virtual
-from longshore.machinery.informer import Handler
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 START = datetime(2026, 6, 15, 9, 50, tzinfo=UTC)
 ROUND, MINUTE = 600.0, 60.0

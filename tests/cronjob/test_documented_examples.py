@@ -14,7 +14,7 @@ from test_living_cronjobs import play
 
 from longshore.cli.main import main
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery import instants
+from longshore.machinery.time import instants
 
 TEXT = (Path(__file__).parents[2] / "docs" / "cronjobs.md").read_text()
 

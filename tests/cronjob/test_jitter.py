@@ -8,7 +8,7 @@ from cron_world import JOBS, World
 from test_living_cronjobs import play
 
 from longshore.controllers.cronjob import timing
-from longshore.machinery.clock import parse
+from longshore.machinery.time.clock import parse
 
 JITTER = {"longshore.dev/jitter": "15m"}
 DELAY = 66.669

@@ -7,7 +7,7 @@ from typing import Any
 from cron_world import JOBS, World, beside
 from test_living_cronjobs import play
 
-from longshore.apiserver.call import User
+from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.up import manifests

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from cron_world import CRONJOBS, JOBS, World, a_world, beside
 
 from longshore.client import DeleteOptions
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 START = datetime(2026, 6, 15, 9, 0, 30, tzinfo=UTC)
 

@@ -15,8 +15,8 @@ from longshore.controllers.cronjob.handlers import CronJobHandler, JobHandler
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event
 from longshore.controllers.cronjob.view import View
-from longshore.machinery import instants
-from longshore.machinery.cache import Cache, Key
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.time import instants
 
 KEY = ("ns", NAME)
 

@@ -10,8 +10,8 @@ import pytest
 from longshore.api.kinds import table as kinds
 from longshore.api.resources import STATUS_VERBS, Resource, Subresource
 from longshore.api.strategy import Strategy
-from longshore.apiserver import discovery
-from longshore.apiserver.discovery import Discovery
+from longshore.apiserver.documents import discovery
+from longshore.apiserver.documents.discovery import Discovery
 
 HERE = "127.0.0.1:6443"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

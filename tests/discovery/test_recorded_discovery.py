@@ -10,9 +10,9 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table as kinds
-from longshore.apiserver.discovery import Discovery
-from longshore.apiserver.document import Document
-from longshore.apiserver.negotiate import Output
+from longshore.apiserver.documents.discovery import Discovery
+from longshore.apiserver.documents.document import Document
+from longshore.apiserver.request.negotiate import Output
 
 VECTORS = Path(__file__).parents[2] / "../shared/vectors/api/discovery.json"
 EXCHANGES = json.loads(VECTORS.read_text()) if VECTORS.exists() else []

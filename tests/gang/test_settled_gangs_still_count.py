@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduling_scene import QUEUES, Scene, play, pod
 
+from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, Group, Task
 from longshore.scheduler.gang.settled import Settled
 from longshore.scheduler.gang.sharing import Sums
-from longshore.scheduler.shape import Shapes
 
 SHAPES = Shapes()
 STATUSES = (BOUND, RUNNING, SUCCEEDED, FAILED)

@@ -15,8 +15,8 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 T = TypeVar("T")

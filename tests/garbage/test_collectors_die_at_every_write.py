@@ -13,7 +13,7 @@ from volcano_queues import open_queue
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage, ttl
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 CRONJOBS = ("batch/v1", "CronJob")
 GROUPS = ("scheduling.volcano.sh/v1beta1", "PodGroup")

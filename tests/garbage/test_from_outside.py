@@ -19,7 +19,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.http import HttpClient
 from longshore.controllers import garbage, podgc, ttl
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.up.options import Options
 from longshore.up.running import running
 

@@ -7,9 +7,9 @@ import time
 from garbage_scene import Scene, owner, play
 
 from longshore.controllers.garbage.backlog import Backlog
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 def test_owners_take_turns() -> None:

@@ -8,7 +8,7 @@ import dying
 import pytest
 
 from longshore.client import Client
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 MAPS = ("v1", "ConfigMap")
 NAMESPACES = ("v1", "Namespace")

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.controllers.job import facts
 from longshore.controllers.job.decide import decide
-from longshore.controllers.job.finish import finish
+from longshore.controllers.job.ends.finish import finish
+from longshore.controllers.job.ends.tracking import track
 from longshore.controllers.job.plan import Ending, Plan, PodResults, Tracking
+from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
-from longshore.controllers.job.tracking import track
 from longshore.controllers.job.view import View
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
@@ -143,7 +143,7 @@ class Synced:
 
     @property
     def created_indexes(self) -> list[int]:
-        return [facts.index(pod) for pod in self.plan.create]
+        return [pod_facts.index(pod) for pod in self.plan.create]
 
     @property
     def deleted(self) -> list[str]:
@@ -200,7 +200,7 @@ def sync(
     plan = decide(View(job, NOW + now, pods, **view))
     removed = [p for p in (*plan.delete, *plan.release) if p["metadata"]["name"] not in failed_deletes]
     results = PodResults(
-        len(removed), sum(facts.ready(pod) for pod in removed), len(plan.create) - failed_creates
+        len(removed), sum(pod_facts.ready(pod) for pod in removed), len(plan.create) - failed_creates
     )
     tracking = track(plan, results)
     stripped = frozenset(p["metadata"]["uid"] for p in tracking.strip) - set(failed_strips)

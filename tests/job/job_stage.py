@@ -15,12 +15,13 @@ from longshore.client import DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
 from longshore.client.verbs import VerbClient
-from longshore.controllers.job import BackoffTimes, facts, run
+from longshore.controllers.job import BackoffTimes, run
+from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
-from longshore.machinery import virtual
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 JOBS = ("batch/v1", "Job")
@@ -105,7 +106,9 @@ class Stage:
     async def live(self) -> list[Obj]:
         """Pods that are neither ended nor being deleted."""
         return [
-            p for p in await self.pods() if facts.phase(p) not in facts.TERMINAL and not facts.deleting(p)
+            p
+            for p in await self.pods()
+            if pod_facts.phase(p) not in pod_facts.TERMINAL and not pod_facts.deleting(p)
         ]
 
     async def end(self, pod: Obj, phase: str, *, exit: int | None = None, ago: float = 0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from job_scene import NOW, a_job, a_pod, at, sync
 
-from longshore.controllers.job import backoff, facts
+from longshore.controllers.job.pods import pod_facts, replacement_delay
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord, BackoffTimes
 
 
@@ -44,7 +44,7 @@ def test_a_success_no_earlier_than_the_failure_takes_the_wait_away() -> None:
     [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (5000, 600)],
 )
 def test_the_wait_doubles_up_to_ten_minutes(failures: int, wait: float) -> None:
-    assert backoff.remaining(failures, NOW, NOW, BackoffTimes()) == wait
+    assert replacement_delay.remaining(failures, NOW, NOW, BackoffTimes()) == wait
 
 
 def test_simultaneous_failures_each_count() -> None:
@@ -54,16 +54,16 @@ def test_simultaneous_failures_each_count() -> None:
 
 
 def test_failures_add_up_over_syncs_until_a_success() -> None:
-    record = backoff.draft(BackoffRecord(2, NOW - 30), [], [a_pod("f", "Failed", finished=-5)])
+    record = replacement_delay.draft(BackoffRecord(2, NOW - 30), [], [a_pod("f", "Failed", finished=-5)])
     assert record == BackoffRecord(3, NOW - 5)
-    assert backoff.draft(record, [], []) is record
-    assert backoff.draft(record, [a_pod("s", "Succeeded", finished=-99)], []) == NO_FAILURES
+    assert replacement_delay.draft(record, [], []) is record
+    assert replacement_delay.draft(record, [a_pod("s", "Succeeded", finished=-99)], []) == NO_FAILURES
 
 
 def test_with_successes_only_the_failures_after_the_last_of_them_count() -> None:
     succeeded = [a_pod("s", "Succeeded", finished=-20), a_pod("t", "Succeeded", finished=-10)]
     failed = [a_pod(f"f{t}", "Failed", finished=t) for t in (-30, -15, -5, -3)]
-    assert backoff.draft(BackoffRecord(7, NOW), succeeded, failed) == BackoffRecord(2, NOW - 3)
+    assert replacement_delay.draft(BackoffRecord(7, NOW), succeeded, failed) == BackoffRecord(2, NOW - 3)
 
 
 def test_the_times_can_be_set() -> None:
@@ -77,7 +77,7 @@ class TestFinishTimes:
     def test_the_last_container_to_end(self) -> None:
         pod = a_pod("p", "Failed", exit={"a": 1, "b": 0}, finished=-50)
         pod["status"]["containerStatuses"][1]["state"]["terminated"]["finishedAt"] = at(-20)
-        assert facts.finish_time(pod) == NOW - 20
+        assert pod_facts.finish_time(pod) == NOW - 20
 
     def test_a_sidecar_counts_and_other_init_containers_do_not(self) -> None:
         pod = a_pod("p", "Failed", finished=-50)
@@ -86,16 +86,16 @@ class TestFinishTimes:
             {"name": "side", "state": {"terminated": {"finishedAt": at(-10), "exitCode": 0}}},
             {"name": "init", "state": {"terminated": {"finishedAt": at(-5), "exitCode": 0}}},
         ]
-        assert facts.finish_time(pod) == NOW - 10
+        assert pod_facts.finish_time(pod) == NOW - 10
         pod["status"]["initContainerStatuses"][0]["state"] = {"running": {}}
-        assert facts.finish_time(pod) == facts.seconds(pod["metadata"]["creationTimestamp"])
+        assert pod_facts.finish_time(pod) == pod_facts.seconds(pod["metadata"]["creationTimestamp"])
 
     def test_else_readiness_else_deletion_else_creation(self) -> None:
         pod = a_pod("p", "Failed", deleting=True, finished=-40, created=-90)
         pod["status"]["containerStatuses"] = []
         pod["status"]["conditions"] = [{"type": "Ready", "status": "False", "lastTransitionTime": at(-30)}]
-        assert facts.finish_time(pod) == NOW - 30
+        assert pod_facts.finish_time(pod) == NOW - 30
         pod["status"]["conditions"] = []
-        assert facts.finish_time(pod) == NOW - 40
+        assert pod_facts.finish_time(pod) == NOW - 40
         del pod["metadata"]["deletionTimestamp"]
-        assert facts.finish_time(pod) == NOW - 90
+        assert pod_facts.finish_time(pod) == NOW - 90

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from job_scene import Synced, a_job, a_pod, at, indexed, sync
 
-from longshore.controllers.job.tracking import before_killing
+from longshore.controllers.job.ends.tracking import before_killing
 
 FAILED = ["FailureTarget=True", "Failed=True"]
 COMPLETE = ["SuccessCriteriaMet=True", "Complete=True"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from longshore.controllers.job import selection
-from longshore.controllers.job.ownership import Ownership
 from longshore.controllers.job.spec import FINALIZER
-from longshore.machinery.cache import Cache, key_of
+from longshore.controllers.job.waking import selector_index
+from longshore.controllers.job.waking.ownership import Ownership
+from longshore.machinery.informers.cache import Cache, key_of
 
 LABELS = {
     "batch.kubernetes.io/controller-uid": "u",
@@ -34,7 +34,7 @@ def a_pod(phase: str = "Running", *, labels: Any = LABELS, owner: Any = OWNER, *
 
 JOB = a_job()
 MANUAL = a_job({"matchLabels": {"app": "x"}})
-OWNED, FAILURES = selection.owned_key(JOB), selection.counted_failures_key(JOB)
+OWNED, FAILURES = selector_index.owned_key(JOB), selector_index.counted_failures_key(JOB)
 
 
 @pytest.mark.parametrize(
@@ -49,21 +49,24 @@ OWNED, FAILURES = selection.owned_key(JOB), selection.counted_failures_key(JOB)
         (a_pod("Succeeded", labels={**LABELS, "job-name": "other"}), (OWNED,)),
         (a_pod("Succeeded", labels=None), (OWNED,)),
         (a_pod(owner={**OWNER, "kind": "ReplicaSet"}), ()),
-        (a_pod(owner=None), (selection.orphans_key(MANUAL), selection.orphans_key(JOB))),
-        (a_pod(owner={**OWNER, "controller": False}, labels={"app": "x"}), (selection.orphans_key(MANUAL),)),
+        (a_pod(owner=None), (selector_index.orphans_key(MANUAL), selector_index.orphans_key(JOB))),
+        (
+            a_pod(owner={**OWNER, "controller": False}, labels={"app": "x"}),
+            (selector_index.orphans_key(MANUAL),),
+        ),
     ],
 )
 def test_where_a_pod_is_found(pod: dict[str, Any], keys: tuple[str, ...]) -> None:
-    assert selection.pods_by_job(pod) == keys
+    assert selector_index.pods_by_job(pod) == keys
 
 
 def test_the_kinds_of_keys_never_meet() -> None:
-    keys = [OWNED, FAILURES, selection.orphans_key(JOB), selection.orphans_key(MANUAL)]
+    keys = [OWNED, FAILURES, selector_index.orphans_key(JOB), selector_index.orphans_key(MANUAL)]
     assert len(set(keys)) == 4
 
 
 def test_every_job_that_selects_a_pod_is_found() -> None:
-    jobs = Cache({selection.JOBS_BY_SELECTOR: selection.jobs_by_selector})
+    jobs = Cache({selector_index.JOBS_BY_SELECTOR: selector_index.jobs_by_selector})
     by_expression = a_job({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, "e", "e")
     for job in (
         JOB,

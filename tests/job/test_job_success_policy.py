@@ -8,7 +8,7 @@ import pytest
 from job_scene import a_pod, at, indexed, sync
 
 from longshore.api import indexes
-from longshore.controllers.job import success_policy
+from longshore.controllers.job.ends import success_policy
 
 
 @pytest.mark.parametrize(

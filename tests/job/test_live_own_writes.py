@@ -9,8 +9,10 @@ import pytest
 from job_stage import JOBS, NS, PODS, Stage, play
 
 from longshore.client.local import LocalClient
-from longshore.controllers.job import controller, manage, tracking
+from longshore.controllers.job import controller
+from longshore.controllers.job.ends import tracking
 from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.pods import wanted
 from longshore.store import DiskFull, Event
 from longshore.store.journal import NoJournal
 
@@ -82,7 +84,7 @@ def test_what_is_too_much_for_one_sync_is_done_by_the_next(
     indexed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tracking, "MOST_UNCOUNTED", 2)
-    monkeypatch.setattr(manage, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
     more = {"completionMode": "Indexed"} if indexed else {}
 
     async def scene(stage: Stage) -> None:
@@ -100,7 +102,7 @@ def test_what_is_too_much_for_one_sync_is_done_by_the_next(
 def test_pods_to_be_removed_that_are_too_many_for_one_sync_are_removed_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(manage, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
 
     async def scene(stage: Stage) -> None:
         await stage.job(completions=7, parallelism=7)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from job_scene import a_job, a_pod, at, indexed, sync
 
-from longshore.controllers.job import removal
+from longshore.controllers.job.pods import removal_order
 from longshore.controllers.job.spec import FINALIZER, INDEX
 
 OWNER = {
@@ -109,7 +109,7 @@ def _sidecar_restarts(name: str, times: int) -> Any:
 )
 def test_the_pod_with_the_least_to_lose_goes(goes: Any, stays: Any) -> None:
     for order in ([goes, stays], [stays, goes]):
-        assert removal.surplus(order, 1) == [goes]
+        assert removal_order.surplus(order, 1) == [goes]
 
 
 def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
@@ -118,5 +118,5 @@ def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
         a_pod("beyond", ready=True, index=5),
         a_pod("old", ready=True, index=1),
     ]
-    assert removal.surplus_of_indexes(pods, [0, 5, 1], 1, 5) == [pods[1]]
-    assert removal.surplus_of_indexes(pods, [0, 5, 1], 2, 5) == [pods[1], pods[0]]
+    assert removal_order.surplus_of_indexes(pods, [0, 5, 1], 1, 5) == [pods[1]]
+    assert removal_order.surplus_of_indexes(pods, [0, 5, 1], 2, 5) == [pods[1], pods[0]]

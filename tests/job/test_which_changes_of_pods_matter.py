@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from longshore.api.types import Obj
-from longshore.controllers.job import selection
-from longshore.controllers.job.gathering import Gathering
-from longshore.controllers.job.handlers import PodHandler
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
-from longshore.controllers.job.ownership import Ownership
 from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
-from longshore.machinery.cache import Cache
-from longshore.machinery.clock import RealClock
+from longshore.controllers.job.waking import selector_index
+from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.handlers import PodHandler
+from longshore.controllers.job.waking.ownership import Ownership
+from longshore.machinery.informers.cache import Cache
 from longshore.machinery.metrics import Registry
+from longshore.machinery.time.clock import RealClock
 
 JOB: Obj = {
     "metadata": {"namespace": "n", "name": "j", "uid": "u", "resourceVersion": "1"},
@@ -61,8 +61,8 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
     queue: Any = Keys()
     orphans: Any = Keys()
     jobs, pods, clock = Cache(), Cache(), RealClock()
-    jobs.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
-    pods.add_index(selection.PODS_BY_JOB, selection.pods_by_job)
+    jobs.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
+    pods.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
     jobs.put(("n", "j"), JOB)
     memory = Memory(clock, jobs, pods)
     handler = PodHandler(

@@ -16,7 +16,7 @@ from longshore.api.strategy import Propagation
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 INDEXED = "Indexed"
 STORIES: dict[str, Story] = {}

@@ -10,7 +10,8 @@ from job_stories import EXPECTED, STORIES
 from job_world import Ending, Story, World, crashed, crashed_for_ever, undisturbed
 from scripted_kubelet import Script
 
-from longshore.controllers.job import manage, tracking
+from longshore.controllers.job.ends import tracking
+from longshore.controllers.job.pods import wanted
 
 NAMES = sorted(STORIES)
 MANY = 540
@@ -67,7 +68,7 @@ def test_dying_among_pods_that_one_sync_cannot_deal_with_changes_nothing(
 ) -> None:
     ended, _ = good_end(name)
     monkeypatch.setattr(tracking, "MOST_UNCOUNTED", 2)
-    monkeypatch.setattr(manage, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
     slow, writes = undisturbed(STORIES[name])
     assert slow == ended
     for last, death, away in every_crash(writes):

@@ -17,8 +17,8 @@ from scripted_kubelet import Pod, Script
 from longshore.api import indexes
 from longshore.api.errors import StatusError
 from longshore.client import Client
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _LONG_ENOUGH = 20_000.0

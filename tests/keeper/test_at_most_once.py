@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from keeper_engine import Engine, alive, kill, until
 
-from longshore.node.keeper import journal
+from longshore.node.keeper.records import journal
 from longshore.node.runtime import Key
 
 pytestmark = pytest.mark.anyio

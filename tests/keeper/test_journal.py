@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper import journal
-from longshore.node.keeper.book import Book
-from longshore.node.keeper.entry import Entry
+from longshore.node.keeper.records import journal
+from longshore.node.keeper.records.book import Book
+from longshore.node.keeper.records.entry import Entry
 
 
 def _entry(number: int = 0) -> Entry:

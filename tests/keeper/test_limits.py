@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from keeper_engine import Engine
 
-from longshore.node.keeper import cgroups
-from longshore.node.keeper.entry import Entry
+from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.walls import cgroups
 from longshore.node.runtime import Limits
 
 _GROW = "x = bytearray({} << 20); import time; time.sleep({})"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from keeper_engine import Engine
 
-from longshore.node.keeper.logfile import LogFile
+from longshore.node.keeper.records.logfile import LogFile
 
 pytestmark = pytest.mark.anyio
 

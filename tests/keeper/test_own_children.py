@@ -8,17 +8,17 @@ import time
 
 import pytest
 
-from longshore.node.keeper import killing, processes
+from longshore.node.keeper.processes import killing, procfs
 
 
 def test_all_children_are_found_and_nobody_else() -> None:
-    before = processes.own_children()
+    before = procfs.own_children()
     if before is None:
         pytest.skip("this kernel keeps no list of children")
     alive, ended = subprocess.Popen(["sleep", "100"]), subprocess.Popen(["true"])
     try:
         time.sleep(0.1)  # it is a zombie by then, which is still to be reaped
-        now = processes.own_children()
+        now = procfs.own_children()
         assert now is not None
         assert now - before == {alive.pid, ended.pid}
     finally:
@@ -29,10 +29,10 @@ def test_all_children_are_found_and_nobody_else() -> None:
 
 @pytest.mark.parametrize("told", [True, False], ids=["the kernel tells", "the kernel does not tell"])
 def test_a_child_that_nobody_started_here_is_killed(told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    others = {*processes.Snapshot().children(os.getpid())}
+    others = {*procfs.Snapshot().children(os.getpid())}
     if not told:
-        monkeypatch.setattr(processes, "own_children", lambda: None)
-    environ = {processes.TAG: "a/key/0"}
+        monkeypatch.setattr(procfs, "own_children", lambda: None)
+    environ = {procfs.TAG: "a/key/0"}
     ours, orphan = (subprocess.Popen(["/bin/sleep", "100"], env=environ) for _ in range(2))
     try:
         killing.orphans({ours.pid, *others}, set())

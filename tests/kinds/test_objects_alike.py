@@ -12,9 +12,9 @@ from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.types import Obj, copy_of, encode
-from longshore.apiserver import body
 from longshore.apiserver.api import Api
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create
 from longshore.store import Key, Store
 

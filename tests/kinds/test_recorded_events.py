@@ -12,10 +12,11 @@ from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.types import Obj, encode
-from longshore.apiserver import body
 from longshore.apiserver.api import Api
-from longshore.apiserver.call import Call
-from longshore.apiserver.rest import create, recorded
+from longshore.apiserver.request import body
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.rest import create
+from longshore.apiserver.shortcuts import plain_events
 from longshore.client.local import LocalClient
 from longshore.store import Key, Store
 
@@ -128,7 +129,7 @@ def posted(event: Obj, **query: str) -> tuple[Any, list[str]]:
 @pytest.mark.parametrize("change", [*USUAL.values(), *UNUSUAL.values()], ids=[*USUAL, *UNUSUAL])
 def test_both_ways_come_to_the_same(change: Obj, monkeypatch: pytest.MonkeyPatch) -> None:
     short = posted({**EVENT, **change})
-    monkeypatch.setattr(recorded, "create", lambda *arguments: None)
+    monkeypatch.setattr(plain_events, "create", lambda *arguments: None)
     assert short == posted({**EVENT, **change})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 MAPS = ("v1", "ConfigMap")

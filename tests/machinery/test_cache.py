@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scripted_api import obj
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Cache, key_of
+from longshore.machinery.informers.cache import Cache, key_of
 
 
 def colours(thing: Obj) -> list[str]:

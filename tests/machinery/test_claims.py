@@ -12,9 +12,10 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.local import LocalClient
-from longshore.machinery import refs, virtual
-from longshore.machinery.refs import CannotAdopt, Claims
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.writes import ownership
+from longshore.machinery.writes.ownership import CannotAdopt, Claims
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
 
@@ -58,7 +59,7 @@ class Spy:
 
 async def owner_and_pods(client: LocalClient) -> tuple[Obj, dict[str, Obj]]:
     owner = await client.create(JOBS, job("job"), "ns")
-    ref = refs.controller_ref(owner, JOBS)
+    ref = ownership.controller_ref(owner, JOBS)
     other = {**ref, "uid": "another", "name": "other"}
     wanted = [
         pod("owned", labels={"app": "mine"}, ownerReferences=[ref], finalizers=[FINALIZER]),
@@ -87,7 +88,7 @@ def test_matching_pods_are_kept_or_adopted_and_others_released() -> None:
             claimed = await spy.claims(owner).claim(pods.values())
             assert names(claimed) == ["owned", "orphan", "not-controlled"]
             assert claimed[0] is pods["owned"]
-            uid, ref = owner["metadata"]["uid"], refs.controller_ref(owner, JOBS)
+            uid, ref = owner["metadata"]["uid"], ownership.controller_ref(owner, JOBS)
             assert dict(spy.patches) == {
                 "owned-no-match": {
                     "metadata": {
@@ -227,8 +228,10 @@ def test_objects_are_indexed_by_controller_or_by_namespace() -> None:
             ],
         }
     }
-    assert refs.owner_index(owned) == ("ns/Job/job/1",) == (refs.owner_key("ns", "Job", "job", "1"),)
-    assert refs.owner_index({"metadata": {"name": "p", "namespace": "ns"}}) == ("ns",)
+    assert (
+        ownership.owner_index(owned) == ("ns/Job/job/1",) == (ownership.owner_key("ns", "Job", "job", "1"),)
+    )
+    assert ownership.owner_index({"metadata": {"name": "p", "namespace": "ns"}}) == ("ns",)
     owned["metadata"]["ownerReferences"].pop()  # type: ignore[attr-defined]
-    assert refs.owner_index(owned) == ("ns",)
-    assert refs.controller_of(owned) is None
+    assert ownership.owner_index(owned) == ("ns",)
+    assert ownership.controller_of(owned) is None

@@ -10,9 +10,9 @@ from functools import partial
 
 import pytest
 
-from longshore.machinery import virtual
-from longshore.machinery.clock import Clock, RealClock, parse, to_micros, to_seconds
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.clock import Clock, RealClock, parse, to_micros, to_seconds
+from longshore.machinery.time.virtual import VirtualClock
 
 START = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
-from longshore.machinery.workers import Crowd
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workers import Crowd
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 class Desk:

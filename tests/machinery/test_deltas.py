@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scripted_api import obj
 
-from longshore.machinery.deltas import Batch, Deltas
+from longshore.machinery.informers.deltas import Batch, Deltas
 
 
 def shown(batch: Batch | None) -> list[tuple[str, str, str]]:

@@ -13,11 +13,11 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
 from longshore.machinery.election import LEASES, Election, LeadershipLost
+from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.metrics import Registry
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 class Network:

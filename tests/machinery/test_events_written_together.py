@@ -15,9 +15,9 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
 

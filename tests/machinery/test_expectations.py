@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from manual_clock import ManualClock
 
-from longshore.machinery.expectations import Expectations, UidExpectations
+from longshore.machinery.writes.expectations import Expectations, UidExpectations
 
 KEY = "ns/job"
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from longshore.machinery.hands import Hands
+from longshore.machinery.background import Hands
 
 pytestmark = pytest.mark.anyio
 

@@ -11,11 +11,11 @@ from control_plane import MAPS, PODS, api, pod
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.informer import Handler, Informer, OnChange
-from longshore.machinery.informers import Informers
-from longshore.machinery.refs import owner_index
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.writes.ownership import owner_index
 
 
 def config_map(name: str, **data: str) -> Obj:

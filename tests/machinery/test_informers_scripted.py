@@ -15,9 +15,9 @@ from scripted_api import GONE, Scripted, added, bookmark, deleted, modified, obj
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
-from longshore.machinery import virtual
-from longshore.machinery.informer import Handler, Informer, OnChange
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 MAPS = ("v1", "configmaps")
 

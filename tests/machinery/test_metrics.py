@@ -6,7 +6,7 @@ import pytest
 from manual_clock import ManualClock
 
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workqueue import WorkQueue
 
 
 def test_metrics_are_shown_in_prometheus_format() -> None:

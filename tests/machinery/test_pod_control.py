@@ -13,10 +13,11 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery import pods, refs, virtual
-from longshore.machinery.pods import NoLabels, PodControl, slow_start
-from longshore.machinery.recorder import reference
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.events.recorder import reference
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.writes import ownership, pod_control
+from longshore.machinery.writes.pod_control import NoLabels, PodControl, slow_start
 
 OWNER = {"kind": "Job", "namespace": "ns", "name": "job", "uid": "1", "apiVersion": "batch/v1"}
 
@@ -176,11 +177,11 @@ def test_a_pod_of_a_template() -> None:
         owner = await client.create(JOBS, job("job"), "ns")
         template = owner["spec"]["template"]
         template = {**template, "metadata": {**template["metadata"], "finalizers": ["example.org/a"]}}
-        ref = refs.controller_ref(owner, JOBS)
-        made = pods.from_template(
+        ref = ownership.controller_ref(owner, JOBS)
+        made = pod_control.from_template(
             template,
             ref,
-            generate_name=pods.name_prefix("job"),
+            generate_name=pod_control.name_prefix("job"),
             finalizers=("example.org/b", "example.org/a"),
         )
         assert made["metadata"] == {
@@ -205,8 +206,8 @@ def test_a_pod_of_a_template() -> None:
 
 
 def test_a_very_long_owner_name_gets_no_hyphen() -> None:
-    assert pods.name_prefix("a" * 252) == "a" * 252 + "-"
-    assert pods.name_prefix("a" * 253) == "a" * 253
+    assert pod_control.name_prefix("a" * 252) == "a" * 252 + "-"
+    assert pod_control.name_prefix("a" * 253) == "a" * 253
 
 
 def batches(count: int, fails: set[int], first: int = 1) -> tuple[list[list[int]], Any]:
@@ -234,7 +235,7 @@ def test_batches_double() -> None:
     assert [len(batch) for batch in seen] == [1, 2, 4, 5]
     assert [number for batch in seen for number in batch] == list(range(12))
     assert (result.attempted, result.succeeded, result.error) == (12, 12, None)
-    assert batches(0, set()) == ([], pods.Started(0, 0, None))
+    assert batches(0, set()) == ([], pod_control.Started(0, 0, None))
     assert [len(batch) for batch in batches(30, set(), first=10)[0]] == [10, 20]
 
 

@@ -15,9 +15,10 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery import correlation, virtual
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.virtual import START, VirtualClock
+from longshore.machinery.events import correlation
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import START, VirtualClock
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
 

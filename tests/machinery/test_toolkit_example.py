@@ -17,8 +17,8 @@ from control_plane import EVENTS, MAPS, PODS, api, pod
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.options import Options
 from longshore.up.running import running as longshore_running
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
-from longshore.machinery.workqueue import ShutDown, WorkQueue
+from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 Main = Callable[[VirtualClock, WorkQueue[str]], Awaitable[None]]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from manual_clock import ManualClock
 
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workqueue import WorkQueue
 
 KEYS = st.sampled_from("abcd")
 DELAYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.5])

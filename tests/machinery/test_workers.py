@@ -9,11 +9,11 @@ import pytest
 from beside import running
 
 from longshore.api.errors import StatusError
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
-from longshore.machinery.workers import Shards, run_workers
-from longshore.machinery.workqueue import WorkQueue
-from longshore.machinery.written import StaleCache
+from longshore.machinery.queues.workers import Shards, run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.writes.own_writes import StaleCache
 
 
 def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> None:
@@ -94,9 +94,9 @@ def test_only_bugs_are_logged_as_errors(caplog: pytest.LogCaptureFixture) -> Non
         async with running(run_workers(queue, sync)):
             await clock.sleep(1)
 
-    with caplog.at_level(logging.DEBUG, "longshore.machinery.workers"):
+    with caplog.at_level(logging.DEBUG, "longshore.machinery.queues.workers"):
         virtual.run(main)
-    own = [r for r in caplog.records if r.name == "longshore.machinery.workers"]
+    own = [r for r in caplog.records if r.name == "longshore.machinery.queues.workers"]
     assert [(r.levelname, r.getMessage()) for r in own] == [
         ("INFO", "a: trying again: changed"),
         (

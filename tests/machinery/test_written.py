@@ -7,10 +7,10 @@ import asyncio
 import pytest
 from scripted_api import obj
 
-from longshore.machinery import virtual
-from longshore.machinery.cache import Cache
-from longshore.machinery.virtual import VirtualClock
-from longshore.machinery.written import StaleCache, Written
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.writes.own_writes import StaleCache, Written
 
 KEY, UID = "ns/job", "uid-1"
 

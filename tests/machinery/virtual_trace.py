@@ -16,8 +16,8 @@ from control_plane import MAPS, PODS, api
 
 from longshore.api.errors import StatusError
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "toolkit" / "crew.py"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.apiserver import negotiate
-from longshore.apiserver.negotiate import JSON, PROTOBUF, YAML, Output
+from longshore.apiserver.request import negotiate
+from longshore.apiserver.request.negotiate import JSON, PROTOBUF, YAML, Output
 
 VECTORS = Path(__file__).parents[2] / "../shared/vectors/api"
 KUBECTL_TABLE = (

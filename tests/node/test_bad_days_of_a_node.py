@@ -12,8 +12,8 @@ from node_world import World, a_world
 from pod_stories import STORIES, Story, ending
 
 from longshore.api.types import Obj
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 def _played(story: Story, seed: int, rate: float) -> tuple[Obj, Counter[str]]:

@@ -18,8 +18,8 @@ from scripted_runtime import Machine, Run, ScriptedRuntime
 
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import Container, Key, State
 
 _WRITES = ("create", "update", "update_status", "patch", "delete")

@@ -11,7 +11,7 @@ from node_world import World, scripted, told
 from scripted_runtime import Exec, Machine, Run, ScriptedRuntime
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.node.pod import hooks
 from longshore.node.runtime import Key
 

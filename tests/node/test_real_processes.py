@@ -19,7 +19,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.node import agent
 from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NodeFacts

@@ -8,8 +8,8 @@ import pytest
 from node_world import scripted
 from scripted_runtime import Exec, Machine, Run, ScriptedRuntime
 
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import CannotStart, Container, Key, Runtime, State
 
 KEY = Key("u", "main", 0)

@@ -11,9 +11,9 @@ from node_world import NS, PODS, World, a_pod, a_world, agent_of
 from scripted_runtime import Run
 
 from longshore.api.types import Obj
-from longshore.machinery import virtual
-from longshore.machinery.informer import Handler, Informer
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 @asynccontextmanager

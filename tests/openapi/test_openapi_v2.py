@@ -13,7 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table as kinds
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
-from longshore.apiserver.document import Document
+from longshore.apiserver.documents.document import Document
 from longshore.apiserver.openapi import Documents
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

@@ -11,9 +11,9 @@ from job_world import World, a_world
 from scripted_kubelet import Script
 
 from longshore.client import Client, Unreachable
-from longshore.machinery import virtual
 from longshore.machinery.election import LEASES, LeadershipLost
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.controllers import Wiring
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings

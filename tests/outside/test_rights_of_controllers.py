@@ -11,11 +11,11 @@ from job_world import JOBS, NS, PODS, World, a_job, a_world, beside
 from scripted_kubelet import Script
 
 from longshore.api.errors import StatusError
-from longshore.apiserver.call import User
+from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.up import manifests
 from longshore.up.controllers import Wiring
 from longshore.up.outside import leading

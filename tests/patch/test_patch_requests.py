@@ -12,8 +12,8 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
-from longshore.apiserver import patching
-from longshore.apiserver.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.apiserver.request import patch_body
+from longshore.apiserver.request.patch_body import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 JOBS = table.find("batch", "v1", "jobs")
 assert JOBS is not None
@@ -27,7 +27,7 @@ def patch(
     warnings: list[str] = []
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     current = live or {"metadata": {"name": "j", "managedFields": []}, "spec": {"suspend": True}}
-    new = patching.patched(resource, current, media, raw, field_validation=strictness, warnings=warnings)
+    new = patch_body.patched(resource, current, media, raw, field_validation=strictness, warnings=warnings)
     return new, warnings
 
 
@@ -161,7 +161,7 @@ def test_a_custom_object_is_patched_without_a_schema() -> None:
 
 def apply(body: bytes, strictness: str = "Warn") -> tuple[dict[str, Any], list[str]]:
     warnings: list[str] = []
-    new = patching.applied(
+    new = patch_body.applied(
         JOBS,
         None,
         body,

@@ -17,7 +17,7 @@ from longshore.api.defaults import cronjob, job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
-from longshore.apiserver import patching
+from longshore.apiserver.request import patch_body
 
 VECTORS = Path(__file__).parents[2] / "../shared/vectors/api"
 pytestmark = pytest.mark.skipif(
@@ -86,7 +86,7 @@ def prepare(step: dict[str, Any], stored: dict[str, dict[str, Any]]) -> None:
         return
     media = (step.get("headers") or {}).get("Content-Type", "")
     if own in stored and "apply" not in media:
-        stored[own] = patching.patched(
+        stored[own] = patch_body.patched(
             resource, stored[own], media, body_of(step), field_validation="Warn", warnings=[]
         )
 
@@ -116,7 +116,9 @@ def outcome(
     resource: Resource, stored: dict[str, Any], media: str, body: bytes, strictness: str, warnings: list[str]
 ) -> tuple[dict[str, Any], StatusError | None]:
     try:
-        got = patching.patched(resource, stored, media, body, field_validation=strictness, warnings=warnings)
+        got = patch_body.patched(
+            resource, stored, media, body, field_validation=strictness, warnings=warnings
+        )
     except StatusError as error:
         return {}, error
     return got, None

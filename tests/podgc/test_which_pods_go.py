@@ -10,8 +10,8 @@ from longshore.api.types import Obj
 from longshore.controllers.podgc.act import failed
 from longshore.controllers.podgc.decide import Reason, View, decide, ended, lost
 from longshore.controllers.podgc.quarantine import Quarantine
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 NOW = "2026-01-01T00:00:00Z"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longshore.node.preparing.expansion import expand, from_maps
+from longshore.node.preparing.environment.expansion import expand, from_maps
 
 VALUES = {"A": "1", "B": "$(A)", "EMPTY": "", "a b": "odd"}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from longshore.node.preparing import items
+from longshore.node.preparing.environment import items
 from longshore.node.preparing.types import CannotPrepare
 
 

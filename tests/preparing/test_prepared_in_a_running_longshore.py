@@ -14,7 +14,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, DeleteOptions
-from longshore.node.preparing import emptydir
+from longshore.node.preparing.volumes import emptydir
 from longshore.up.options import Options
 from longshore.up.running import running
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from preparing_world import SERVER, World
 
-from longshore.apiserver.tokens import Tokens
+from longshore.apiserver.access.tokens import Tokens
 from longshore.client.config import incluster
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.types import NotReady
 
 pytestmark = pytest.mark.anyio

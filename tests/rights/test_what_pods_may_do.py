@@ -11,11 +11,11 @@ import pytest
 from api_in_memory import Server, api_in_memory
 
 from longshore.api.types import Obj
-from longshore.apiserver.authz import Wish
-from longshore.apiserver.call import User
+from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.request.call import User
 from longshore.controllers import rights
 from longshore.controllers.rights.decide import ANNOTATION, NAME, Plan, decide
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 
 pytestmark = pytest.mark.anyio
 

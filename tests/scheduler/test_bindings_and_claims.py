@@ -11,10 +11,10 @@ from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery.informers import Informers
-from longshore.machinery.recorder import Recorder
-from longshore.scheduler.reporting import Reporter
-from longshore.scheduler.shape import Shapes
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.informers.shared import Informers
+from longshore.scheduler.acting.reporting import Reporter
+from longshore.scheduler.fitting.pod_shape import Shapes
 
 CLAIMS, VOLUMES = ("v1", "PersistentVolumeClaim"), ("v1", "PersistentVolume")
 CLASSES = ("storage.k8s.io/v1", "StorageClass")

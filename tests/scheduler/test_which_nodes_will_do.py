@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from longshore.scheduler.fitting.pod_claims import Volumes
 
 from longshore.api.types import Obj
-from longshore.scheduler.decide import Plan, View, decide
+from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.shape import Pod, Shapes
-from longshore.scheduler.volumes import Volumes
+from longshore.scheduler.single.decide import Plan, View, decide
 
 SHAPES = Shapes()
 

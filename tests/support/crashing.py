@@ -14,7 +14,7 @@ from typing import Any, Self
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable, What
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
 _LINGERING_SECONDS = 2.0

@@ -25,7 +25,7 @@ from crashing import WRITES, OneByOne
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 _READS = ("get", "list")
 

@@ -26,7 +26,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0

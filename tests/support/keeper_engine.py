@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from longshore.node.keeper import processes
+from longshore.node.keeper.processes import procfs
 from longshore.node.runtime import Container, Key, State
 from longshore.node.runtimes.process import ProcessRuntime
 
@@ -87,4 +87,4 @@ def kill(pid: int) -> None:
 
 
 def alive(pid: int) -> bool:
-    return processes.start_ticks(pid) != 0
+    return procfs.start_ticks(pid) != 0

@@ -17,9 +17,9 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.node import agent
 from longshore.node.capacity import Capacity
 from longshore.node.runtime import Container, Key, Runtime

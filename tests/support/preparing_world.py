@@ -13,9 +13,9 @@ from api_in_memory import Server as ApiServer
 from api_in_memory import api_in_memory
 
 from longshore.api.types import Obj
-from longshore.apiserver.tokens import Tokens
+from longshore.apiserver.access.tokens import Tokens
 from longshore.client.local import LocalClient
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NodeFacts, PreparedPod, Server
 from longshore.node.runtime import Container

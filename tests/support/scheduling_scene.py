@@ -12,8 +12,8 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.scheduler import Schedulers
 from longshore.store import Store
 

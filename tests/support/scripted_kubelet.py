@@ -16,8 +16,8 @@ from typing import Any
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
-from longshore.machinery.clock import to_seconds
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.clock import to_seconds
+from longshore.machinery.time.virtual import VirtualClock
 
 PODS = ("v1", "Pod")
 TRACKING = "batch.kubernetes.io/job-tracking"

@@ -15,8 +15,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from longshore.machinery.clock import Timer
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.clock import Timer
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
 
 

@@ -17,8 +17,8 @@ from crashing import Death, Mortal, until_dead
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 NS = "ns"

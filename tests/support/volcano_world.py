@@ -25,9 +25,9 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
-from longshore.controllers import volcano
-from longshore.machinery.clock import to_seconds
-from longshore.machinery.virtual import VirtualClock
+from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.time.clock import to_seconds
+from longshore.machinery.time.virtual import VirtualClock
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")
@@ -209,7 +209,7 @@ async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
 
 
 async def controller(client: Client, clock: VirtualClock) -> None:
-    await volcano.run(client, clock=clock, rng=random.Random(1))
+    await volcano_job.run(client, clock=clock, rng=random.Random(1))
 
 
 def _telling(story: Story) -> Telling[World, Ending]:

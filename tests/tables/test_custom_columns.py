@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from longshore.api import jsonpath
 from longshore.api.kinds import table as kinds
 from longshore.api.resources import PrinterColumn, Resource
 from longshore.api.strategy import Strategy
 from longshore.apiserver import tables
-from longshore.apiserver.tables import jsonpath
 
 NOW = datetime(2025, 6, 1, 12, 0, 0, tzinfo=UTC)
 WIDGETS = Resource("acme.io", "v1", "Widget", "widgets", "widget", True, Strategy(), style="custom")

@@ -9,7 +9,8 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table as kinds
-from longshore.apiserver import partial, tables
+from longshore.apiserver import tables
+from longshore.apiserver.documents import metadata_only
 
 NOW = datetime(2025, 6, 1, 12, 0, 30, tzinfo=UTC)
 JOBS = next(r for r in kinds.RESOURCES if r.qualified == "jobs.batch")
@@ -87,10 +88,10 @@ def test_kinds_without_columns_of_their_own_show_when_they_were_created() -> Non
 
 
 def test_partial_metadata_of_a_list_keeps_the_lists_metadata() -> None:
-    made = partial.items([JOB], {"resourceVersion": "7", "continue": "x"}, "meta.k8s.io/v1")
+    made = metadata_only.items([JOB], {"resourceVersion": "7", "continue": "x"}, "meta.k8s.io/v1")
     assert made["kind"] == "PartialObjectMetadataList"
     assert made["metadata"] == {"resourceVersion": "7", "continue": "x"}
-    assert made["items"] == [partial.item(JOB, "meta.k8s.io/v1")]
+    assert made["items"] == [metadata_only.item(JOB, "meta.k8s.io/v1")]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +111,13 @@ def test_partial_metadata_of_a_list_keeps_the_lists_metadata() -> None:
 )
 def test_item_and_list_forms_are_not_interchangeable(transform: str, is_list: bool, message: str) -> None:
     with pytest.raises(StatusError) as refused:
-        partial.check(transform, JOBS, is_list=is_list)
+        metadata_only.check(transform, JOBS, is_list=is_list)
     assert (refused.value.code, refused.value.reason, refused.value.message) == (
         406,
         "NotAcceptable",
         message,
     )
-    partial.check(transform, JOBS, is_list=not is_list)
+    metadata_only.check(transform, JOBS, is_list=not is_list)
 
 
 def test_an_event_reads_the_same_in_both_groups() -> None:

@@ -14,9 +14,9 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers import ttl
-from longshore.machinery import virtual
 from longshore.machinery.metrics import Registry
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from longshore.up import issue, kubeconfig, pki
+from longshore.up import certificates, kubeconfig, pki
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def test_a_lost_note_of_renewal_dates_costs_nothing(tmp_path: Path) -> None:
 
 def test_a_crash_between_new_authority_and_new_certificates_heals_itself(tmp_path: Path) -> None:
     made = pki.ensure(tmp_path / "pki", NOW)
-    (tmp_path / "pki" / "ca.pem").write_bytes(issue.authority(NOW, 3650).pem)
+    (tmp_path / "pki" / "ca.pem").write_bytes(certificates.authority(NOW, 3650).pem)
     (tmp_path / "pki" / "renewal.json").unlink()
     pki.ensure(tmp_path / "pki", NOW)
     for file in (made.server, made.admin):

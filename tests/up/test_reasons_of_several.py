@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longshore.machinery.explanations import Explanation
-from longshore.up import explained
+from longshore.up import why_page
 
 
 def plans(page: object) -> list[str]:
@@ -12,18 +12,18 @@ def plans(page: object) -> list[str]:
 
 
 def test_all_who_know_an_object_are_heard_oldest_first() -> None:
-    reasons = explained.Reasons()
+    reasons = why_page.Reasons()
     reasons.tell("pods", "node", lambda namespace, name: [Explanation("u", 2.0, ("started",))])
     reasons.tell("pods", "scheduler", lambda namespace, name: [Explanation("u", 1.0, ("bound",))])
-    assert plans(explained.page(reasons)) == ["bound", "started"]
+    assert plans(why_page.page(reasons)) == ["bound", "started"]
 
 
 def test_one_that_was_started_again_is_not_heard_twice() -> None:
-    reasons = explained.Reasons()
+    reasons = why_page.Reasons()
     for word in ("before", "after"):
         reasons.tell("pods", "node", lambda namespace, name, word=word: [Explanation("u", 1.0, (word,))])
-    assert plans(explained.page(reasons)) == ["after"]
+    assert plans(why_page.page(reasons)) == ["after"]
 
 
 def test_what_nobody_knows_is_no_page() -> None:
-    assert explained.page(explained.Reasons())("namespaces/default/pods/x") is None
+    assert why_page.page(why_page.Reasons())("namespaces/default/pods/x") is None

@@ -14,7 +14,7 @@ from volcano_scene import JOBS, Scene, play
 
 from longshore.api import cron
 from longshore.api.types import Obj
-from longshore.controllers import volcano_cronjob
+from longshore.controllers.volcano import cronjob
 
 CRONJOBS = ("batch.volcano.sh/v1alpha1", "CronJob")
 START = datetime(2026, 6, 15, 9, 50, 10, tzinfo=UTC)
@@ -65,9 +65,9 @@ def told(story: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         options = {"clock": scene.clock, "rng": scene.clock.rng, "zone": cron.UTC}
         begun = scene.clock.monotonic()
         if last:
-            await until_dead(volcano_cronjob.run(mortal, **options), mortal)
+            await until_dead(cronjob.run(mortal, **options), mortal)
             await scene.settle(pause)
-        beside.append(asyncio.create_task(volcano_cronjob.run(scene.client if last else mortal, **options)))
+        beside.append(asyncio.create_task(cronjob.run(scene.client if last else mortal, **options)))
         await scene.settle(45.5 * MINUTE - (scene.clock.monotonic() - begun))
         try:
             found = (await scene.client.get(CRONJOBS, "c", "default"))["status"]

@@ -14,7 +14,7 @@ from volcano_scene import play as play_scene
 
 from longshore.api import cron
 from longshore.api.types import Obj
-from longshore.controllers import volcano_cronjob
+from longshore.controllers.volcano import cronjob as controller
 
 CRONJOBS = ("batch.volcano.sh/v1alpha1", "CronJob")
 START = datetime(2026, 6, 15, 9, 50, 10, tzinfo=UTC)
@@ -23,7 +23,7 @@ FIRST = int(datetime(2026, 6, 15, 10, 0, tzinfo=UTC).timestamp()) // 60
 
 
 def play(script: Callable[[Scene], Awaitable[None]]) -> None:
-    play_scene(script, partial(volcano_cronjob.run, zone=cron.UTC), start=START)
+    play_scene(script, partial(controller.run, zone=cron.UTC), start=START)
 
 
 async def cronjob(scene: Scene, schedule: str = "*/10 * * * *", **spec: Any) -> None:

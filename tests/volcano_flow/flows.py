@@ -8,7 +8,7 @@ from volcano_manifests import task
 
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time.virtual import VirtualClock
 
 FLOWS = ("flow.volcano.sh/v1alpha1", "JobFlow")
 TEMPLATES = ("flow.volcano.sh/v1alpha1", "JobTemplate")

@@ -11,7 +11,7 @@ from flows import FLOWS, JOBS, TEMPLATES, flow, move, template
 from volcano_scene import Scene, play
 
 from longshore.api.types import Obj
-from longshore.controllers import volcano_flow
+from longshore.controllers.volcano import flow as controller
 
 ENTRIES: dict[str, list[str]] = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
 
@@ -49,9 +49,9 @@ def told(policy: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         mortal: Any = Mortal(scene.client, scene.clock, last, **how)
         options = {"clock": scene.clock, "rng": scene.clock.rng}
         if last:
-            await until_dead(volcano_flow.run(mortal, **options), mortal)
+            await until_dead(controller.run(mortal, **options), mortal)
             await scene.settle(pause)
-        again = asyncio.create_task(volcano_flow.run(scene.client if last else mortal, **options))
+        again = asyncio.create_task(controller.run(scene.client if last else mortal, **options))
         await scene.settle(200)
         try:
             return await ending(scene), mortal.writes

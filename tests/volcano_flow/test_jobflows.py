@@ -7,7 +7,7 @@ from flows import FLOWS, JOBS, TEMPLATES, flow, jobs, move, template
 from volcano_scene import Scene, play
 
 from longshore.api.types import Obj
-from longshore.controllers import volcano_flow
+from longshore.controllers.volcano import flow as controller
 
 CHAIN: dict[str, list[str]] = {"a": [], "b": ["a"], "c": ["a", "b"]}
 
@@ -48,7 +48,7 @@ def test_a_job_starts_when_all_its_targets_have_completed() -> None:
             b'volcano_jobflow_succeed_phase_count{jobflow_namespace="default"} 1.0' in scene.registry.text()
         )
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_a_job_carries_its_flow_and_template() -> None:
@@ -66,7 +66,7 @@ def test_a_job_carries_its_flow_and_template() -> None:
         listed = await scene.client.get(TEMPLATES, "a", "default")
         assert listed["status"] == {"jobDependsOnList": ["f-a"]}
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_the_status_tells_how_each_job_got_where_it_is_even_if_it_was_quick() -> None:
@@ -86,7 +86,7 @@ def test_the_status_tells_how_each_job_got_where_it_is_even_if_it_was_quick() ->
         condition = (await status(scene))["conditions"]["f-a"]
         assert condition == {"createTime": created, "phase": "Completed", "runningDuration": "1m5.5s"}
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 @pytest.mark.parametrize("end", ["Failed", "Terminated"])
@@ -101,7 +101,7 @@ def test_a_flow_fails_with_its_first_job_and_stays_so(end: str) -> None:
         await advance(scene, "f-a", "Completed")
         assert (await phase(scene), await jobs(scene.client)) == ("Failed", ["f-a"])
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_jobs_in_odd_phases_are_unknown_and_those_on_their_way_out_unlisted() -> None:
@@ -115,7 +115,7 @@ def test_jobs_in_odd_phases_are_unknown_and_those_on_their_way_out_unlisted() ->
         lists = {key: value for key, value in found.items() if key.endswith("Jobs")}
         assert lists == {"unKnowJobs": ["f-a"]}
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_a_flow_that_keeps_no_jobs_deletes_them_once_it_has_succeeded() -> None:
@@ -126,7 +126,7 @@ def test_a_flow_that_keeps_no_jobs_deletes_them_once_it_has_succeeded() -> None:
         await advance(scene, "f-a", "Pending", "Running", "Completed")
         assert (await jobs(scene.client), await phase(scene)) == ([], "Succeed")
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_a_job_that_is_deleted_on_the_way_is_made_again_but_not_after_the_end() -> None:
@@ -143,7 +143,7 @@ def test_a_job_that_is_deleted_on_the_way_is_made_again_but_not_after_the_end() 
         await scene.settle()
         assert (await jobs(scene.client), await phase(scene)) == (["f-b"], "Succeed")
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)
 
 
 def test_a_flow_waits_for_its_template_and_says_so() -> None:
@@ -159,4 +159,4 @@ def test_a_flow_waits_for_its_template_and_says_so() -> None:
         await scene.settle()
         assert await jobs(scene.client) == ["f-a"]
 
-    play(script, volcano_flow.run)
+    play(script, controller.run)

@@ -10,8 +10,8 @@ from volcano_manifests import task
 from volcano_scene import JOBS, Scene, play
 
 from longshore.api.types import Obj
-from longshore.controllers import volcano_gc
-from longshore.controllers.volcano_gc.decide import decide
+from longshore.controllers.volcano import gc
+from longshore.controllers.volcano.gc.decide import decide
 
 NOW = datetime(2026, 6, 15, 12, 0, 0, tzinfo=UTC)
 
@@ -51,4 +51,4 @@ def test_a_job_is_deleted_with_its_children_first() -> None:
         meta = (await scene.client.get(JOBS, "j", "default"))["metadata"]
         assert meta["finalizers"] == ["foregroundDeletion"]
 
-    play(script, volcano_gc.run)
+    play(script, gc.run)

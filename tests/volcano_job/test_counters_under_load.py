@@ -8,9 +8,9 @@ import pytest
 from told_stories import beside
 from volcano_world import Script, World, a_task, a_world, controller
 
-from longshore.controllers.volcano.controller import VolcanoJobController
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.controllers.volcano.job.controller import VolcanoJobController
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 NEVER = Script(starts=lambda name, nth: None)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from longshore.controllers.volcano import podgroup
+from longshore.controllers.volcano.job.pods import podgroup
 
 
 def a_task(name: str, replicas: int, least: int | None = None, cpu: str = "", **more: Any) -> Any:

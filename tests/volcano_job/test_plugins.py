@@ -15,11 +15,12 @@ from told_stories import beside
 from volcano_world import NS, Script, a_world, controller
 
 from longshore.apiserver.admission.volcano import job as admitting
-from longshore.controllers.volcano import building, plugins, tasks
+from longshore.controllers.volcano import plugins
+from longshore.controllers.volcano.job.pods import building, tasks
 from longshore.controllers.volcano.plugins import PluginError, registry
 from longshore.controllers.volcano.plugins.ssh import config_of
 from longshore.controllers.volcano.plugins.svc import hosts_of
-from longshore.machinery import virtual
+from longshore.machinery.time import virtual
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "volcano_plugin"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from longshore.controllers.volcano.policy import match
-from longshore.controllers.volcano.requests import Request
+from longshore.controllers.volcano.job.rules.policy import match
+from longshore.controllers.volcano.job.waking.requests import Request
 
 
 def a_job(*policies: dict[str, Any], task: list[dict[str, Any]] | None = None, version: int = 0) -> Any:

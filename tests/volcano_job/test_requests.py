@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from longshore.controllers.volcano import requests
+from longshore.controllers.volcano.job.waking import requests
 from longshore.controllers.volcano.names import JOBS, OUT_OF_SYNC_MARK
 
 TASK = {"name": "w", "replicas": 2, "maxRetry": 3}

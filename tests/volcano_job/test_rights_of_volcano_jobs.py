@@ -9,9 +9,9 @@ from told_stories import beside
 from volcano_world import Script, World, a_world
 
 from longshore.client.local import LocalClient
-from longshore.controllers import volcano
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.up import manifests
 
 
@@ -51,7 +51,7 @@ def test_the_rights_are_enough() -> None:
         script = Script(exits=_fails_at_first, runs=lambda name, nth: 5.0 if nth == 0 else None)
         async with a_world(clock, script) as world:
             client = Noting(world.api)
-            async with beside(volcano.run(client, clock=clock, rng=random.Random(1))):
+            async with beside(volcano_job.run(client, clock=clock, rng=random.Random(1))):
                 await _much(world)
             return client.asked
 

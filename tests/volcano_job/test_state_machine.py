@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from longshore.controllers.volcano import rules, table
-from longshore.controllers.volcano.shard import fnv1
-from longshore.controllers.volcano.table import Kind, Then
+from longshore.controllers.volcano.job.rules import phases, table
+from longshore.controllers.volcano.job.rules.table import Kind, Then
+from longshore.controllers.volcano.job.waking.shard import fnv1
 
 ACTIONS = (
     *("SyncJob", "RestartJob", "RestartTask", "RestartPod", "RestartPartition"),
@@ -89,7 +89,7 @@ def a_job(*replicas: int, least: int, **spec: Any) -> Any:
     ],
 )
 def test_rules(then: Then, job: Any, status: Any, phase: str | None) -> None:
-    change = rules.change(then, job, status)
+    change = phases.change(then, job, status)
     assert (change and change.phase) == phase
 
 
@@ -98,14 +98,14 @@ def test_a_task_short_of_successes_fails_the_job() -> None:
     job["spec"]["tasks"][0]["minAvailable"] = 2
     counts = {"t0": {"phase": {"Succeeded": 1, "Failed": 1}}, "t1": {"phase": {"Succeeded": 2}}}
     status = {"succeeded": 3, "failed": 1, "taskStatusCount": counts}
-    change = rules.change(Then.IF_ENDED, job, status)
+    change = phases.change(Then.IF_ENDED, job, status)
     assert change is not None
     assert (change.phase, change.why) == ("Failed", "1 pods of task 't0' succeeded, 2 were needed")
 
 
 def test_only_a_restart_spends_a_retry() -> None:
     for then in Then:
-        change = rules.change(then, a_job(1, least=1), {"running": 1, "minAvailable": 1})
+        change = phases.change(then, a_job(1, least=1), {"running": 1, "minAvailable": 1})
         assert (change is not None and change.retry) == (then is Then.RESTART)
 
 

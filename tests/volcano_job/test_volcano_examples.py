@@ -10,8 +10,8 @@ import yaml
 from told_stories import beside
 from volcano_world import JOBS, NS, Script, a_world, controller
 
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 PAGE = Path(__file__).parents[2] / "docs" / "volcano.md"
 

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable
 from told_stories import beside
 from volcano_world import NS, Script, World, a_world
 
-from longshore.controllers import volcano
-from longshore.machinery import virtual
+from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 
 def told(
@@ -24,7 +24,7 @@ def told(
 
     async def play(clock: VirtualClock) -> list[tuple[str, str, str]]:
         async with a_world(clock, script or Script()) as world:
-            run = volcano.run(
+            run = volcano_job.run(
                 world.client, clock=clock, rng=random.Random(1), registry=registry, explanations=explanations
             )
             async with beside(run):

@@ -11,8 +11,8 @@ from told_stories import beside
 from volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
 
 from longshore.client import DeleteOptions, PatchType
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 FOR_EVER = Script(runs=lambda name, nth: None)
 

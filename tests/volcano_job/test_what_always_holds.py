@@ -21,8 +21,8 @@ from volcano_world import JOBS, NS, Script, World, a_task, a_world, controller
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _FINISHED = ("Completed", "Failed", "Terminated")

@@ -7,9 +7,9 @@ from typing import Any
 from volcano_scene import POD_GROUPS, Scene, play
 
 from longshore.api.types import Obj
-from longshore.controllers import volcano_podgroup
-from longshore.controllers.volcano_podgroup import act
-from longshore.controllers.volcano_podgroup.wanted import GROUP, wanted
+from longshore.controllers.volcano import podgroup
+from longshore.controllers.volcano.podgroup import act
+from longshore.controllers.volcano.podgroup.wanted import GROUP, wanted
 
 PODS = ("v1", "Pod")
 
@@ -59,7 +59,7 @@ def test_a_bare_pod_gets_a_group_of_its_own() -> None:
         foreign = await scene.client.get(PODS, "foreign", "default")
         assert GROUP not in (foreign["metadata"].get("annotations") or {})
 
-    play(script, volcano_podgroup.run)
+    play(script, podgroup.run)
 
 
 def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone() -> None:
@@ -73,7 +73,7 @@ def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone() -> 
         assert [group["metadata"]["name"] for group in groups] == ["podgroup-u9"]
         assert groups[0]["metadata"]["ownerReferences"] == [ref]
 
-    play(script, volcano_podgroup.run)
+    play(script, podgroup.run)
 
 
 def test_a_pod_whose_queue_is_missing_waits_for_it() -> None:
@@ -91,7 +91,7 @@ def test_a_pod_whose_queue_is_missing_waits_for_it() -> None:
         (group,) = (await scene.client.list(POD_GROUPS)).items
         assert group["spec"]["queue"] == "late"
 
-    play(script, volcano_podgroup.run)
+    play(script, podgroup.run)
 
 
 def test_an_owner_says_how_many_start_together_and_passes_its_annotations_on() -> None:

@@ -7,8 +7,8 @@ import asyncio
 from volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 from longshore.api.types import Obj
-from longshore.controllers import volcano_queue
-from longshore.controllers.volcano_queue import decide as deciding
+from longshore.controllers.volcano import queue
+from longshore.controllers.volcano.queue import decide as deciding
 
 MARK = deciding.MARK
 
@@ -44,7 +44,7 @@ def test_a_new_queue_opens_below_root() -> None:
         assert (queue["status"], queue["spec"]["parent"]) == ({"state": "Open"}, "root")
         assert "parent" not in (await scene.client.get(QUEUES, "root"))["spec"]
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_an_empty_queue_closes_at_once_and_opens_again_by_command() -> None:
@@ -67,7 +67,7 @@ def test_an_empty_queue_closes_at_once_and_opens_again_by_command() -> None:
             "Start to execute command CloseQueue, and clean it up to make sure executed not more than once.",
         ) in said
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_a_queue_with_a_pod_group_closes_when_the_last_one_is_gone() -> None:
@@ -87,7 +87,7 @@ def test_a_queue_with_a_pod_group_closes_when_the_last_one_is_gone() -> None:
         assert await state(scene, "q") == "Closed"
         assert gauge.value("q") == 0
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_other_parts_of_the_status_are_left_alone() -> None:
@@ -101,7 +101,7 @@ def test_other_parts_of_the_status_are_left_alone() -> None:
         queue = await scene.client.get(QUEUES, "q")
         assert queue["status"] == {"state": "Closed", "allocated": {"cpu": "1"}}
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_children_close_and_open_with_their_parent_but_not_those_closed_by_hand() -> None:
@@ -123,7 +123,7 @@ def test_children_close_and_open_with_their_parent_but_not_those_closed_by_hand(
         assert states == ["Open", "Open", "Closed", "Open"]
         assert [await mark(scene, name) for name in ("a", "deep")] == ["false", "false"]
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_a_child_cannot_open_before_its_parent_and_gives_up_after_a_while() -> None:
@@ -143,7 +143,7 @@ def test_a_child_cannot_open_before_its_parent_and_gives_up_after_a_while() -> N
             "closed. Open the parent queue first.",
         ) in await scene.events()
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_a_queue_follows_the_parent_it_moves_to() -> None:
@@ -160,7 +160,7 @@ def test_a_queue_follows_the_parent_it_moves_to() -> None:
         await scene.settle()
         assert await state(scene, "q") == "Open"
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_root_is_never_closed_and_unknown_commands_change_nothing() -> None:
@@ -170,14 +170,14 @@ def test_root_is_never_closed_and_unknown_commands_change_nothing() -> None:
         await scene.settle()
         assert [await state(scene, name) for name in ("root", "default")] == ["Open", "Open"]
 
-    play(script, volcano_queue.run)
+    play(script, queue.run)
 
 
 def test_a_controller_that_starts_later_finishes_what_was_begun() -> None:
     async def script(scene: Scene) -> None:
         await scene.queue("q")
         await scene.client.patch(QUEUES, "q", {"status": {"state": "Closing"}}, subresource="status")
-        running = volcano_queue.run(scene.client, clock=scene.clock, rng=scene.clock.rng)
+        running = queue.run(scene.client, clock=scene.clock, rng=scene.clock.rng)
         task = asyncio.create_task(running)
         await scene.settle()
         task.cancel()

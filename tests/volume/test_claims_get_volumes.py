@@ -15,8 +15,8 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
-from longshore.machinery import virtual
-from longshore.machinery.virtual import VirtualClock
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
 CLAIM, VOLUME, CLASS = (

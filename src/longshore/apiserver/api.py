@@ -18,20 +18,21 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj
-from longshore.apiserver import authz
+from longshore.apiserver.access import authz
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.call import Call
 from longshore.apiserver.catalog import DEFINITIONS, Catalog
 from longshore.apiserver.crd import lifecycle, scale
-from longshore.apiserver.rest import alike, create, delete, get, patch, update, watch
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
 from longshore.apiserver.rest.watch import Changes
+from longshore.apiserver.shortcuts import same_spec
 from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
+    from longshore.apiserver.access.tokens import Tokens
     from longshore.apiserver.metrics import Collector
-    from longshore.apiserver.subresources.door import NodeDoor
-    from longshore.apiserver.tokens import Tokens
+    from longshore.apiserver.subresources.node_access import NodeDoor
     from longshore.store import Store
 
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
@@ -68,7 +69,7 @@ class Api:
         self._clock = clock
         # Names and uids are no secrets; the system is asked once, not for each of them.
         self._rng = rng or random.Random(random.SystemRandom().getrandbits(256))
-        self.alike = alike.Alike()
+        self.alike = same_spec.Alike()
         self._now = (0, "")
 
     # ---- what the verbs ask for

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from longshore.apiserver.call import Call
+    from longshore.apiserver.request.call import Call
     from longshore.store import Store
 
 _BUCKETS: Final = (

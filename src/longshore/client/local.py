@@ -16,9 +16,9 @@ from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import router
 from longshore.apiserver.answer import served
-from longshore.apiserver.call import INTERNAL, Call, User
+from longshore.apiserver.request import router
+from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.client.ask import Ask, Page, built_in
 from longshore.client.protocol import PatchType, Response, WatchEvent, What
 from longshore.client.verbs import VerbClient
@@ -74,12 +74,12 @@ class LocalClient(VerbClient):
         headers: Mapping[str, str] | None = None,
     ) -> Response:
         from longshore.apiserver.http.handler import Handler
-        from longshore.client import wireless
+        from longshore.client import in_process_request
 
         if self._handler is None:
             self._handler = Handler(self._api)
         sent = {"User-Agent": self.manager, **(headers or {})}
-        return await wireless.request(self._handler, self._user, method, path, query, body, sent)
+        return await in_process_request.request(self._handler, self._user, method, path, query, body, sent)
 
     async def close(self) -> None:
         """Holds nothing of its own."""

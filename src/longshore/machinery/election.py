@@ -17,9 +17,9 @@ from typing import Any, Final, TypeVar
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.clock import Clock, to_micros
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.metrics import Registry
-from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.time.clock import Clock, to_micros
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from longshore.machinery.cache import Key
+from longshore.machinery.informers.cache import Key
 
 _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000

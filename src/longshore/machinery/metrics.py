@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final, Protocol, TypeVar
 
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 
 Labels = tuple[str, ...]
 

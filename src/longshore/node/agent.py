@@ -20,12 +20,12 @@ from typing import Any, Final, Literal
 
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery.clock import Clock
+from longshore.machinery.background import Hands
+from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.hands import Hands
-from longshore.machinery.informer import Handler, Informer
+from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
-from longshore.machinery.recorder import Recorder
+from longshore.machinery.time.clock import Clock
 from longshore.node import ending
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger

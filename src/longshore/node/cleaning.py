@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock, Timer
+from longshore.machinery.time.clock import Clock, Timer
 from longshore.node import archive
 from longshore.node.archive import Archive
 from longshore.node.pod.life import Life

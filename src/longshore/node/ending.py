@@ -13,8 +13,8 @@ from typing import Any, Final
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
-from longshore.machinery.cache import Cache
-from longshore.machinery.clock import Clock
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.time.clock import Clock
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner

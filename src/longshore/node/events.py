@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock
-from longshore.machinery.recorder import Recorder
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.time.clock import Clock
 
 RATE: Final = 50.0
 BURST: Final = 100.0

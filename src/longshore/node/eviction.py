@@ -17,7 +17,7 @@ from typing import Final
 from longshore.api import quantity
 from longshore.api.pod_resources import pod_limits
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 

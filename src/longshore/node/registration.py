@@ -16,7 +16,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds.node import NOT_READY
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.clock import Clock, to_micros, to_seconds
+from longshore.machinery.time.clock import Clock, to_micros, to_seconds
 from longshore.node.capacity import Capacity
 from longshore.node.status.build import HOST_IP
 

@@ -14,15 +14,15 @@ from typing import Any, Final, Protocol
 
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery.cache import Cache
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Handler, Informer, OnChange
-from longshore.machinery.informers import Informers
-from longshore.scheduler import verdict
-from longshore.scheduler.decide import View
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time.clock import Clock
+from longshore.scheduler.fitting import verdict
+from longshore.scheduler.fitting.pod_claims import Volumes
+from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger, Node
-from longshore.scheduler.shape import Shapes
-from longshore.scheduler.volumes import Volumes
+from longshore.scheduler.single.decide import View
 
 POD_KIND: Final = ("v1", "Pod")
 NODES: Final = ("v1", "Node")

@@ -13,8 +13,8 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import PODS, Amounts
-from longshore.scheduler.shape import Pod, Port, Shape
-from longshore.scheduler.verdict import Failure
+from longshore.scheduler.fitting.pod_shape import Pod, Port, Shape
+from longshore.scheduler.fitting.verdict import Failure
 
 _EVERY_ADDRESS: Final = "0.0.0.0"
 _REMEMBERED: Final = 8192

@@ -6,15 +6,15 @@ import random
 from collections.abc import Collection
 
 from longshore.client import Client
-from longshore.machinery.clock import Clock
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.metrics import Registry
-from longshore.scheduler import default
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.cluster import Cluster
-from longshore.scheduler.default import DefaultScheduler
-from longshore.scheduler.gang import scheduler
+from longshore.scheduler.gang.scheduler import NAME as GANGS
 from longshore.scheduler.gang.scheduler import GangScheduler
 from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.single.scheduler import NAME as SINGLE_PODS
+from longshore.scheduler.single.scheduler import DefaultScheduler
 
 
 class Schedulers:
@@ -38,12 +38,12 @@ class Schedulers:
         self._cluster = cluster = Cluster(client, clock=clock, rng=rng)
         self.pods: DefaultScheduler | None = None
         self.gangs: GangScheduler | None = None
-        if names is None or default.NAME in names:
+        if names is None or SINGLE_PODS in names:
             self.pods = DefaultScheduler(cluster, registry=registry, explanations=explanations)
-            cluster.listeners[default.NAME] = self.pods
-        if names is None or scheduler.NAME in names:
+            cluster.listeners[SINGLE_PODS] = self.pods
+        if names is None or GANGS in names:
             self.gangs = GangScheduler(cluster, settings=gangs, registry=registry)
-            cluster.listeners[scheduler.NAME] = self.gangs
+            cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
         """What was decided about a pod, oldest first."""

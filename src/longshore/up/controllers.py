@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from longshore.machinery.metrics import Registry
-from longshore.up import explained
+from longshore.up import why_page
 from longshore.up.supervising import supervised
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from longshore.client import Client
-    from longshore.machinery.clock import Clock
+    from longshore.machinery.time.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Wiring:
     workers: int | None = None
     """Objects looked at side by side; None leaves it to each controller."""
     registry: Registry = field(default_factory=Registry)
-    explain: explained.Reasons = field(default_factory=explained.Reasons)
+    explain: why_page.Reasons = field(default_factory=why_page.Reasons)
     """Whoever can explain itself says so here as it starts."""
 
 
@@ -109,26 +109,26 @@ def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]
 
 
 def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano
+    from longshore.controllers.volcano import job
     from longshore.machinery.explanations import Explanations
 
     explanations = Explanations()
     wiring.explain.tell("vcjobs", "controller", explanations.of)
-    return volcano.run(
+    return job.run(
         client,
         clock=wiring.clock,
         rng=wiring.rng,
         namespace=wiring.namespace,
-        workers=wiring.workers or volcano.WORKERS,
+        workers=wiring.workers or job.WORKERS,
         registry=wiring.registry,
         explanations=explanations,
     )
 
 
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import volcano_queue
+    from longshore.controllers.volcano import queue
 
-    return volcano_queue.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+    return queue.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
 
 
 def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -169,10 +169,10 @@ CONTROLLERS: dict[str, Factory] = {
     "serviceaccount": _serviceaccount,
     "ttl": _usual("ttl"),
     "volcano-job": _volcano_job,
-    "volcano-cronjob": _usual("volcano_cronjob"),
-    "volcano-gc": _usual("volcano_gc"),
-    "volcano-jobflow": _usual("volcano_flow"),
-    "volcano-podgroup": _usual("volcano_podgroup"),
+    "volcano-cronjob": _usual("volcano.cronjob"),
+    "volcano-gc": _usual("volcano.gc"),
+    "volcano-jobflow": _usual("volcano.flow"),
+    "volcano-podgroup": _usual("volcano.podgroup"),
     "volcano-queue": _volcano_queue,
     "volume": _volume,
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from longshore.client import Client
     from longshore.node.preparing.types import Server
     from longshore.node.runtime import Runtime
-    from longshore.node.serving.door import Door
+    from longshore.node.serving.node_access import Door
     from longshore.up.controllers import Wiring
     from longshore.up.options import Options
 
@@ -55,8 +55,8 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
     from longshore.node.archive import Archive
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
-    from longshore.node.serving.door import Door
-    from longshore.node.serving.watched import Watched
+    from longshore.node.serving.followed_engine import Watched
+    from longshore.node.serving.node_access import Door
 
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)

@@ -78,26 +78,26 @@ def ensure(directory: Path, now: datetime) -> Pki:
 
 
 def _renew(directory: Path, now: datetime) -> None:
-    from longshore.up import issue
+    from longshore.up import certificates
 
-    def current(name: str, renew_before: timedelta) -> issue.Pair | None:
-        pair = issue.load(directory / f"{name}.pem")
+    def current(name: str, renew_before: timedelta) -> certificates.Pair | None:
+        pair = certificates.load(directory / f"{name}.pem")
         return None if pair is None or pair.expires - now < renew_before else pair
 
-    def keep(name: str, pair: issue.Pair) -> issue.Pair:
+    def keep(name: str, pair: certificates.Pair) -> certificates.Pair:
         write_private(directory / f"{name}.pem", pair.pem)
         return pair
 
     try:
-        ca = current(_CA, CA_RENEW_BEFORE) or keep(_CA, issue.authority(now, CA_DAYS))
+        ca = current(_CA, CA_RENEW_BEFORE) or keep(_CA, certificates.authority(now, CA_DAYS))
         write_private(directory / "ca.crt", ca.cert_pem)
         server, admin = current(_SERVER, LEAF_RENEW_BEFORE), current(_ADMIN, LEAF_RENEW_BEFORE)
     except ValueError as err:
         raise BrokenPki(f"{err}; remove {directory} to have new certificates made") from err
-    if server is None or not issue.signed_by(server, ca):
-        server = keep(_SERVER, issue.server(ca, now, LEAF_DAYS, SERVER_DNS, SERVER_IPS))
-    if admin is None or not issue.signed_by(admin, ca):
-        admin = keep(_ADMIN, issue.user(ca, now, LEAF_DAYS, ADMIN, ADMIN_GROUP))
+    if server is None or not certificates.signed_by(server, ca):
+        server = keep(_SERVER, certificates.server(ca, now, LEAF_DAYS, SERVER_DNS, SERVER_IPS))
+    if admin is None or not certificates.signed_by(admin, ca):
+        admin = keep(_ADMIN, certificates.user(ca, now, LEAF_DAYS, ADMIN, ADMIN_GROUP))
     due = {
         _CA: ca.expires - CA_RENEW_BEFORE,
         _SERVER: server.expires - LEAF_RENEW_BEFORE,

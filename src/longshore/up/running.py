@@ -13,28 +13,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
-from longshore.apiserver.expiry import expire_events
+from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.http.server import HttpServer
-from longshore.apiserver.tokens import Tokens
 from longshore.client import Client
 from longshore.client.local import LocalClient
-from longshore.machinery.clock import RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.types import Server
-from longshore.node.serving.door import Door
+from longshore.node.serving.node_access import Door
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
 from longshore.up import (
     bootstrap,
     controllers,
-    explained,
-    failed,
+    failed_pods,
     files,
     kubeconfig,
     node,
     pki,
     scheduling,
     secrets,
+    why_page,
 )
 from longshore.up.options import Options
 
@@ -101,7 +101,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         wiring = controllers.Wiring(
             RealClock(), random.Random(), certificates.ca_cert.read_text(), volumes=directory / "volumes"
         )
-        api.pages[explained.PREFIX] = explained.page(wiring.explain)
+        api.pages[why_page.PREFIX] = why_page.page(wiring.explain)
         api.collectors.append(wiring.registry)
         tasks = controllers.start(names, client, wiring)
         if options.scheduler:
@@ -113,7 +113,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
 
             def show(door: Door) -> None:
                 api.door = door
-                api.pages[failed.PREFIX] = failed.page(door.archive)
+                api.pages[failed_pods.PREFIX] = failed_pods.page(door.archive)
 
             server = Server(HOST, port, certificates.ca_cert.read_text())
             place = node.Place(directory / "node", server, show)

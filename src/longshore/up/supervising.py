@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
 from longshore.apiserver.http.server import HttpServer
-from longshore.apiserver.tokens import Tokens
 from longshore.client import Client
 from longshore.client.config.connection import Connection
 from longshore.client.credentials.static import Token

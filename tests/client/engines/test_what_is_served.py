@@ -96,7 +96,7 @@ async def test_the_callers_identity_counts(longshore: Longshore) -> None:
     async with HttpClient.from_kubeconfig(longshore.kubeconfig) as client:
         answer = await client.create(review, {})
     assert answer["status"]["userInfo"]["username"] == "longshore-admin"
-    from longshore.apiserver.call import User
+    from longshore.apiserver.request.call import User
 
     nobody = LocalClient(longshore.api, user=User("nobody", ("system:authenticated",)))
     with pytest.raises(StatusError) as caught:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from longshore.api.codec import protowrite, wire
+from longshore.api.codec import protowire, protowrite
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.types import Obj
 
@@ -36,11 +36,11 @@ def open_envelope(data: bytes) -> Envelope:
         raise DecodeError("empty body")
     names = {1: "", 2: ""}
     raw = b""
-    for number, content in wire.fields(data, len(PREFIX), len(data)):
+    for number, content in protowire.fields(data, len(PREFIX), len(data)):
         if not isinstance(content, tuple):
             continue
         if number == 1:
-            for name, span in wire.fields(data, *content):
+            for name, span in protowire.fields(data, *content):
                 if name in names and isinstance(span, tuple):
                     names[name] = str(data[span[0] : span[1]], "utf-8", "replace")
         elif number == 2:
@@ -50,18 +50,18 @@ def open_envelope(data: bytes) -> Envelope:
 
 def encode_protobuf(obj: Obj, api_version: str, kind: str, message: str) -> bytes:
     """A canonical object (or list) in its envelope."""
-    type_meta = wire.delimited(1, api_version.encode()) + wire.delimited(2, kind.encode())
+    type_meta = protowire.delimited(1, api_version.encode()) + protowire.delimited(2, kind.encode())
     return (
         PREFIX
-        + wire.delimited(1, type_meta)
-        + wire.delimited(2, protowrite.write(message, obj))
+        + protowire.delimited(1, type_meta)
+        + protowire.delimited(2, protowrite.write(message, obj))
         + _NO_ENCODING
     )
 
 
 def watch_frame(event_type: str, obj: bytes) -> bytes:
     """One event of a protobuf watch stream; `obj` is an object in its envelope."""
-    event = wire.delimited(1, event_type.encode()) + wire.delimited(2, wire.delimited(1, obj))
+    event = protowire.delimited(1, event_type.encode()) + protowire.delimited(2, protowire.delimited(1, obj))
     return len(event).to_bytes(4, "big") + event
 
 
@@ -74,11 +74,11 @@ def read_watch_frames(data: bytes) -> list[tuple[str, bytes]]:
         if stop > len(data):
             break
         event_type, obj = "", b""
-        for number, content in wire.fields(data, at + 4, stop):
+        for number, content in protowire.fields(data, at + 4, stop):
             if isinstance(content, tuple) and number == 1:
                 event_type = data[content[0] : content[1]].decode()
             elif isinstance(content, tuple) and number == 2:
-                for inner, span in wire.fields(data, *content):
+                for inner, span in protowire.fields(data, *content):
                     if inner == 1 and isinstance(span, tuple):
                         obj = data[span[0] : span[1]]
         out.append((event_type, obj))

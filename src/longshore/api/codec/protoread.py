@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from longshore.api import quantity, schema, times
-from longshore.api.codec import wire
+from longshore.api.codec import protowire
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.schema import Field, Type
 from longshore.api.types import Obj
@@ -24,7 +24,12 @@ _Bytes: TypeAlias = Callable[[bytes, int, int, Any], Any]
 """Reads data[start:stop]; the last argument is the value read so far, for messages to merge into."""
 _Table: TypeAlias = dict[int, tuple[str, Any]]
 
-_WIRE: Final = {"bool": wire.VARINT, "int32": wire.VARINT, "int64": wire.VARINT, "float64": wire.FIXED64}
+_WIRE: Final = {
+    "bool": protowire.VARINT,
+    "int32": protowire.VARINT,
+    "int64": protowire.VARINT,
+    "float64": protowire.FIXED64,
+}
 _SCHEMA: Final = "apiextensions/v1.JSONSchemaProps"
 
 
@@ -36,7 +41,7 @@ def read(message_id: str, data: bytes, start: int, stop: int, out: Obj) -> Obj:
         key = data[at]
         at += 1
         if key >= 0x80:
-            key, at = wire.read_varint(data, at - 1, stop)
+            key, at = protowire.read_varint(data, at - 1, stop)
         entry = table.get(key)
         if entry is None:
             at = _unknown(message_id, key, data, at, stop)
@@ -49,9 +54,9 @@ def read(message_id: str, data: bytes, start: int, stop: int, out: Obj) -> Obj:
                 begin = at + 1
                 at = begin + data[at]
                 if at > stop:
-                    raise DecodeError(wire.UNEXPECTED_EOF)
+                    raise DecodeError(protowire.UNEXPECTED_EOF)
             else:
-                begin, at = wire.read_length(data, at, stop)
+                begin, at = protowire.read_length(data, at, stop)
             if name:
                 out[name] = reader(data, begin, at, out.get(name))
             else:
@@ -61,11 +66,11 @@ def read(message_id: str, data: bytes, start: int, stop: int, out: Obj) -> Obj:
                 number = data[at]
                 at += 1
             else:
-                number, at = wire.read_varint(data, at, stop)
+                number, at = protowire.read_varint(data, at, stop)
             reader(out, name, number)
         else:
             if at + 8 > stop:
-                raise DecodeError(wire.UNEXPECTED_EOF)
+                raise DecodeError(protowire.UNEXPECTED_EOF)
             out[name] = struct.unpack_from("<d", data, at)[0]
             at += 8
     return out
@@ -79,7 +84,7 @@ def _unknown(message_id: str, key: int, data: bytes, at: int, stop: int) -> int:
     if known is not None:
         name = known.json[:1].upper() + known.json[1:]
         raise DecodeError(f"proto: wrong wireType = {kind} for field {name}")
-    return wire.skip(data, at, stop, kind)
+    return protowire.skip(data, at, stop, kind)
 
 
 @cache
@@ -93,16 +98,16 @@ def _table(message_id: str) -> _Table:
 
 def _entries(f: Field) -> _Table:
     if f.inline:
-        return {f.number << 3 | wire.BYTES: ("", f.type.name)}
+        return {f.number << 3 | protowire.BYTES: ("", f.type.name)}
     if f.type.kind == "list" and f.type.items.name in _WIRE:
         # Kubernetes never packs repeated numbers, but a reader has to understand both forms.
         return {
-            f.number << 3 | wire.VARINT: (f.json, partial(_append_number, f.type.items.name)),
-            f.number << 3 | wire.BYTES: (f.json, partial(_packed, f.type.items.name)),
+            f.number << 3 | protowire.VARINT: (f.json, partial(_append_number, f.type.items.name)),
+            f.number << 3 | protowire.BYTES: (f.json, partial(_packed, f.type.items.name)),
         }
     if f.type.name in _WIRE:
         return {f.number << 3 | _WIRE[f.type.name]: (f.json, _NUMBERS.get(f.type.name))}
-    return {f.number << 3 | wire.BYTES: (f.json, _bytes_reader(f.type))}
+    return {f.number << 3 | protowire.BYTES: (f.json, _bytes_reader(f.type))}
 
 
 def _set_bool(out: Obj, name: str, number: int) -> None:
@@ -114,7 +119,7 @@ def _set_int32(out: Obj, name: str, number: int) -> None:
 
 
 def _set_int64(out: Obj, name: str, number: int) -> None:
-    out[name] = wire.signed(number)
+    out[name] = protowire.signed(number)
 
 
 _NUMBERS: Final = {"bool": _set_bool, "int32": _set_int32, "int64": _set_int64}
@@ -124,7 +129,7 @@ def _number(kind: str, number: int) -> int:
     if kind == "int32":
         number &= 0xFFFF_FFFF
         return number - 2**32 if number >= 2**31 else number
-    return wire.signed(number)
+    return protowire.signed(number)
 
 
 def _append_number(kind: str, out: Obj, name: str, number: int) -> None:
@@ -134,7 +139,7 @@ def _append_number(kind: str, out: Obj, name: str, number: int) -> None:
 def _packed(kind: str, data: bytes, start: int, stop: int, old: Any) -> list[int]:
     out: list[int] = old or []
     while start < stop:
-        number, start = wire.read_varint(data, start, stop)
+        number, start = protowire.read_varint(data, start, stop)
         out.append(_number(kind, number))
     return out
 
@@ -164,7 +169,7 @@ def _entry(kind: Type, data: bytes, start: int, stop: int, old: Any) -> Obj:
     """One entry of a map: 1 = key, 2 = value."""
     out: Obj = {} if old is None else old
     key, value = "", None
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if isinstance(content, tuple):
             if number == 1:
                 key = _text(data, *content, None)
@@ -190,8 +195,8 @@ def _raw(data: bytes, start: int, stop: int, old: Any) -> bytes:
 def _instant(data: bytes, start: int, stop: int) -> times.Instant | None:
     if start == stop:
         return None
-    content = {n: v for n, v in wire.fields(data, start, stop) if isinstance(v, int)}
-    return times.Instant(wire.signed(content.get(1, 0)), _number("int32", content.get(2, 0)))
+    content = {n: v for n, v in protowire.fields(data, start, stop) if isinstance(v, int)}
+    return times.Instant(protowire.signed(content.get(1, 0)), _number("int32", content.get(2, 0)))
 
 
 def _time(data: bytes, start: int, stop: int, old: Any) -> str | None:
@@ -211,7 +216,7 @@ def _micro_time(data: bytes, start: int, stop: int, old: Any) -> str | None:
 
 def _quantity(data: bytes, start: int, stop: int, old: Any) -> str | None:
     out = None
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if number == 1 and isinstance(content, tuple):
             try:
                 out = quantity.canonical(_text(data, *content, None))
@@ -222,7 +227,7 @@ def _quantity(data: bytes, start: int, stop: int, old: Any) -> str | None:
 
 def _int_or_string(data: bytes, start: int, stop: int, old: Any) -> int | str:
     is_text, number, text = False, 0, ""
-    for place, content in wire.fields(data, start, stop):
+    for place, content in protowire.fields(data, start, stop):
         if isinstance(content, tuple):
             text = _text(data, *content, None) if place == 3 else text
         elif place == 1:
@@ -234,16 +239,16 @@ def _int_or_string(data: bytes, start: int, stop: int, old: Any) -> int | str:
 
 def _duration(data: bytes, start: int, stop: int, old: Any) -> str:
     nanos = 0
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if number == 1 and isinstance(content, int):
-            nanos = wire.signed(content)
+            nanos = protowire.signed(content)
     return times.format_duration(nanos)
 
 
 def _json(data: bytes, start: int, stop: int, old: Any) -> Any:
     """1 = JSON bytes. Anything else in a RawExtension cannot be shown as JSON."""
     out = None
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if number == 1 and isinstance(content, tuple):
             try:
                 out = msgspec.json.decode(data[content[0] : content[1]])
@@ -256,14 +261,14 @@ def _wrapped_list(data: bytes, start: int, stop: int, old: Any) -> list[str]:
     """A list that is an element itself: a message with 1 repeated."""
     return [
         _text(data, *content, None)
-        for number, content in wire.fields(data, start, stop)
+        for number, content in protowire.fields(data, start, stop)
         if number == 1 and isinstance(content, tuple)
     ]
 
 
 def _schema_or_bool(data: bytes, start: int, stop: int, old: Any) -> Any:
     allows: Any = False
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if isinstance(content, tuple):
             if number == 2:
                 return _message(_SCHEMA, data, *content, None)
@@ -275,7 +280,7 @@ def _schema_or_bool(data: bytes, start: int, stop: int, old: Any) -> Any:
 def _schema_or_list(element: _Bytes, data: bytes, start: int, stop: int, old: Any) -> Any:
     """1 = a schema, 2 = the list that may stand in its place."""
     out: list[Any] = []
-    for number, content in wire.fields(data, start, stop):
+    for number, content in protowire.fields(data, start, stop):
         if isinstance(content, tuple):
             if number == 1:
                 return _message(_SCHEMA, data, *content, None)

@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from longshore.api import schema, times
-from longshore.api.codec import gobase64, wire
+from longshore.api.codec import gobase64, protowire
 from longshore.api.schema import Field, Type
 from longshore.api.types import Obj, encode
 
@@ -34,21 +34,21 @@ def _writers(message_id: str) -> tuple[Callable[[Obj], bytes], ...]:
 
 def _field(f: Field) -> Callable[[Obj], bytes]:
     if f.inline:
-        return partial(_inline, wire.tag(f.number, wire.BYTES), f.type.name)
+        return partial(_inline, protowire.tag(f.number, protowire.BYTES), f.type.name)
     if f.type.kind == "list":
         return partial(_list, f.json, _tagged(f.number, f.type.items))
     if f.type.kind == "map":
-        return partial(_map, f.json, wire.tag(f.number, wire.BYTES), _map_value(f.type.items))
+        return partial(_map, f.json, protowire.tag(f.number, protowire.BYTES), _map_value(f.type.items))
     write_one = _tagged(f.number, f.type)
     absent = b""
     if not f.optional and f.type.name not in ("bytes", "Verbs"):
-        absent = wire.tag(f.number, _wire(f.type)) + _zero(f.type)
+        absent = protowire.tag(f.number, _wire(f.type)) + _zero(f.type)
     return partial(_single, f.json, write_one, absent)
 
 
 def _inline(tag: bytes, message_id: str, obj: Obj) -> bytes:
     data = write(message_id, obj)
-    return tag + wire.varint(len(data)) + data
+    return tag + protowire.varint(len(data)) + data
 
 
 def _list(name: str, one: _Write, obj: Obj) -> bytes:
@@ -58,8 +58,8 @@ def _list(name: str, one: _Write, obj: Obj) -> bytes:
 def _map(name: str, tag: bytes, value: _Write, obj: Obj) -> bytes:
     out = []
     for key, item in sorted((obj.get(name) or {}).items()):
-        entry = wire.delimited(1, key.encode()) + value(item)
-        out.append(tag + wire.varint(len(entry)) + entry)
+        entry = protowire.delimited(1, key.encode()) + value(item)
+        out.append(tag + protowire.varint(len(entry)) + entry)
     return b"".join(out)
 
 
@@ -68,7 +68,7 @@ def _map_value(kind: Type) -> _Write:
 
 
 def _map_list(items: Any) -> bytes:
-    return wire.delimited(2, _wrapped_list(items or ()))
+    return protowire.delimited(2, _wrapped_list(items or ()))
 
 
 def _single(name: str, one: _Write, absent: bytes, obj: Obj) -> bytes:
@@ -78,8 +78,8 @@ def _single(name: str, one: _Write, absent: bytes, obj: Obj) -> bytes:
 
 def _wire(kind: Type) -> int:
     if kind.name in ("bool", "int32", "int64"):
-        return wire.VARINT
-    return wire.FIXED64 if kind.name == "float64" else wire.BYTES
+        return protowire.VARINT
+    return protowire.FIXED64 if kind.name == "float64" else protowire.BYTES
 
 
 def _zero(kind: Type) -> bytes:
@@ -88,25 +88,25 @@ def _zero(kind: Type) -> bytes:
         data = write(kind.name, {})
     else:
         data = _UNSET.get(kind.name, b"")
-        if _wire(kind) == wire.VARINT:
+        if _wire(kind) == protowire.VARINT:
             return _NO_TEXT
-    return wire.varint(len(data)) + data
+    return protowire.varint(len(data)) + data
 
 
 def _tagged(number: int, kind: Type) -> _Write:
     """Writes tag and value."""
-    tag = wire.tag(number, _wire(kind))
+    tag = protowire.tag(number, _wire(kind))
     if kind.name == "float64":
         return lambda value: tag + struct.pack("<d", value)
     if kind.name in ("bool", "int32", "int64"):
-        return lambda value: tag + wire.varint(value)
+        return lambda value: tag + protowire.varint(value)
     content: _Write = partial(write, kind.name) if kind.kind == "message" else _CONTENT[kind.name]
     return partial(_delimited, tag, content)
 
 
 def _delimited(tag: bytes, content: _Write, value: Any) -> bytes:
     data = content(value) if value is not None else b""
-    return tag + wire.varint(len(data)) + data
+    return tag + protowire.varint(len(data)) + data
 
 
 def _time(text: str) -> bytes:
@@ -118,34 +118,35 @@ def _micro_time(text: str) -> bytes:
 
 
 def _instant(seconds: int, nanos: int) -> bytes:
-    return b"\x08" + wire.varint(seconds) + b"\x10" + wire.varint(nanos)
+    return b"\x08" + protowire.varint(seconds) + b"\x10" + protowire.varint(nanos)
 
 
 def _int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        return b"\x08\x01\x10\x00" + wire.delimited(3, value.encode())
-    return b"\x08\x00\x10" + wire.varint(value) + b"\x1a\x00"
+        return b"\x08\x01\x10\x00" + protowire.delimited(3, value.encode())
+    return b"\x08\x00\x10" + protowire.varint(value) + b"\x1a\x00"
 
 
 def _json(value: Any) -> bytes:
-    return wire.delimited(1, encode(value))
+    return protowire.delimited(1, encode(value))
 
 
 def _wrapped_list(items: Any) -> bytes:
-    return b"".join([wire.delimited(1, item.encode()) for item in items])
+    return b"".join([protowire.delimited(1, item.encode()) for item in items])
 
 
 def _schema_or_bool(value: Any) -> bytes:
     if isinstance(value, dict):
-        return b"\x08\x01" + wire.delimited(2, write(_SCHEMA, value))
+        return b"\x08\x01" + protowire.delimited(2, write(_SCHEMA, value))
     return b"\x08\x01" if value else b"\x08\x00"
 
 
 def _schema_or_list(value: Any) -> bytes:
     if isinstance(value, dict):
-        return wire.delimited(1, write(_SCHEMA, value))
+        return protowire.delimited(1, write(_SCHEMA, value))
     return b"".join(
-        wire.delimited(2, item.encode() if isinstance(item, str) else write(_SCHEMA, item)) for item in value
+        protowire.delimited(2, item.encode() if isinstance(item, str) else write(_SCHEMA, item))
+        for item in value
     )
 
 
@@ -154,9 +155,9 @@ _CONTENT: Final[dict[str, _Write]] = {
     "bytes": gobase64.decode,
     "Time": _time,
     "MicroTime": _micro_time,
-    "Quantity": lambda text: wire.delimited(1, text.encode()),
+    "Quantity": lambda text: protowire.delimited(1, text.encode()),
     "IntOrString": _int_or_string,
-    "Duration": lambda text: b"\x08" + wire.varint(times.parse_duration(text)),
+    "Duration": lambda text: b"\x08" + protowire.varint(times.parse_duration(text)),
     "FieldsV1": _json,
     "RawExtension": _json,
     "JSON": _json,

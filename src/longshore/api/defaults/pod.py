@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import pod_resources
-from longshore.api.defaults import disabled, images, quantities, volumes
+from longshore.api.defaults import disabled, images, pod_volumes, quantities
 from longshore.api.types import Obj
 
 _INIT_ANNOTATIONS: Final = (
@@ -65,7 +65,7 @@ def default_pod_spec(spec: Obj) -> None:
     if account and not (spec.get("serviceAccountName") == spec.get("serviceAccount") == account):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     for volume in spec.get("volumes") or ():
-        volumes.default_volume(volume)
+        pod_volumes.default_volume(volume)
     for container in spec.get("containers") or ():
         _container(container)
     for part in ("initContainers", "ephemeralContainers"):
@@ -116,7 +116,7 @@ def _container(container: Obj) -> None:
 
 def _env_source(source: Obj) -> None:
     if (ref := source.get("fieldRef")) is not None:
-        volumes.default_field_ref(ref)
+        pod_volumes.default_field_ref(ref)
     if (ref := source.get("resourceFieldRef")) is not None:
         ref.setdefault("divisor", "0")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from longshore.api.defaults.pod_volumes import default_volume
 from longshore.api.defaults.quantities import round_up_list
-from longshore.api.defaults.volumes import default_volume
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj

@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api import field, quantity
 from longshore.api.types import Obj
 from longshore.api.validation.pod import containers, pod_annotations
-from longshore.api.warnings import addresses, node_labels, ports, volumes
+from longshore.api.warnings import addresses, node_labels, pod_volumes, ports
 
 _DEAD_ANNOTATIONS: Final = (
     (
@@ -57,7 +57,7 @@ def _warnings(spec: Obj, meta: Obj, prefix: str) -> list[str]:
             f"{prefix}metadata.annotations[{key}]: {text}" for key, text in _DEAD_ANNOTATIONS if key in marks
         ]
     if listed := spec.get("volumes"):
-        found += volumes.warnings(listed, f"{path}.volumes")
+        found += pod_volumes.warnings(listed, f"{path}.volumes")
     if aliases := spec.get("hostAliases"):
         found += _repeated(aliases, "ip", f"{path}.hostAliases")
     if secrets := spec.get("imagePullSecrets"):

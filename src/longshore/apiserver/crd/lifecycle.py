@@ -13,11 +13,11 @@ from longshore.api.kinds import table
 from longshore.api.kinds.customresourcedefinition import CLEANUP
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import options
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
 from longshore.apiserver.catalog import DEFINITIONS, definition_key
 from longshore.apiserver.crd import naming, rows
+from longshore.apiserver.request import options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import delete
 from longshore.store import Key
 

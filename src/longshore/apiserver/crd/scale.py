@@ -14,9 +14,9 @@ from longshore.api.strategy import Strategy
 from longshore.api.structural import scale
 from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver import body, options, patching
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body, options, patch_body
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import update as main
 from longshore.apiserver.rest.update import key_of, same_name
 
@@ -64,11 +64,11 @@ def update(api: Api, call: Call) -> Answer:
 def patch(api: Api, call: Call) -> Answer:
     """PATCH of the Scale, not of the object behind it."""
     media_type = (call.content_type or "").partition(";")[0].strip()
-    if media_type not in (patching.JSON_PATCH, patching.MERGE_PATCH):
-        raise patching.unsupported(call.resource)
+    if media_type not in (patch_body.JSON_PATCH, patch_body.MERGE_PATCH):
+        raise patch_body.unsupported(call.resource)
     wanted = options.write_options(call, "PatchOptions")
     old = _current(api, call)
-    new = patching.patched(
+    new = patch_body.patched(
         _SCALE,
         _shown(call.resource, served(call.resource, old.obj)),
         media_type,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from longshore.api import errors, field
-from longshore.apiserver.authz import Wish
-from longshore.apiserver.call import ANONYMOUS, User
+from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.request.call import ANONYMOUS, User
 
 if TYPE_CHECKING:
     from multidict import CIMultiDictProxy

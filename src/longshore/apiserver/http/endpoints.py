@@ -10,12 +10,12 @@ from aiohttp import web
 
 from longshore.api import errors
 from longshore.api.resources import Resource
-from longshore.apiserver import measured, meta_endpoints
-from longshore.apiserver.call import User
-from longshore.apiserver.discovery import Discovery
-from longshore.apiserver.document import Document
+from longshore.apiserver.documents import resource_usage, server_info
+from longshore.apiserver.documents.discovery import Discovery
+from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import respond
 from longshore.apiserver.openapi import Documents
+from longshore.apiserver.request.call import User
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -34,8 +34,8 @@ class Endpoints:
         self._all: Sequence[Resource] = ()
         self._discovery = Discovery(self._resources)
         self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
-        self._version = Document(meta_endpoints.version())
-        self._checks: dict[str, meta_endpoints.Check] = {"ping": lambda: True}
+        self._version = Document(server_info.version())
+        self._checks: dict[str, server_info.Check] = {"ping": lambda: True}
 
     def answer(self, request: web.BaseRequest, user: User, path: str, raw_query: str) -> web.Response:
         """The document at `path`, or upstream's plain 404."""
@@ -53,7 +53,7 @@ class Endpoints:
         if self._api.door is None:
             return served
         if served is not self._served:  # the same answer until something changes, so that it can be kept
-            self._served, self._all = served, (*served, *measured.ROWS)
+            self._served, self._all = served, (*served, *resource_usage.ROWS)
         return self._all
 
     def _find(self, request: web.BaseRequest, path: str, raw_query: str) -> web.Response | None:
@@ -64,7 +64,7 @@ class Endpoints:
         if bare.startswith(("/healthz", "/livez", "/readyz")):
             return self._health(bare, raw_query)
         if bare == "/":
-            paths = meta_endpoints.root_paths(self._api.catalog.resources(), self._checks)
+            paths = server_info.root_paths(self._api.catalog.resources(), self._checks)
             return respond.document(request, Document(paths))
         if bare == "/metrics":
             return respond.text(200, self._metrics.text(self._api.collectors).decode())
@@ -82,7 +82,7 @@ class Endpoints:
 
     def _health(self, path: str, raw_query: str) -> web.Response | None:
         query = parse_qs(raw_query, keep_blank_values=True)
-        found = meta_endpoints.health(
+        found = server_info.health(
             path, self._checks, verbose="verbose" in query, exclude=query.get("exclude", ())
         )
         return respond.text(*found) if found is not None else None

@@ -17,15 +17,16 @@ from urllib.parse import parse_qs, unquote
 from aiohttp import web
 
 from longshore.api import errors
-from longshore.apiserver import measured, partial, router
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.call import Call, Query, User
+from longshore.apiserver.documents import metadata_only, resource_usage
 from longshore.apiserver.http import authn, endpoints, heads, quick, respond, stream
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.patience import Patience
 from longshore.apiserver.metrics import Metrics
-from longshore.apiserver.negotiate import Output
-from longshore.apiserver.options import truth, watch_wanted
+from longshore.apiserver.request import router
+from longshore.apiserver.request.call import Call, Query, User
+from longshore.apiserver.request.negotiate import Output
+from longshore.apiserver.request.options import truth, watch_wanted
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -113,13 +114,13 @@ class Handler:
         user = authn.authenticate(self._api, request.headers, certificate)
         route = router.split(raw_path)
         find = self._api.catalog.find
-        if route is not None and route.group == measured.GROUP and self._api.door is not None:
-            find = measured.find
+        if route is not None and route.group == resource_usage.GROUP and self._api.door is not None:
+            find = resource_usage.find
         elif route is None or (route.group and not self._api.catalog.has_group(route.group)):
             return self._endpoints.answer(request, user, unquote(raw_path), raw_query)
         context.call = call = _call(request, user, route, raw_query, find, context.warnings)
         if call.verb in ("list", "watch") and (route.watch or watch_wanted(call)):
-            if call.resource.group == measured.GROUP:
+            if call.resource.group == resource_usage.GROUP:
                 raise errors.method_not_allowed()
             return await self._watch(request, call, by_name=route.watch)
         return await self._carry_out(request, call)
@@ -133,8 +134,8 @@ class Handler:
             _check_output(call, output)
         answer: Answer | ListAnswer
         match verb:
-            case "get" | "list" if resource.group == measured.GROUP:
-                answer = await measured.answer(api, call)
+            case "get" | "list" if resource.group == resource_usage.GROUP:
+                answer = await resource_usage.answer(api, call)
             case "get":
                 answer = await api.get(call)
             case "list":
@@ -263,4 +264,4 @@ def _is_quick_read(call: Call) -> bool:
 
 def _check_output(call: Call, output: Output) -> None:
     """An answer that cannot be given would otherwise be refused after the write."""
-    partial.check(output.transform, call.resource, is_list=call.verb == "deletecollection")
+    metadata_only.check(output.transform, call.resource, is_list=call.verb == "deletecollection")

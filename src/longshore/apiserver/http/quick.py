@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from longshore.api import errors
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.call import Call
 from longshore.apiserver.http import respond
 from longshore.apiserver.http.heads import Read
 from longshore.apiserver.http.plain import Reply
-from longshore.apiserver.negotiate import Output
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.negotiate import Output
 from longshore.store import StoreError
 
 if TYPE_CHECKING:

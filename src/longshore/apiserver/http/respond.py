@@ -10,13 +10,15 @@ from aiohttp import web
 
 from longshore.api import codec, errors
 from longshore.api.types import Obj, decode, encode
-from longshore.apiserver import negotiate, partial, router, tables
+from longshore.apiserver import tables
 from longshore.apiserver.answer import Answer, ListAnswer, served
-from longshore.apiserver.call import Call
-from longshore.apiserver.document import Document
+from longshore.apiserver.documents import metadata_only
+from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import render
 from longshore.apiserver.http.plain import Plain, Reply
-from longshore.apiserver.negotiate import Output
+from longshore.apiserver.request import negotiate, router
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.negotiate import Output
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -95,20 +97,20 @@ def _document(api: Api, call: Call, output: Output, found: Answer | ListAnswer) 
             return found.document
         if not output.transform:
             return render.with_type(found.resource, found.view())
-        partial.check(output.transform, found.resource, is_list=False)
+        metadata_only.check(output.transform, found.resource, is_list=False)
         obj = found.view()
         if output.transform == "Table":
             meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
             return _table(api, call, output, [obj], meta)
-        return partial.item(obj, output.group_version)
+        return metadata_only.item(obj, output.group_version)
     if not output.transform:
         loaded: Obj = decode(render.list_json(found))
         return loaded
-    partial.check(output.transform, found.resource, is_list=True)
+    metadata_only.check(output.transform, found.resource, is_list=True)
     objs = [served(found.resource, e.obj) for e in found.entries]
     if output.transform == "Table":
         return _table(api, call, output, objs, found.metadata())
-    return partial.items(objs, found.metadata(), output.group_version)
+    return metadata_only.items(objs, found.metadata(), output.group_version)
 
 
 def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj) -> Obj:

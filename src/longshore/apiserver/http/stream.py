@@ -12,16 +12,17 @@ from aiohttp import web
 
 from longshore.api import codec
 from longshore.api.types import Obj, encode
-from longshore.apiserver import partial, tables
+from longshore.apiserver import tables
 from longshore.apiserver.answer import served
-from longshore.apiserver.call import Call
+from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.http import render, respond
 from longshore.apiserver.http.fanout import Fanout, Render, chunk
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.watch import Change, Changes, Notice
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.negotiate import Output
+    from longshore.apiserver.request.negotiate import Output
 
 _SHARED_LINES: Final = 4096  # rendered lines kept for other watchers of the same change
 
@@ -129,7 +130,7 @@ def _renderer(api: Api, call: Call, output: Output) -> Render:
         return lambda change: codec.encode_watch_event(change.type, _document(api, call, output, change))
     if output.transform == "Table":
         return _table_renderer(api, call, output)
-    if output.transform == partial.LIST:
+    if output.transform == metadata_only.LIST:
         return lambda _: b""  # a stream of lists makes no sense; upstream, too, accepts it and sends nothing
     if output.transform:
         return lambda change: _line(change.type, encode(_document(api, call, output, change)))
@@ -175,11 +176,11 @@ def _untyped(api: Api, call: Call, notice: Notice) -> Obj:
 def _document(api: Api, call: Call, output: Output, change: Change) -> Obj:
     if isinstance(change, Notice):
         if change.status is None and output.transform:
-            return partial.item({"metadata": change.metadata}, output.group_version)
+            return metadata_only.item({"metadata": change.metadata}, output.group_version)
         return _untyped(api, call, change)
     obj = served(call.resource, change.entry.obj)
     if output.transform:
-        return partial.item(obj, output.group_version)
+        return metadata_only.item(obj, output.group_version)
     return render.with_type(call.resource, obj)
 
 

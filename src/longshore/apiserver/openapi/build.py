@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api import schema
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import meta_endpoints
+from longshore.apiserver.documents import server_info
 from longshore.apiserver.openapi import custom, names, operations, v2, v3
 from longshore.apiserver.openapi.operations import Operation, PathItem
 from longshore.apiserver.openapi.schemas import Schemas
@@ -44,7 +44,7 @@ def _served(rows: Sequence[Resource]) -> frozenset[str]:
 
 
 def _git_version() -> str:
-    return str(meta_endpoints.version()["gitVersion"])
+    return str(server_info.version()["gitVersion"])
 
 
 def _paths(rows: Iterable[Resource], crds: Crds, own: dict[str, Obj]) -> Iterable[PathItem]:

@@ -17,8 +17,8 @@ from longshore.api import schema
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, encode
-from longshore.apiserver.discovery import groups, versions
-from longshore.apiserver.document import Document
+from longshore.apiserver.documents.discovery import groups, versions
+from longshore.apiserver.documents.document import Document
 
 CrdSchemas = Callable[[], Mapping[tuple[str, str, str], Obj]]
 """The openAPIV3Schema of each custom resource, by group, version and kind."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.types import Obj
 from longshore.apiserver.admission import limitranger, namespace, pod, priorityclass, quota, storageclass
-from longshore.apiserver.call import Call
+from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from longshore.api import errors, strategy
 from longshore.api.apply import entries, managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
-from longshore.apiserver.rest import admission, alike, recorded
+from longshore.apiserver.request import body, options
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.rest import admission
+from longshore.apiserver.shortcuts import plain_events, same_spec
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -28,12 +29,14 @@ def create(api: Api, call: Call) -> Answer:
     wanted = options.write_options(call, "CreateOptions")
     resource = call.resource
     asked = None
-    if resource.message == recorded.MESSAGE:
-        event = recorded.create(api, call, wanted)
+    if resource.message == plain_events.MESSAGE:
+        event = plain_events.create(api, call, wanted)
         if event is not None:
             return event
-    elif resource.storage in alike.STORAGES and not wanted.dry_run and wanted.field_validation != "Ignore":
-        asked = alike.asked_of(api, call)
+    elif (
+        resource.storage in same_spec.STORAGES and not wanted.dry_run and wanted.field_validation != "Ignore"
+    ):
+        asked = same_spec.asked_of(api, call)
         if asked is not None and (known := api.alike.find(asked.mark)) is not None:
             answer = _create_like(api, call, known, asked, wanted)
             if answer is not None:
@@ -47,12 +50,12 @@ def create(api: Api, call: Call) -> Answer:
 
 
 def _create_like(
-    api: Api, call: Call, known: alike.Known, asked: alike.Asked, wanted: options.WriteOptions
+    api: Api, call: Call, known: same_spec.Known, asked: same_spec.Asked, wanted: options.WriteOptions
 ) -> Answer | None:
     """Creates an object whose spec has been through all of this before, in the order of `create_object`.
     Whatever is unusual about its metadata is answered with None: the long way knows all the rules."""
     resource = call.resource
-    meta = alike.metadata_of(known, asked, call.namespace)
+    meta = same_spec.metadata_of(known, asked, call.namespace)
     if meta is None:
         return None
     now = api.now()
@@ -67,7 +70,7 @@ def _create_like(
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = now
     meta["generation"] = 1
-    obj = alike.like(known, asked, meta)
+    obj = same_spec.like(known, asked, meta)
     if obj is None:
         return None
     charged = admission.charge(api, call, obj)
@@ -166,7 +169,7 @@ def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
 
 
 def _free_name(api: Api, call: Call, base: str) -> str:
-    stem = base[: alike.LONGEST_PREFIX]
+    stem = base[: same_spec.LONGEST_PREFIX]
     name = stem
     for _ in range(_NAME_TRIES):
         name = stem + api.suffix()

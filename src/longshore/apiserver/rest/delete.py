@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, times
 from longshore.api.types import Obj
-from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body, options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import admission
 from longshore.apiserver.rest.list import list_entries
 from longshore.apiserver.rest.update import key_of, precondition_failed, remove

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from longshore.api import errors
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import versions
 from longshore.apiserver.rest.update import key_of
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from longshore.api import errors
 from longshore.api.selectors import fields, labels
-from longshore.apiserver import options
 from longshore.apiserver.answer import ListAnswer, served
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import paging, versions
 from longshore.store import Compacted, Entry, FutureRevision, Key
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import codec, errors, types
-from longshore.apiserver import options, parts, patching
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import options, patch_body
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.create import create_object
 from longshore.apiserver.rest.update import check_place, key_of, store_part, store_update
+from longshore.apiserver.shortcuts import one_part
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 _MEDIA_TYPES: Final = (
-    patching.JSON_PATCH,
-    patching.MERGE_PATCH,
-    patching.STRATEGIC_MERGE_PATCH,
-    patching.APPLY_PATCH,
+    patch_body.JSON_PATCH,
+    patch_body.MERGE_PATCH,
+    patch_body.STRATEGIC_MERGE_PATCH,
+    patch_body.APPLY_PATCH,
 )
 
 
@@ -26,18 +27,18 @@ def patch(api: Api, call: Call) -> Answer:
     """Applies the body to the stored object."""
     media_type = (call.content_type or "").partition(";")[0].strip()
     if media_type not in _MEDIA_TYPES:
-        raise patching.unsupported(call.resource)
+        raise patch_body.unsupported(call.resource)
     wanted = options.write_options(call, "PatchOptions")
-    if media_type == patching.APPLY_PATCH:
+    if media_type == patch_body.APPLY_PATCH:
         return _apply(api, call, wanted)
     old = api.store.latest(key_of(call))
     if old is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
     current = served(call.resource, old.obj)
-    changed = parts.patched(call.resource, current, media_type, _value(call))
+    changed = one_part.patched(call.resource, current, media_type, _value(call))
     if changed is not None:
         return store_part(api, call, old, changed, wanted)
-    new = patching.patched(
+    new = patch_body.patched(
         call.resource,
         current,
         media_type,
@@ -66,7 +67,7 @@ def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
     old = api.store.latest(key_of(call))
     if old is None and call.subresource:
         raise errors.not_found(resource.group, resource.plural, call.name)
-    new = patching.applied(
+    new = patch_body.applied(
         resource,
         served(resource, old.obj) if old is not None else None,
         call.body,

@@ -8,11 +8,12 @@ from longshore.api import errors, field, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
-from longshore.apiserver import body, options, parts
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body, options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import admission, versions
 from longshore.apiserver.rest.create import create_object, place, to_stored
+from longshore.apiserver.shortcuts import one_part
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def update(api: Api, call: Call) -> Answer:
     if call.value is not None and call.subresource == "status" and old is not None:
         # Custom kinds keep what is empty, and so the difference between an empty status and none.
         status = call.value.get("status") or ({} if resource.message else None)
-        changed = parts.with_status(resource, served(resource, old.obj), status)
+        changed = one_part.with_status(resource, served(resource, old.obj), status)
         if changed is not None:
             return _own_status(api, call, old, changed, wanted)
     obj = body.object_of(call, wanted.field_validation)
@@ -43,7 +44,7 @@ def update(api: Api, call: Call) -> Answer:
 
 
 def _own_status(
-    api: Api, call: Call, old: Entry, changed: parts.Changed, wanted: options.WriteOptions
+    api: Api, call: Call, old: Entry, changed: one_part.Changed, wanted: options.WriteOptions
 ) -> Answer:
     """Writes the status that a caller in this process wants. Such callers write the status alone, whatever
     else of the object they hand over (`Client.update_status`): the rest only says which object they mean."""
@@ -118,7 +119,7 @@ def store_update(
     wanted: options.WriteOptions,
     *,
     applied: bool = False,
-    part: parts.Part | None = None,
+    part: one_part.Part | None = None,
 ) -> Answer:
     """Brings a changed object into the store: lock, managedFields, hooks, checks, stage.
 
@@ -147,7 +148,7 @@ def store_update(
 
 
 def store_part(
-    api: Api, call: Call, old: Entry, changed: parts.Changed, wanted: options.WriteOptions
+    api: Api, call: Call, old: Entry, changed: one_part.Changed, wanted: options.WriteOptions
 ) -> Answer:
     """The same for an object of which one part is new, without what nothing can come of.
 
@@ -172,7 +173,7 @@ def store_part(
 
 
 def _own_fields(
-    api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, part: parts.Part | None
+    api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, part: one_part.Part | None
 ) -> str:
     """Writes down in managedFields what this write sets and takes from others. Returns the time of it."""
     resource, now = call.resource, api.now()
@@ -239,7 +240,7 @@ def is_finished(call: Call, obj: Obj) -> bool:
 
 
 def _prepare(
-    call: Call, new: Obj, old: Obj, context: strategy.Context, part: parts.Part | None
+    call: Call, new: Obj, old: Obj, context: strategy.Context, part: one_part.Part | None
 ) -> list[field.FieldError]:
     """Runs the kind's hooks for this path and returns what is wrong with the result."""
     kind, meta = call.resource.strategy, new["metadata"]
@@ -251,7 +252,7 @@ def _prepare(
         kind.prepare_update(new, old, context)
     if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
-    if part == "metadata" and parts.only_fewer_finalizers(meta, old["metadata"]):
+    if part == "metadata" and one_part.only_fewer_finalizers(meta, old["metadata"]):
         return []
     problems = [] if part == "status" else metadata.validate_update(meta, old["metadata"])
     if call.subresource == "status":

@@ -13,8 +13,8 @@ import msgspec
 
 from longshore.api import errors, types
 from longshore.api.types import Obj
-from longshore.apiserver import options
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import versions
 from longshore.apiserver.rest.list import Predicate, predicate, scope
 from longshore.store import Compacted, Entry, Event, EventType, WatchOverflow

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.kinds import pod_binding
 from longshore.api.types import Obj
-from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body, options
+from longshore.apiserver.request.call import Call
 from longshore.store import Key
 
 if TYPE_CHECKING:

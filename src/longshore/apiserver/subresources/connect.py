@@ -9,14 +9,14 @@ import msgspec
 from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.update import key_of
 from longshore.apiserver.subresources import link
 from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.subresources.door import NodeDoor
+    from longshore.apiserver.subresources.node_access import NodeDoor
 
 
 def connect(api: Api, call: Call) -> Answer:

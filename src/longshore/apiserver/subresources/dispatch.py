@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from longshore.apiserver import reviews
+from longshore.apiserver.access import reviews
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
 from longshore.apiserver.crd import scale
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import get
 from longshore.apiserver.subresources import connect, eviction, log, token
 from longshore.apiserver.subresources.binding import bind, bind_through_collection

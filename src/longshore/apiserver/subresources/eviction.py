@@ -9,9 +9,9 @@ from longshore.api import errors
 from longshore.api.kinds import pod_binding
 from longshore.api.selectors import labels
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver import body, options
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
+from longshore.apiserver.request import body, options
+from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.delete import check_preconditions, delete_entry
 from longshore.apiserver.rest.update import key_of
 from longshore.apiserver.subresources.binding import SUCCESS

@@ -7,9 +7,9 @@ from typing import Final, Literal, NamedTuple
 
 from longshore.api import errors
 from longshore.api.types import Obj
-from longshore.apiserver.call import Call
-from longshore.apiserver.options import truth
-from longshore.apiserver.subresources.door import NodeDoor, Session
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.options import truth
+from longshore.apiserver.subresources.node_access import NodeDoor, Session
 
 
 class Streams(NamedTuple):

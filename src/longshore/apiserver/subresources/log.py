@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from longshore.api import errors, field, times
 from longshore.api.log_options import LogOptions
 from longshore.apiserver.answer import Answer
-from longshore.apiserver.call import Call
-from longshore.apiserver.options import integer, truth
+from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.options import integer, truth
 from longshore.apiserver.subresources.connect import choose_container, door_to, pod_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from longshore.api import errors, field
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver import partial
+from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.tables import batch, core, custom, events, others, pods, storage
 from longshore.apiserver.tables.cells import NAME, Column, Printer, column, name_of
 
@@ -71,7 +71,7 @@ def rows(
             row["conditions"] = found
         match include:
             case "Metadata":
-                row["object"] = partial.item(obj, group_version)
+                row["object"] = metadata_only.item(obj, group_version)
             case "Object":
                 row["object"] = {"kind": resource.kind, "apiVersion": resource.group_version, **obj}
             case "None":

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api import durations, field
+from longshore.api import durations, field, jsonpath
 from longshore.api.resources import PrinterColumn
 from longshore.api.types import Obj, decode
-from longshore.apiserver.tables import jsonpath
 from longshore.apiserver.tables.cells import NAME, Column, Printer, column, name_of
 
 _DEFAULT: Final = (

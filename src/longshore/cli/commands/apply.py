@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.files import Manifest
-    from longshore.cli.kinds import Kinds
-    from longshore.cli.wire import Server
+    from longshore.cli.arguments.files import Manifest
+    from longshore.cli.arguments.kinds import Kinds
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 MANAGER = "longshore"
@@ -23,7 +23,7 @@ _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting
+    from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("--filename", "-f", action="append", default=[], required=True, metavar="F", help="file, dir or -")
@@ -44,8 +44,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli import connecting, files, kinds, refusals
+    from longshore.cli.arguments import files, kinds
     from longshore.cli.main import Said
+    from longshore.cli.server import connecting, refusals
 
     code = 0
     manifests = files.read(arguments.filename, recursive=arguments.recursive)
@@ -68,7 +69,7 @@ def run(arguments: Namespace) -> int:
 
 def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespace) -> None:
     from longshore.api.errors import StatusError
-    from longshore.cli import targets
+    from longshore.cli.arguments import targets
     from longshore.cli.main import Said
 
     kind = targets.kind_of(known, manifest)
@@ -128,7 +129,7 @@ def _say(name: str, word: str, obj: Obj, output: str) -> None:
 
 
 def _refused(err: StatusError, manifest: Manifest, arguments: Namespace) -> str:
-    from longshore.cli import refusals
+    from longshore.cli.server import refusals
 
     if err.code == 409 and err.has_cause("FieldManagerConflict"):
         return f"error: {err.message}\n{_CONFLICT}"

@@ -74,7 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import outside as elsewhere
+    from longshore.cli import until_stopped as elsewhere
     from longshore.up.outside.settings import Settings
 
     check_namespace("--namespace", arguments.namespace, arguments.controllers)

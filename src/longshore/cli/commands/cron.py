@@ -53,9 +53,9 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
     import time
 
     from longshore.api import cron
-    from longshore.cli import coming
     from longshore.cli.main import Failure
-    from longshore.machinery.localzone import local_zone
+    from longshore.cli.showing import upcoming_runs
+    from longshore.machinery.time.localzone import local_zone
 
     local = local_zone()
     try:
@@ -64,10 +64,10 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
         raise Failure(f"schedule {text!r}: {err}", 2) from None
     zone = schedule.zone or zone or local
     begin = time.time_ns() if after is None else after
-    runs = coming.runs(schedule, zone, lambda at: schedule.next(at, zone), begin, count)
+    runs = upcoming_runs.runs(schedule, zone, lambda at: schedule.next(at, zone), begin, count)
     if not runs:
         raise Failure(f"schedule {text!r} does not fire within five years")
-    print(coming.table(runs, zone, local))
+    print(upcoming_runs.table(runs, zone, local))
     return 0
 
 

@@ -19,8 +19,8 @@ _JOBS = ("batch/v1", "Job")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting
     from longshore.cli.commands.cron import count
+    from longshore.cli.server import connecting
 
     verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
     following = verbs.add_parser("next", help="print the coming runs of a CronJob", allow_abbrev=False)
@@ -46,8 +46,8 @@ def run(arguments: Namespace) -> int:
     import asyncio
 
     from longshore.api.errors import StatusError
-    from longshore.cli import connecting
     from longshore.cli.main import Failure
+    from longshore.cli.server import connecting
     from longshore.client import Unreachable
 
     client = connecting.connect(arguments)
@@ -89,11 +89,11 @@ async def _next(client: HttpClient, arguments: Namespace, namespace: str) -> str
 
 def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.api import cron
-    from longshore.cli import coming
     from longshore.cli.main import Failure
+    from longshore.cli.showing import upcoming_runs
     from longshore.controllers.cronjob import timing
     from longshore.controllers.cronjob.view import View
-    from longshore.machinery.localzone import local_zone
+    from longshore.machinery.time.localzone import local_zone
 
     spec, local = cronjob["spec"], local_zone()
     try:
@@ -111,13 +111,15 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     if spec.get("suspend"):
         lines.append("suspended: nothing starts before it is resumed, and then at most the last run missed")
     if when.delay:
-        lines.append(f"each run starts {when.delay / coming.SECOND:.1f} s after its time ({timing.JITTER})")
+        lines.append(
+            f"each run starts {when.delay / upcoming_runs.SECOND:.1f} s after its time ({timing.JITTER})"
+        )
     if when.bad_jitter:
         lines.append(when.bad_jitter)
-    runs = coming.runs(schedule, zone, when.next, max(when.now, when.base), count)
+    runs = upcoming_runs.runs(schedule, zone, when.next, max(when.now, when.base), count)
     if due is not None and due != timing.last_schedule(cronjob):
-        runs = [coming.Run(due, "due now"), *runs][:count]
-    return [*lines, "", coming.table(runs, zone, local)]
+        runs = [upcoming_runs.Run(due, "due now"), *runs][:count]
+    return [*lines, "", upcoming_runs.table(runs, zone, local)]
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -10,8 +10,8 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from longshore.cli.targets import Target
-    from longshore.cli.wire import Server
+    from longshore.cli.arguments.targets import Target
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 _PROPAGATION = {
@@ -24,7 +24,7 @@ _PROPAGATION = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import spans, targets
+    from longshore.cli.arguments import durations, targets
 
     targets.add_arguments(parser)
     add = parser.add_argument
@@ -34,7 +34,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--now", action=BooleanOptionalAction, default=False, help="the same as --grace-period 1")
     add("--force", action=BooleanOptionalAction, default=False, help="do not wait for its processes at all")
     add("--wait", action=BooleanOptionalAction, default=True, help="until it is gone (default)")
-    add("--timeout", type=spans.seconds, default=0.0, metavar="T", help="wait no longer (default: for ever)")
+    add(
+        "--timeout",
+        type=durations.seconds,
+        default=0.0,
+        metavar="T",
+        help="wait no longer (default: for ever)",
+    )
     add(
         "--ignore-not-found",
         action=BooleanOptionalAction,
@@ -46,8 +52,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, kinds, refusals, targets
+    from longshore.cli.arguments import kinds, targets
     from longshore.cli.main import Said
+    from longshore.cli.server import connecting, refusals
 
     _check(arguments)
     with refusals.told():
@@ -93,7 +100,7 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
 
 def _delete(server: Server, found: list[Target], arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli import refusals
+    from longshore.cli.server import refusals
 
     if arguments.force and found:
         print(
@@ -148,11 +155,11 @@ def _say(target: Target, arguments: Namespace) -> None:
 
 
 def _wait(server: Server, gone: list[tuple[Target, str]], timeout: float) -> int:
-    from longshore.cli import until
+    from longshore.cli.server import wait_for
 
-    patience = until.deadline(timeout) if timeout > 0 else None
+    patience = wait_for.deadline(timeout) if timeout > 0 else None
     for target, uid in gone:
-        if not until.deleted(server, target, patience, uid):
+        if not wait_for.deleted(server, target, patience, uid):
             text = f"{target.kind.plural}/{target.name}"
             print(f"error: timed out waiting for the condition on {text}", file=sys.stderr)
             return 1

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.targets import Target
-    from longshore.cli.wire import Server
+    from longshore.cli.arguments.targets import Target
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import targets
+    from longshore.cli.arguments import targets
 
     targets.add_arguments(parser)
     parser.add_argument(
@@ -28,8 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, kinds, refusals, targets
+    from longshore.cli.arguments import kinds, targets
     from longshore.cli.printing.columns import aligned
+    from longshore.cli.server import connecting, refusals
 
     with refusals.told():
         server = connecting.server(arguments)
@@ -69,12 +70,12 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Obj]:
 
 
 def _text(server: Server, target: Target, obj: Obj, with_events: bool) -> str:
-    from longshore.cli import happenings
     from longshore.cli.describing import anything, jobs, nodes, pods
+    from longshore.cli.showing import event_lines
 
     kind = target.kind
     happened = _happened(server, target, obj) if with_events else []
-    now = happenings.now()
+    now = event_lines.now()
     match kind.group, kind.kind:
         case "", "Pod":
             text = pods.describe(obj, happened, now)

@@ -9,11 +9,12 @@ from argparse import ArgumentParser, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import here, spans
+    from longshore.cli.arguments import durations
+    from longshore.cli.server import data_dir
 
-    here.add_arguments(parser)
+    data_dir.add_arguments(parser)
     parser.add_argument(
-        "--timeout", type=spans.seconds, default=60.0, metavar="T", help="wait no longer (default: 60s)"
+        "--timeout", type=durations.seconds, default=60.0, metavar="T", help="wait no longer (default: 60s)"
     )
 
 
@@ -22,11 +23,11 @@ def run(arguments: Namespace) -> int:
     import select
     import signal
 
-    from longshore.cli import here
     from longshore.cli.main import Failure
+    from longshore.cli.server import data_dir
 
-    directory = here.directory(arguments)
-    pid = here.holder(directory)
+    directory = data_dir.directory(arguments)
+    pid = data_dir.holder(directory)
     if pid is None:
         print(f"no longshore runs on {directory}")
         return 0

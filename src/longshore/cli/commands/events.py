@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.printing.columns import Columns
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting
+    from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("--for", dest="what", default="", metavar="TYPE/NAME", help="only those about this object")
@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, refusals
+    from longshore.cli.server import connecting, refusals
 
     with refusals.told():
         server = connecting.server(arguments)
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
 def _about(server: Server, what: str) -> str:
     if not what:
         return ""
-    from longshore.cli import kinds, targets
+    from longshore.cli.arguments import kinds, targets
     from longshore.cli.main import Said
 
     if what.count("/") != 1:
@@ -57,11 +57,11 @@ def _about(server: Server, what: str) -> str:
 
 
 def _show(server: Server, path: str, query: dict[str, str], namespace: str, arguments: Namespace) -> int:
-    from longshore.cli import happenings
     from longshore.cli.printing.columns import Columns
+    from longshore.cli.showing import event_lines
 
     found = server.json("GET", path, query=query)
-    events = happenings.in_order([event for event in found["items"] if _wanted(event, arguments.types)])
+    events = event_lines.in_order([event for event in found["items"] if _wanted(event, arguments.types)])
     if arguments.output:
         return _objects(events, arguments.output)
     columns = Columns()
@@ -82,15 +82,15 @@ def _show(server: Server, path: str, query: dict[str, str], namespace: str, argu
 
 
 def _print(columns: Columns, header: list[list[str]], events: list[Obj], namespace: str) -> None:
-    from longshore.cli import happenings
     from longshore.cli.printing.tables import written
+    from longshore.cli.showing import event_lines
 
-    now = happenings.now()
+    now = event_lines.now()
     rows = list(header)
     for event in events:
         about = event["involvedObject"]
         row = [] if namespace else [event["metadata"]["namespace"]]
-        row += [happenings.seen(event, now), event.get("type", ""), event.get("reason", "")]
+        row += [event_lines.seen(event, now), event.get("type", ""), event.get("reason", "")]
         rows.append(
             [*row, f"{about.get('kind')}/{about.get('name')}", written(event.get("message", "").strip())]
         )

@@ -15,7 +15,7 @@ TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting
+    from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="where")
@@ -28,15 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     import asyncio
 
-    from longshore.cli import connecting, podchoice, refusals, tunnel
+    from longshore.cli.arguments import pod_choice
     from longshore.cli.main import Failure
+    from longshore.cli.server import connecting, refusals, tunnel
 
     if len(arguments.words) != 1 or not arguments.after_dashes:
         raise Failure("say where, and after two dashes what: longshore exec POD -- COMMAND", 2)
     with refusals.told():
         server = connecting.server(arguments)
-        pod = podchoice.one(server, arguments.words[0])
-        container = podchoice.container(pod, arguments.container)
+        pod = pod_choice.one(server, arguments.words[0])
+        container = pod_choice.container(pod, arguments.container)
         query = [("container", container), *(("command", word) for word in arguments.after_dashes)]
         flags = {"stdin": arguments.stdin, "stdout": True, "stderr": not arguments.tty, "tty": arguments.tty}
         query += [(name, "true") for name, on in flags.items() if on]

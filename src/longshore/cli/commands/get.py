@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
+    from longshore.cli.arguments.targets import Target
     from longshore.cli.printing.tables import Printer
-    from longshore.cli.targets import Target
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import targets
+    from longshore.cli.arguments import targets
 
     targets.add_arguments(parser)
     add = parser.add_argument
@@ -48,7 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, kinds, refusals, targets
+    from longshore.cli.arguments import kinds, targets
+    from longshore.cli.server import connecting, refusals
 
     with refusals.told():
         server = connecting.server(arguments)
@@ -63,11 +64,11 @@ def run(arguments: Namespace) -> int:
 
 
 def _raw(server: Server, path: str) -> int:
-    from longshore.cli import wire
+    from longshore.cli.server import requests
 
     answer = server.request("GET", path, accept="application/json, */*")
     if answer.code >= 400:
-        raise wire.refusal(answer)
+        raise requests.refusal(answer)
     sys.stdout.buffer.write(answer.body + (b"" if answer.body.endswith(b"\n") else b"\n"))
     return 0
 
@@ -111,7 +112,7 @@ def _printer(target: Target, arguments: Namespace, mixed: bool) -> Printer:
 def _asked(server: Server, target: Target, arguments: Namespace, accept: str) -> tuple[Obj | None, int]:
     """All pages of an answer as one, or None and the exit code where it was refused."""
     from longshore.api.errors import StatusError
-    from longshore.cli import refusals
+    from longshore.cli.server import refusals
 
     path = target.kind.path(target.namespace, target.name, arguments.subresource)
     query: dict[str, str] = {}
@@ -199,8 +200,8 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _watch(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli import watching
     from longshore.cli.main import Said
+    from longshore.cli.server import watching
 
     if len(chosen) != 1:
         raise Said("error: watch is only supported on individual resources and resource collections")

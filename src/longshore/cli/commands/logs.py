@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 _TAIL_OF_MANY = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting, spans
+    from longshore.cli.arguments import durations
+    from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="whose output")
@@ -33,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--previous", "-p", action=BooleanOptionalAction, default=False, help="before the last restart")
     add("--failed", action=BooleanOptionalAction, default=False, help="what failed pods left behind")
     add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
-    add("--since", type=spans.seconds, metavar="T", help="not older than 5s, 2m, 3h")
+    add("--since", type=durations.seconds, metavar="T", help="not older than 5s, 2m, 3h")
     add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
     add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
     add("--timestamps", action=BooleanOptionalAction, default=False, help="with the time of each line")
@@ -42,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
     add(
         "--pod-running-timeout",
-        type=spans.seconds,
+        type=durations.seconds,
         default=20.0,
         metavar="T",
         help="wait so long for a pod (default: 20s)",
@@ -51,8 +52,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, refusals, tailing
     from longshore.cli.main import Failure, Said
+    from longshore.cli.server import connecting, refusals
+    from longshore.cli.showing import log_tail
 
     if bool(arguments.words) == bool(arguments.selector):
         raise Failure("name a pod, as NAME or TYPE/NAME, or give a selector with -l", 2)
@@ -65,17 +67,17 @@ def run(arguments: Namespace) -> int:
     with refusals.told():
         server = connecting.server(arguments)
         if arguments.failed:
-            from longshore.cli import leftovers
+            from longshore.cli.showing import failed_logs
 
-            return leftovers.show(server, arguments)
+            return failed_logs.show(server, arguments)
         pods = _pods(server, arguments)
-        sources = [source for pod in pods for source in tailing.sources(pod, arguments)]
+        sources = [source for pod in pods for source in log_tail.sources(pod, arguments)]
         if arguments.follow and len(sources) > arguments.max_log_requests:
             raise Said(
                 f"error: you are attempting to follow {len(sources)} log streams, but maximum allowed "
                 f"concurrency is {arguments.max_log_requests}, use --max-log-requests to increase the limit"
             )
-        return tailing.show(server, sources, _query(arguments), arguments)
+        return log_tail.show(server, sources, _query(arguments), arguments)
 
 
 def _query(arguments: Namespace) -> dict[str, str]:
@@ -98,14 +100,14 @@ def _query(arguments: Namespace) -> dict[str, str]:
 
 
 def _pods(server: Server, arguments: Namespace) -> list[Obj]:
-    from longshore.cli import podchoice
+    from longshore.cli.arguments import pod_choice
 
     if arguments.selector:
-        found = podchoice.matching(server, arguments.selector)
+        found = pod_choice.matching(server, arguments.selector)
         if not found:
             print(f"No resources found in {server.namespace} namespace.", file=sys.stderr)
         return found
     (word,) = arguments.words
     if arguments.all_pods:
-        return podchoice.named(server, word, arguments.pod_running_timeout)
-    return [podchoice.one(server, word, arguments.pod_running_timeout)]
+        return pod_choice.named(server, word, arguments.pod_running_timeout)
+    return [pod_choice.one(server, word, arguments.pod_running_timeout)]

@@ -22,7 +22,8 @@ TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting, spans
+    from longshore.cli.arguments import durations
+    from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="manifests, directories of them, or -")
@@ -47,7 +48,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--cpu", default="", metavar="Q", help="processors that each asks for, as 500m")
     add("--memory", default="", metavar="Q", help="memory that each asks for and may not exceed, as 1Gi")
-    add("--timeout", type=spans.seconds, metavar="T", help="stop after this time, with exit code 124")
+    add("--timeout", type=durations.seconds, metavar="T", help="stop after this time, with exit code 124")
     add("--logs", action=BooleanOptionalAction, default=False, help="print what the processes write")
     add("--output", "-o", default="", choices=("", "json"), help="json: the result for programs")
     add("--replace", action=BooleanOptionalAction, default=False, help="delete what is there by that name")
@@ -86,14 +87,14 @@ def run(arguments: Namespace) -> int:
     if arguments.each and arguments.completions:
         raise Failure("--each and --completions contradict each other: there is one completion a line", 2)
     with startup.quick_imports():
-        from longshore.cli.running import place, session
+        from longshore.cli.running import place, run
 
         if place.running(arguments.kubeconfig, arguments.context) is None or arguments.throw_away:
             from longshore.up import running  # noqa: F401 - used later; here it is imported quickly
     from longshore.up.foreground import event_loop
 
     with asyncio.Runner(loop_factory=event_loop) as runner:
-        return runner.run(session.main(arguments))
+        return runner.run(run.main(arguments))
 
 
 def _positive(text: str) -> int:

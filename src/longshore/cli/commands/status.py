@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting, here
+    from longshore.cli.server import connecting, data_dir
 
-    here.add_arguments(parser)
+    data_dir.add_arguments(parser)
     connecting.add_arguments(parser)
     parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: for programs")
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, here, refusals
     from longshore.cli.main import Failure
     from longshore.cli.printing import objects
+    from longshore.cli.server import connecting, data_dir, refusals
 
-    directory = here.directory(arguments)
+    directory = data_dir.directory(arguments)
     pid = None
     if arguments.kubeconfig is None and (arguments.data_dir or not os.environ.get("KUBECONFIG")):
-        pid = here.holder(directory)
+        pid = data_dir.holder(directory)
         if pid is None:
             raise Failure(f"no longshore runs on {directory}; start one with: longshore up")
         arguments.kubeconfig = directory / "kubeconfig"
@@ -80,9 +80,9 @@ def _node(node: Obj, pods: list[Obj]) -> Obj:
 
 
 def _job(job: Obj) -> str:
-    from longshore.cli import endings
+    from longshore.cli.showing import outcomes
 
-    end = endings.of("batch", job)
+    end = outcomes.of("batch", job)
     if end is not None:
         return "complete" if end.well else "failed"
     return "suspended" if job["spec"].get("suspend") else "running"

@@ -11,12 +11,12 @@ INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import targets
+    from longshore.cli.arguments import targets
 
     targets.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import suspending
+    from longshore.cli import suspension
 
-    return suspending.run(arguments, suspend=True)
+    return suspension.run(arguments, suspend=True)

@@ -18,29 +18,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.targets import Target
-    from longshore.cli.wire import Server
+    from longshore.cli.arguments.targets import Target
+    from longshore.cli.server.requests import Server
 
 INTERMIXED = True
 TIMED_OUT = 124
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import spans, targets
+    from longshore.cli.arguments import durations, targets
 
     targets.add_arguments(parser)
     add = parser.add_argument
     add(
         "--for", dest="what", required=True, metavar="W", help="done, condition=…, jsonpath=…, delete, create"
     )
-    add("--timeout", type=spans.seconds, metavar="T", help="default: 30s; for done, as long as it takes")
+    add("--timeout", type=durations.seconds, metavar="T", help="default: 30s; for done, as long as it takes")
     add("--all", action=BooleanOptionalAction, default=False, help="for all of a type")
     add("--output", "-o", default="", choices=("", "name"), help="name: only the names")
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import connecting, kinds, refusals, spans, targets
+    from longshore.cli.arguments import durations, kinds, targets
     from longshore.cli.main import Said
+    from longshore.cli.server import connecting, refusals
 
     word, _, rest = arguments.what.partition("=")
     if word not in ("done", "condition", "jsonpath", "delete", "create") or (not rest) == (
@@ -48,7 +49,7 @@ def run(arguments: Namespace) -> int:
     ):
         raise Said(f'error: unrecognized condition: "{arguments.what}"', 2)
     patience = arguments.timeout if arguments.timeout is not None else (-1.0 if word == "done" else 30.0)
-    until = time.monotonic() + spans.patience(patience)
+    until = time.monotonic() + durations.patience(patience)
     with refusals.told():
         server = connecting.server(arguments)
         chosen = targets.chosen(server, kinds.discover(server), arguments)
@@ -88,16 +89,16 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
 
 
 def _done(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:
-    from longshore.cli import endings
-    from longshore.cli import until as waiting
     from longshore.cli.main import Failure
+    from longshore.cli.server import wait_for as waiting
+    from longshore.cli.showing import outcomes
 
     code = 0
     for target in chosen:
-        if (target.kind.group, target.kind.kind) not in endings.KINDS:
+        if (target.kind.group, target.kind.kind) not in outcomes.KINDS:
             raise Failure(f"{target.text}: a {target.kind.kind} has no end to wait for", 2)
         try:
-            end = waiting.seen(server, target, partial(endings.of, target.kind.group), until)
+            end = waiting.seen(server, target, partial(outcomes.of, target.kind.group), until)
         except waiting.Deleted:
             print(f"{target.text} was deleted before it was done", file=sys.stderr)
             code = 1
@@ -111,7 +112,7 @@ def _done(server: Server, chosen: list[Target], until: float, arguments: Namespa
 
 
 def _deleted(server: Server, chosen: list[Target], until: float, arguments: Namespace) -> int:
-    from longshore.cli import until as waiting
+    from longshore.cli.server import wait_for as waiting
 
     for target in chosen:
         if not waiting.deleted(server, target, until):
@@ -127,7 +128,7 @@ def _met(
     until: float,
     arguments: Namespace,
 ) -> int:
-    from longshore.cli import until as waiting
+    from longshore.cli.server import wait_for as waiting
 
     code = 0
     for target in chosen:

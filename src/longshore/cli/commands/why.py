@@ -30,7 +30,7 @@ _SCHEDULED = ("Pod", "PodGroup")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli import connecting
+    from longshore.cli.server import connecting
 
     parser.add_argument(
         "what",
@@ -44,8 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     import asyncio
 
-    from longshore.cli import connecting
     from longshore.cli.main import Failure
+    from longshore.cli.server import connecting
     from longshore.client import Unreachable
 
     kind, name = _named(arguments.what)
@@ -76,11 +76,11 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     from longshore.api import types
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
-    from longshore.up import explained
+    from longshore.up import why_page
 
     async with client:
         answer = await client.request(
-            "GET", explained.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)
+            "GET", why_page.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)
         )
         if answer.code == 404:
             who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
@@ -109,12 +109,12 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
 async def _gang(client: HttpClient, namespace: str, job: dict[str, Any]) -> list[dict[str, Any]]:
     """What the scheduler said of the Job's PodGroup; nothing if it waits for nothing, or another does it."""
     from longshore.api import types
-    from longshore.up import explained
+    from longshore.up import why_page
 
     if (job.get("status") or {}).get("state", {}).get("phase") not in ("Pending", "Restarting"):
         return []
     name = f"{job['metadata']['name']}-{job['metadata']['uid']}"
-    answer = await client.request("GET", explained.path(namespace, "podgroups", name))
+    answer = await client.request("GET", why_page.path(namespace, "podgroups", name))
     return list(types.decode(answer.body)["plans"]) if answer.code == 200 else []
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from longshore.api.types import Obj
-from longshore.cli import happenings
 from longshore.cli.describing.text import NONE, Lines
+from longshore.cli.showing import event_lines
 
 
 def describe(lines: Lines, events: Sequence[Obj], now: datetime) -> None:
@@ -17,9 +17,9 @@ def describe(lines: Lines, events: Sequence[Obj], now: datetime) -> None:
     lines.add(0, "Events:")
     lines.add(1, "Type\tReason\tAge\tFrom\tMessage")
     lines.add(1, "----\t------\t----\t----\t-------")
-    for event in happenings.in_order(list(events)):
-        cells = event.get("type", ""), event.get("reason", ""), happenings.seen(event, now)
+    for event in event_lines.in_order(list(events)):
+        cells = event.get("type", ""), event.get("reason", ""), event_lines.seen(event, now)
         message = event.get("message", "").strip().replace("\n", "\n\t\t\t\t")
         if part := (event.get("involvedObject") or {}).get("fieldPath"):
             message = f"{part}: {message}"
-        lines.add(1, "\t".join((*cells, happenings.source(event), message)))
+        lines.add(1, "\t".join((*cells, event_lines.source(event), message)))

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from longshore.api import durations
 from longshore.api.types import Obj
-from longshore.cli.describing import containers, events, volumes
+from longshore.cli.describing import containers, events, pod_volumes
 from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
 
 
@@ -60,7 +60,7 @@ def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:
         lines.add(1, "Type\tStatus")
         for condition in status["conditions"]:
             lines.add(1, f"{condition['type']} \t{condition['status']} ")
-    volumes.describe(lines, spec.get("volumes") or ())
+    pod_volumes.describe(lines, spec.get("volumes") or ())
     lines.pair(0, "QoS Class", status.get("qosClass", ""))
     lines.labels("Node-Selectors", spec.get("nodeSelector"))
     lines.several("Tolerations", _tolerations(spec.get("tolerations") or ()))
@@ -83,7 +83,7 @@ def template(lines: Lines, template: Obj | None) -> None:
     if spec.get("initContainers"):
         containers.describe(lines, "Init Containers", spec["initContainers"], template=True)
     containers.describe(lines, "Containers", spec.get("containers") or (), template=True)
-    volumes.describe(lines, spec.get("volumes") or (), template=True)
+    pod_volumes.describe(lines, spec.get("volumes") or (), template=True)
     if spec.get("priorityClassName"):
         lines.pair(1, "Priority Class Name", spec["priorityClassName"])
     lines.labels("  Node-Selectors", spec.get("nodeSelector"))

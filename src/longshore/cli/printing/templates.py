@@ -73,7 +73,7 @@ def _range(path: str, inside: list[Write]) -> Write:
 
 def finder(path: str) -> Callable[[Any], Sequence[Any]]:
     """What a path leads to in an object."""
-    from longshore.apiserver.tables import jsonpath as evaluator
+    from longshore.api import jsonpath as evaluator
 
     path = path.strip().removeprefix("{").removesuffix("}")
     if path == "@":

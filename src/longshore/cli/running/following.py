@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final
 from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.cli import endings
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
+from longshore.cli.showing import outcomes
 from longshore.client import TimedOut, Unreachable
-from longshore.up.failed import log_path
+from longshore.up.failed_pods import log_path
 
 if TYPE_CHECKING:
     from longshore.client import WatchEvent
@@ -46,7 +46,7 @@ async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
         if event.object["metadata"].get("uid", run.uid) != run.uid:
             continue
         if event.type == "DELETED" and run.end is None:
-            run.end, run.finished = endings.End(False, "Deleted", "somebody deleted it"), time.monotonic()
+            run.end, run.finished = outcomes.End(False, "Deleted", "somebody deleted it"), time.monotonic()
         elif event.type != "BOOKMARK":
             run.see(event.object, time.monotonic())
         changed(run)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longshore.cli import here
 from longshore.cli.main import Failure
+from longshore.cli.server import data_dir
 
 if TYPE_CHECKING:
     from longshore.client import Client
@@ -54,7 +54,7 @@ async def opened(arguments: Namespace) -> AsyncIterator[Place]:
         raise Failure(str(err), 2) from None
     async with HttpClient(connection) as client:
         directory = file.absolute().parent if file is not None else None
-        if directory is not None and here.holder(directory) is None:
+        if directory is not None and data_dir.holder(directory) is None:
             directory = None
         namespace = arguments.namespace or client.namespace
         yield Place(client, client, connection.server, namespace, directory, throw_away=False)
@@ -65,9 +65,9 @@ def running(named: Path | None, context: str) -> Path | None:
     if named is not None or context:
         return named
     candidates = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    candidates.append(here.directory(Namespace(data_dir=None)) / "kubeconfig")
+    candidates.append(data_dir.directory(Namespace(data_dir=None)) / "kubeconfig")
     for file in candidates:
-        if file.is_file() and here.holder(file.absolute().parent) is not None:
+        if file.is_file() and data_dir.holder(file.absolute().parent) is not None:
             return file
     return None
 

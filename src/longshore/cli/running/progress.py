@@ -8,7 +8,7 @@ from typing import Final
 
 from longshore.api import indexes
 from longshore.api.types import Obj
-from longshore.cli import endings
+from longshore.cli.showing import outcomes
 
 _WINDOW: Final = 10.0
 """Seconds over which the rate is taken."""
@@ -46,7 +46,7 @@ class Run:
     active: int = 0
     lists: tuple[str, str] = ("", "")
     """Completed and failed indexes as the status has them; read only when somebody asks."""
-    end: endings.End | None = None
+    end: outcomes.End | None = None
     started: float = 0.0
     finished: float = 0.0
     waits: str = ""
@@ -97,7 +97,7 @@ class Run:
         if not self._marks or self._marks[-1][1] != self.succeeded:
             self._marks.append((now, self.succeeded))
             self.waits = ""
-        if self.end is None and (end := endings.of(self.group, obj)) is not None:
+        if self.end is None and (end := outcomes.of(self.group, obj)) is not None:
             self.end, self.finished, self.active = end, now, 0
 
     def _job(self, spec: Obj, status: Obj) -> None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.cli import refusals
-from longshore.cli.files import Manifest
+from longshore.cli.arguments.files import Manifest
 from longshore.cli.main import Failure, Said
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
+from longshore.cli.server import refusals
 
 if TYPE_CHECKING:
     from longshore.api.resources import Resource

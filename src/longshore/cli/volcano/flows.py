@@ -13,7 +13,7 @@ from longshore.cli.volcano.verbs import FLOW, Verb, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 _SPACING: Final = 4
 _BETWEEN: Final = "---------------------------------"
@@ -83,7 +83,7 @@ class Noun:
         return server.json("GET", verbs.path(FLOW, self.plural, server.namespace, arguments.name))
 
     def _read(self, name: str) -> list[Obj]:
-        from longshore.cli import files
+        from longshore.cli.arguments import files
 
         if not name:
             raise Wrong("a file must be specified with -f")

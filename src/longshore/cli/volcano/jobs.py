@@ -11,7 +11,7 @@ from longshore.cli.volcano.verbs import BATCH, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 NOTHING: Final = "No resources found"
 _RESOURCES: Final = "cpu=1000m,memory=100Mi"
@@ -47,7 +47,7 @@ def run(server: Server, arguments: Namespace) -> str:
 
 
 def _read(name: str) -> Obj:
-    from longshore.cli import files
+    from longshore.cli.arguments import files
 
     if ".yaml" not in name and ".yml" not in name:
         raise Wrong("only support yaml file")

@@ -10,7 +10,7 @@ from longshore.cli.volcano.verbs import Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 _JOB: Final = "volcano.sh/job-name"
 _QUEUE: Final = "volcano.sh/queue-name"

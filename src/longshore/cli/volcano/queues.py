@@ -11,7 +11,7 @@ from longshore.cli.volcano.verbs import SCHEDULING, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 _PHASES: Final = ("Inqueue", "Pending", "Running", "Unknown", "Completed")
 _TITLES: Final = ("Name", "Weight", "State", "Parent", *_PHASES)

@@ -16,7 +16,7 @@ from longshore.cli.main import Failure, Said
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 FAILED: Final = 255
 BATCH: Final = "/apis/batch.volcano.sh/v1alpha1"
@@ -67,7 +67,7 @@ def namespaced(parser: ArgumentParser) -> None:
 def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
     """Carries a verb out."""
     from longshore.api.errors import StatusError
-    from longshore.cli import connecting
+    from longshore.cli.server import connecting
     from longshore.client.errors import ConfigError, Unreachable
 
     if not hasattr(arguments, "namespace"):

@@ -14,7 +14,7 @@ from longshore.cli.volcano.verbs import BATCH, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.wire import Server
+    from longshore.cli.server.requests import Server
 
 _NO_TIME: Final = "0001-01-01 00:00:00 +0000 UTC"
 _MANDATORY: Final = "job name (specified by --name or -N) is mandatory to view a particular job"

@@ -18,7 +18,7 @@ from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, View
-from longshore.machinery.cache import Key
+from longshore.machinery.informers.cache import Key
 
 _KINDS: Final = {"CronJob": CRONJOBS, "Job": JOBS}
 

@@ -11,7 +11,8 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.cron import Instant
 from longshore.api.types import Obj
-from longshore.machinery import instants, refs
+from longshore.machinery.time import instants
+from longshore.machinery.writes import ownership
 
 CRONJOBS: Final = ("batch/v1", "CronJob")
 JOBS: Final = ("batch/v1", "Job")
@@ -32,5 +33,5 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
     meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
-    meta["ownerReferences"] = [refs.controller_ref(cronjob, CRONJOBS)]
+    meta["ownerReferences"] = [ownership.controller_ref(cronjob, CRONJOBS)]
     return {"metadata": meta, "spec": template["spec"]}

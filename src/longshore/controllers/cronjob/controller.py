@@ -22,15 +22,15 @@ from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event, Plan
 from longshore.controllers.cronjob.view import View
 from longshore.controllers.cronjob.wallclock import GLANCE_SECONDS, WallClock
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.clock import Clock
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informer import Informer
-from longshore.machinery.localzone import local_zone
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
-from longshore.machinery.recorder import Recorder, reference
-from longshore.machinery.workers import Crowd
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workers import Crowd
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.time.localzone import local_zone
 
 WORKERS: Final = 1000
 """Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""

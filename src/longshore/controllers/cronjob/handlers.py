@@ -11,10 +11,10 @@ from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event
 from longshore.controllers.cronjob.view import View
-from longshore.machinery.cache import Cache, Key, key_of
-from longshore.machinery.informer import Handler
-from longshore.machinery.refs import controller_of
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.writes.ownership import controller_of
 
 BY_CONTROLLER: Final = "by the name of the controller"
 

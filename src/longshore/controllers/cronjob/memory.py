@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.view import Ask
-from longshore.machinery.cache import Cache, Key
-from longshore.machinery.expectations import UidExpectations
-from longshore.machinery.written import StaleCache, Written
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.writes.expectations import UidExpectations
+from longshore.machinery.writes.own_writes import StaleCache, Written
 
 
 class Memory:

@@ -8,8 +8,8 @@ from longshore.api.cron import Instant
 from longshore.controllers.cronjob.plan import Skipped
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery import instants
-from longshore.machinery.instants import SECOND
+from longshore.machinery.time import instants
+from longshore.machinery.time.instants import SECOND
 
 MOST_RECENT: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"

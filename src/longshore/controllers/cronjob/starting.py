@@ -11,8 +11,9 @@ from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
-from longshore.machinery import instants, refs
-from longshore.machinery.instants import SECOND
+from longshore.machinery.time import instants
+from longshore.machinery.time.instants import SECOND
+from longshore.machinery.writes import ownership
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -141,7 +142,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name}")
         draft.why.append(f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
-    draft.active.append(refs.object_ref(created, child.JOBS))
+    draft.active.append(ownership.object_ref(created, child.JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
 
@@ -189,7 +190,7 @@ def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Pla
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
-    if not refs.is_controlled_by(job, draft.cronjob):
+    if not ownership.is_controlled_by(job, draft.cronjob):
         return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):
         return draft.plan(because=f"job {name} is active already")

@@ -20,8 +20,8 @@ from longshore.api.cron import Instant
 from longshore.api.cron import duration as go_duration
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.view import View
-from longshore.machinery import instants
-from longshore.machinery.instants import SECOND
+from longshore.machinery.time import instants
+from longshore.machinery.time.instants import SECOND
 
 JITTER: Final = "longshore.dev/jitter"
 _CORRECTION: Final = 3 * 3600 * SECOND

@@ -12,9 +12,9 @@ from typing import Final
 
 from longshore.api.cron import Instant
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery import instants
-from longshore.machinery.clock import Clock
-from longshore.machinery.instants import SECOND
+from longshore.machinery.time import instants
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.time.instants import SECOND
 
 GLANCE_SECONDS: Final = 5.0
 _SET_SECONDS: Final = 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workqueue import WorkQueue
 
 
 class Backlog:

@@ -16,11 +16,11 @@ from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
-from longshore.machinery.clock import Clock
+from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.metrics import QueueMetrics, Registry
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20

@@ -21,8 +21,8 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Handler, Informer
+from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.time.clock import Clock
 
 _REDISCOVER_SECONDS: Final = 30.0
 _PATIENCE_SECONDS: Final = 30.0

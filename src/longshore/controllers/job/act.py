@@ -7,13 +7,18 @@ from collections.abc import Awaitable, Callable, Sequence, Set
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.controllers.job import facts
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
+from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER, JOBS
-from longshore.machinery.cache import Key
-from longshore.machinery.pods import NoLabels, PodControl, is_namespace_terminating, side_by_side
-from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.writes.pod_control import (
+    NoLabels,
+    PodControl,
+    is_namespace_terminating,
+    side_by_side,
+)
 
 FAILURES = (StatusError, Unreachable, NoLabels)
 """What a write may raise."""
@@ -112,7 +117,7 @@ class Act:
         results = await side_by_side([*map(remove, pods)])
         gone, first = _sorted_out(results)
         removed = [pod for pod, went in zip(pods, gone, strict=True) if went]
-        return PodResults(len(removed), sum(facts.ready(pod) for pod in removed)), first
+        return PodResults(len(removed), sum(pod_facts.ready(pod) for pod in removed)), first
 
     async def _delete(self, pod: Obj) -> None:
         try:
@@ -125,7 +130,7 @@ class Act:
         """Strips the finalizer first, so that the deleted pod is gone before anyone could count it."""
         name = pod["metadata"]["name"]
         try:
-            if facts.tracked(pod):
+            if pod_facts.tracked(pod):
                 self.wrote_pod(await self._pods.remove_finalizer(self._key[0], name, FINALIZER))
             await self._pods.delete(self._key[0], name, self._about)
         except FAILURES as err:

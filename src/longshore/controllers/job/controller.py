@@ -7,27 +7,27 @@ import random
 from typing import Final
 
 from longshore.client import Client
-from longshore.controllers.job import selection
 from longshore.controllers.job import spec as job_spec
-from longshore.controllers.job.gathering import Gathering
-from longshore.controllers.job.handlers import JobHandler, PodHandler
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
-from longshore.controllers.job.orphans import Orphan, Orphans
-from longshore.controllers.job.ownership import Ownership
 from longshore.controllers.job.spec import JOBS, RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.view import BackoffTimes
-from longshore.machinery.cache import Key
-from longshore.machinery.clock import Clock
+from longshore.controllers.job.waking import selector_index
+from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
+from longshore.controllers.job.waking.orphans import Orphan, Orphans
+from longshore.controllers.job.waking.ownership import Ownership
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.informer import Informer
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import QueueMetrics, Registry
-from longshore.machinery.pods import PODS
-from longshore.machinery.recorder import Recorder, reference
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
-from longshore.machinery.written import StaleCache
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes.own_writes import StaleCache
+from longshore.machinery.writes.pod_control import PODS
 
 WORKERS: Final = 32
 """Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
@@ -85,9 +85,9 @@ class JobController:
         explanations: Explanations,
     ) -> None:
         self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
-        self._jobs.cache.add_index(selection.JOBS_BY_SELECTOR, selection.jobs_by_selector)
+        self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
         self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
-        self._pods.cache.add_index(selection.PODS_BY_JOB, selection.pods_by_job)
+        self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(
             clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=QueueMetrics(registry, "job", clock)

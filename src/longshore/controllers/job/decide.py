@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from longshore.api import indexes as runs
 from longshore.api import times
-from longshore.controllers.job import backoff, counting, indexed, manage, outcome
 from longshore.controllers.job import spec as job_spec
-from longshore.controllers.job.conditions import Outcome
-from longshore.controllers.job.counting import Count
+from longshore.controllers.job.ends import outcome
+from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Plan
+from longshore.controllers.job.pods import counting, indexes, replacement_delay, wanted
+from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import View
 
@@ -24,11 +25,11 @@ def decide(view: View) -> Plan:
     start_time: str | None = status.get("startTime")
     if start_time is None and not spec.suspended:
         start_time = times.format_seconds(int(view.now))
-    record = backoff.draft(view.backoff, count.new_succeeded, count.new_failed)
+    record = replacement_delay.draft(view.backoff, count.new_succeeded, count.new_failed)
     verdict, look_again = _verdict(view, spec, count, start_time)
     found, succeeded = None, count.succeeded
     if spec.indexed:
-        found = indexed.find(status, spec, count)
+        found = indexes.find(status, spec, count)
         succeeded = runs.count(found.succeeded)
         verdict = verdict or outcome.of_indexes(spec, found)
     plan = Plan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
@@ -39,7 +40,7 @@ def decide(view: View) -> Plan:
     elif spec.deleting:
         plan.why = ("the Job is being deleted: creates and deletes nothing",)
     else:
-        change = manage.manage(view, spec, count, succeeded, found, record)
+        change = wanted.manage(view, spec, count, succeeded, found, record)
         plan.managed = True
         plan.release, plan.create = change.release, change.create
         plan.action, plan.why = change.action, (change.why,)

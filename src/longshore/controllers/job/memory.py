@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
-from longshore.machinery.cache import Cache, Key
-from longshore.machinery.clock import Clock
-from longshore.machinery.expectations import Expectations, UidExpectations
-from longshore.machinery.written import Written
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes.expectations import Expectations, UidExpectations
+from longshore.machinery.writes.own_writes import Written
 
 
 class Memory:

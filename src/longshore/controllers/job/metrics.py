@@ -6,7 +6,7 @@ from typing import Final
 
 from longshore.api import indexes
 from longshore.api.types import Obj
-from longshore.controllers.job.conditions import Outcome
+from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import Spec
 from longshore.machinery.metrics import Registry, exponential_buckets

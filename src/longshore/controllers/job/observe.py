@@ -8,13 +8,14 @@ from typing import Any
 
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.job import failure_policy, selection
+from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.spec import FINALIZER, JOBS
 from longshore.controllers.job.view import BackoffTimes, View
-from longshore.machinery.cache import Cache, Key
-from longshore.machinery.pods import PODS
-from longshore.machinery.refs import Claims
+from longshore.controllers.job.waking import selector_index
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.writes.ownership import Claims
+from longshore.machinery.writes.pod_control import PODS
 
 
 async def observe(
@@ -34,18 +35,18 @@ async def observe(
     policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
     if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
-        evidence = pods.by_index(selection.PODS_BY_JOB, selection.counted_failures_key(job))
+        evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
     return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times)
 
 
 async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:
-    matches = selection.matcher(job)
+    matches = selector_index.matcher(job)
     mine: list[Obj] = []
     unclear: list[Obj] = []
-    for pod in pods.by_index(selection.PODS_BY_JOB, selection.owned_key(job)):
+    for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.owned_key(job)):
         (mine if matches(pod["metadata"].get("labels") or {}) else unclear).append(pod)
-    for pod in pods.by_index(selection.PODS_BY_JOB, selection.orphans_key(job)):
+    for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.orphans_key(job)):
         if matches(pod["metadata"].get("labels") or {}):
             unclear.append(pod)
     if unclear:

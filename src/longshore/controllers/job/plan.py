@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from longshore.api.types import Obj
-from longshore.controllers.job.conditions import Outcome
-from longshore.controllers.job.counting import Count
-from longshore.controllers.job.indexed import Indexes
+from longshore.controllers.job.ends.conditions import Outcome
+from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
 

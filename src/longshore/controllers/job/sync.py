@@ -9,18 +9,18 @@ from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import FAILURES, Act
 from longshore.controllers.job.decide import decide
-from longshore.controllers.job.finish import finish
+from longshore.controllers.job.ends.finish import finish
+from longshore.controllers.job.ends.tracking import before_killing, goes_on, track
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Ending, Tracking
-from longshore.controllers.job.tracking import before_killing, goes_on, track
 from longshore.controllers.job.view import BackoffTimes
-from longshore.machinery.cache import Cache, Key
-from longshore.machinery.clock import Clock
+from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)

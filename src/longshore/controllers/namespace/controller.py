@@ -11,10 +11,10 @@ from longshore.client import Client
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
 from longshore.controllers.namespace.observe import NAMESPACES, observe, wanted
-from longshore.machinery.clock import Clock, to_seconds
-from longshore.machinery.informer import Informer, OnChange
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.informers.informer import Informer, OnChange
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock, to_seconds
 
 _LONGEST_PAUSE = 30.0
 log = logging.getLogger(__name__)

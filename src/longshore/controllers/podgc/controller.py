@@ -22,9 +22,9 @@ from longshore.controllers.podgc.decide import (
     lost,
 )
 from longshore.controllers.podgc.quarantine import Quarantine
-from longshore.machinery.clock import Clock, to_seconds
-from longshore.machinery.informer import Informer
+from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import Registry
+from longshore.machinery.time.clock import Clock, to_seconds
 
 NODES: Final = ("v1", "Node")
 PERIOD_SECONDS: Final = 20.0

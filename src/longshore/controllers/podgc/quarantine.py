@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 
 QUARANTINE_SECONDS: Final = 40.0
 

@@ -10,11 +10,11 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.rights.decide import NAME, ROLE, Plan, decide
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import OnChange
-from longshore.machinery.informers import Informers
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 ROLES: Final = ("rbac.authorization.k8s.io/v1", "ClusterRole")
 BINDINGS: Final = ("rbac.authorization.k8s.io/v1", "RoleBinding")

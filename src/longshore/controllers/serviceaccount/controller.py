@@ -9,12 +9,12 @@ from collections.abc import Awaitable
 from longshore.api.errors import StatusError
 from longshore.client import Client
 from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
-from longshore.machinery.cache import key_of
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import OnChange
-from longshore.machinery.informers import Informers
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.informers.cache import key_of
+from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 ACCOUNTS = ("v1", "serviceaccounts")
 CONFIG_MAPS = ("v1", "configmaps")

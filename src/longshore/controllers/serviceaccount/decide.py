@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Key
+from longshore.machinery.informers.cache import Key
 
 ACCOUNT = "default"
 CA_CONFIG_MAP = "kube-root-ca.crt"

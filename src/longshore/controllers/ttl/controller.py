@@ -12,13 +12,13 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.ttl import decide as deciding
 from longshore.controllers.ttl.decide import Plan, decide
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Handler, Informer
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
-from longshore.machinery.recorder import Recorder, reference
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "ttl-after-finished-controller"
 JOBS: Final = ("batch/v1", "Job")

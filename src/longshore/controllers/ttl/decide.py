@@ -15,7 +15,7 @@ from longshore.api import errors
 from longshore.api.cron import duration
 from longshore.api.field import quoted
 from longshore.api.types import Obj
-from longshore.machinery import clock
+from longshore.machinery.time import clock
 
 TTL_AFTER: Final = {
     "Complete": "longshore.dev/ttl-after-success",

@@ -1,5 +1,1 @@
-"""Volcano Jobs: gangs of pods with lifecycle policies, commands, dependencies between tasks, and plugins."""
-
-from longshore.controllers.volcano.controller import WORKERS, VolcanoJobController, run
-
-__all__ = ["WORKERS", "VolcanoJobController", "run"]
+"""Volcano's controllers: Jobs, CronJobs, JobFlows, PodGroups, queues, and the deletion of finished Jobs."""

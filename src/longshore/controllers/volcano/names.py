@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery import refs
+from longshore.machinery.writes import ownership
 
 JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")
@@ -74,7 +74,7 @@ def phase_of(job: Obj) -> str:
 
 def owner_reference(job: Obj) -> Obj:
     """What objects of a Job carry, so that they go with it."""
-    return refs.controller_ref(job, JOBS)
+    return ownership.controller_ref(job, JOBS)
 
 
 def pod_name(job: str, task: str, index: int) -> str:

@@ -15,8 +15,8 @@ from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.directories import Directories
-from longshore.machinery.cache import Cache
-from longshore.machinery.recorder import Recorder, reference
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Cache
 
 CLAIMS: Final = ("v1", "PersistentVolumeClaim")
 VOLUMES: Final = ("v1", "PersistentVolume")

@@ -17,12 +17,12 @@ from longshore.client import Client
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.act import CLAIMS, VOLUMES, Acts
 from longshore.controllers.volume.directories import Directories
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import OnChange
-from longshore.machinery.informers import Informers
-from longshore.machinery.recorder import Recorder
-from longshore.machinery.workers import run_workers
-from longshore.machinery.workqueue import WorkQueue
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
 
 CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
 _LOOK_AGAIN: Final = 1.0

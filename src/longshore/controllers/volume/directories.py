@@ -7,7 +7,7 @@ from pathlib import Path
 
 from longshore.api.types import Obj
 from longshore.controllers.volume import names
-from longshore.machinery import removal
+from longshore.machinery import remove_tree
 
 
 class Directories:
@@ -35,4 +35,4 @@ class Directories:
         return (volume["spec"].get("hostPath") or {}).get("path") == own
 
     def remove(self, name: str) -> None:
-        removal.remove_tree(self.path(name))
+        remove_tree.remove_tree(self.path(name))

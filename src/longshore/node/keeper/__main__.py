@@ -15,9 +15,11 @@ import socket
 import sys
 import time
 
-from longshore.node.keeper import linux, namespaces, wire
 from longshore.node.keeper.keeper import Keeper
-from longshore.node.keeper.namespaces import Namespaces
+from longshore.node.keeper.processes import linux
+from longshore.node.keeper.talking import frames
+from longshore.node.keeper.walls import namespaces
+from longshore.node.keeper.walls.namespaces import Namespaces
 
 _WAIT_FOR_LOCK = 5.0
 _FILES = 65536
@@ -95,10 +97,10 @@ def _listen(directory: str) -> socket.socket:
     """The socket, which only this user can open. A long path is reached through the directory."""
     os.chdir(directory)
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(wire.SOCKET)
+        os.unlink(frames.SOCKET)
     mask = os.umask(0o177)
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    server.bind(wire.SOCKET)
+    server.bind(frames.SOCKET)
     server.listen(64)
     os.umask(mask)
     os.chdir("/")

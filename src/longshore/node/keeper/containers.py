@@ -12,17 +12,18 @@ import signal
 import time
 from collections.abc import Callable
 
-from longshore.node.keeper import adoption, killing, launching, output, processes, sampling, sessions
-from longshore.node.keeper.book import Book
-from longshore.node.keeper.entry import Entry
-from longshore.node.keeper.loop import Loop
-from longshore.node.keeper.namespaces import Namespaces
-from longshore.node.keeper.refusing import Refused
+from longshore.node.keeper.processes import adoption, exec_sessions, killing, launching, output, procfs
+from longshore.node.keeper.records.book import Book
+from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.talking.loop import Loop
+from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper.walls import sampling
+from longshore.node.keeper.walls.namespaces import Namespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from longshore.node.keeper.limits import Limiter
-    from longshore.node.keeper.wire import Spec
+    from longshore.node.keeper.talking.frames import Spec
+    from longshore.node.keeper.walls.limits import Limiter
 
 _SWEEP = 0.25  # seconds after an end until those who left its session are looked for
 _FORGET = 15.0  # seconds between looks at namespaces that nobody uses
@@ -92,7 +93,7 @@ class Containers:
         return entry
 
     def usage(self, keys: list[str]) -> list[tuple[str, float, int]]:
-        snapshot = processes.Snapshot()
+        snapshot = procfs.Snapshot()
         found = []
         for key in keys:
             entry = self._book.entries.get(key)
@@ -206,7 +207,7 @@ class Containers:
             self._mute(entry)
         entry.log.close()
         self._namespaces.release(entry)
-        sessions.close_input(entry)
+        exec_sessions.close_input(entry)
         for watcher in entry.watchers:
             watcher(entry.code)
         for pid in entry.execs:

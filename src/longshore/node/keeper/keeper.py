@@ -10,20 +10,22 @@ import signal
 import socket
 import time
 
-from longshore.node.keeper import limits, sessions, wire
-from longshore.node.keeper.book import Book
-from longshore.node.keeper.connection import Connection
 from longshore.node.keeper.containers import Containers
-from longshore.node.keeper.entry import Entry
-from longshore.node.keeper.loop import Loop
-from longshore.node.keeper.namespaces import Namespaces
-from longshore.node.keeper.refusing import Refused
+from longshore.node.keeper.processes import exec_sessions
+from longshore.node.keeper.records.book import Book
+from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.talking import frames
+from longshore.node.keeper.talking.loop import Loop
+from longshore.node.keeper.talking.peer import Connection
+from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper.walls import limits
+from longshore.node.keeper.walls.namespaces import Namespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from longshore.node.keeper.wire import Message, Spec
+    from longshore.node.keeper.talking.frames import Message, Spec
 
 _IDLE = 10.0  # seconds with nothing running and nobody connected, after which it leaves
 _TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
@@ -107,7 +109,7 @@ class Keeper:
                 answers.append(_refusal(number, problem))
                 continue
             if answer is not _LATER:
-                answers.append(wire.pack(("ok", number, answer)))
+                answers.append(frames.pack(("ok", number, answer)))
         if starts:
             answers += self._start(starts)
         connection.send(b"".join(answers))
@@ -117,13 +119,13 @@ class Keeper:
             case "hello":
                 connection.subscribed = True
                 states = [entry.state() for entry in self._book.entries.values()]
-                return {"version": wire.VERSION, "pid": os.getpid(), "states": states}
+                return {"version": frames.VERSION, "pid": os.getpid(), "states": states}
             case "signal":
                 return self._containers.signal(*payload)
             case "exec":
                 key, *request = payload
                 entry = self._containers.live(key)
-                sessions.execute(
+                exec_sessions.execute(
                     connection,
                     number,
                     entry,
@@ -134,12 +136,12 @@ class Keeper:
                 )
                 return None
             case "attach":
-                sessions.attach(connection, number, self._containers.live(payload))
+                exec_sessions.attach(connection, number, self._containers.live(payload))
                 return _LATER
             case "close_input":
                 entry = self._containers.live(payload)
                 if entry.spec is not None and entry.spec["stdin_once"]:
-                    sessions.close_input(entry)
+                    exec_sessions.close_input(entry)
                 return None
             case "usage":
                 return self._containers.usage(payload)
@@ -162,14 +164,14 @@ class Keeper:
     def _start(self, requests: dict[str, tuple[int, Spec]]) -> list[bytes]:
         results = self._containers.start([spec for _, spec in requests.values()])
         return [
-            wire.pack(("ok", number, result.state()))
+            frames.pack(("ok", number, result.state()))
             if isinstance(result, Entry)
             else _refusal(number, result)
             for (number, _), result in zip(requests.values(), results, strict=True)
         ]
 
     def _ended(self, ended: list[Entry]) -> None:
-        message = wire.pack(("ended", 0, [entry.state() for entry in ended]))
+        message = frames.pack(("ended", 0, [entry.state() for entry in ended]))
         for connection in list(self._connections):
             if connection.subscribed:
                 connection.send(message)
@@ -183,7 +185,7 @@ class Keeper:
         if self._stopping:
             self._containers.sweep()
         for connection, number in self._stopping:
-            connection.send(wire.pack(("ok", number, None)))
+            connection.send(frames.pack(("ok", number, None)))
         self._stopping = []
 
     def _terminated(self) -> None:
@@ -197,8 +199,8 @@ class Keeper:
 
 def _refusal(number: int, problem: Refused | OSError) -> bytes:
     if isinstance(problem, Refused):
-        return wire.pack(("refused", number, (problem.reason, problem.message)))
-    return wire.pack(("refused", number, ("CreateContainerError", f"the keeper: {problem}")))
+        return frames.pack(("refused", number, (problem.reason, problem.message)))
+    return frames.pack(("refused", number, ("CreateContainerError", f"the keeper: {problem}")))
 
 
 _LATER = object()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import ends, hooks, plan
 from longshore.node.pod.life import Life

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.runtime import Key, Runtime
 
 _OUTPUT: Final = 10 * 1024

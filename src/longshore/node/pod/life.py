@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Timer
+from longshore.machinery.time.clock import Timer
 from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import FilePath, Key
 

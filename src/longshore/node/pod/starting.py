@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
 from longshore.node.pod.life import Life, Paths

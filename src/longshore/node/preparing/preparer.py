@@ -20,20 +20,22 @@ from typing import Final
 
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery import removal
-from longshore.machinery.clock import Clock
-from longshore.machinery.informer import Informer
-from longshore.machinery.informers import Informers
-from longshore.node.preparing import emptydir, environment, items, limits, mounts, security, services
+from longshore.machinery import remove_tree
+from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time.clock import Clock
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import sources as referenced
-from longshore.node.preparing import volumes as made
-from longshore.node.preparing.accounts import TARGET as ACCOUNT_TARGET
-from longshore.node.preparing.accounts import Accounts, Ready
-from longshore.node.preparing.expansion import from_maps
-from longshore.node.preparing.shared import Shared
-from longshore.node.preparing.tokens import Tokens
+from longshore.node.preparing import limits, security
+from longshore.node.preparing.accounts.directory import TARGET as ACCOUNT_TARGET
+from longshore.node.preparing.accounts.directory import Accounts, Ready
+from longshore.node.preparing.accounts.tokens import Tokens
+from longshore.node.preparing.environment import container_env, items, services
+from longshore.node.preparing.environment import sources as referenced
+from longshore.node.preparing.environment.expansion import from_maps
 from longshore.node.preparing.types import CannotPrepare, NodeFacts, PreparedPod, Server
+from longshore.node.preparing.volumes import emptydir, mounts
+from longshore.node.preparing.volumes import making as made
+from longshore.node.preparing.volumes.shared_directories import Shared
 from longshore.node.runtime import Container, Key, Mount
 
 _RENEW_EVERY: Final = 60.0
@@ -138,7 +140,7 @@ class Preparer:
         found = items.added(pod, self._service_variables(pod_spec, namespace))
         env: Mapping[str, str] = found
         if get("env") or get("envFrom"):
-            env = environment.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
+            env = container_env.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
         if prepared.hosts is not None and not self._mounts_for(pod_spec):
             self._hosts.add(pod, pod_ip)
             env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
@@ -153,8 +155,8 @@ class Preparer:
             meta["name"],
             get("image") or "",
             get("imagePullPolicy") or "IfNotPresent",
-            environment.expand_all(command, value_of) if command else (),
-            environment.expand_all(args, value_of) if args else (),
+            container_env.expand_all(command, value_of) if command else (),
+            container_env.expand_all(args, value_of) if args else (),
             variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
             get("workingDir") or "",
             self._mounts(prepared, pod, spec, env, pod_ip),
@@ -192,9 +194,9 @@ class Preparer:
         self._shared.remove(pod_uid)
         for top in self._directories_of(pod_uid):
             if (top / "containers").is_dir() and not (top / "volumes").is_dir():
-                removal.remove_tree(top)  # a few small files; a thread would cost more
+                remove_tree.remove_tree(top)  # a few small files; a thread would cost more
             else:
-                await asyncio.to_thread(removal.remove_tree, top)
+                await asyncio.to_thread(remove_tree.remove_tree, top)
             if top.parent == self._memory:
                 emptydir.leave(self._memory)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from longshore.node.runtime import Mount
 
 if TYPE_CHECKING:
-    from longshore.node.preparing.sources import Sources
+    from longshore.node.preparing.environment.sources import Sources
 
 
 class NotReady(Exception):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from longshore.api.types import Obj
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.pod import hooks
 from longshore.node.pod.hooks import Target
 

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from longshore.node.keeper import wire
+from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
 from longshore.node.runtimes.process_link import Link
 from longshore.node.runtimes.process_session import ProcessSession
@@ -115,7 +115,7 @@ class ProcessRuntime:
 
     # What the keeper tells
 
-    def _greeted(self, states: list[wire.State]) -> None:
+    def _greeted(self, states: list[frames.State]) -> None:
         """All that a keeper remembers: at the beginning, and again after another one took over."""
         self._remembered = []
         for told in states:
@@ -127,7 +127,7 @@ class ProcessRuntime:
             elif text in self._running:
                 self._ended(told)
 
-    def _ended(self, told: wire.State) -> None:
+    def _ended(self, told: frames.State) -> None:
         """Said after whoever waits for `start` has its answer, which came before."""
         text = told[0]
         key = self._running.pop(text, None)
@@ -135,7 +135,7 @@ class ProcessRuntime:
 
     # What it is asked
 
-    def _spec(self, text: str, container: Container) -> wire.Spec:
+    def _spec(self, text: str, container: Container) -> frames.Spec:
         limits = container.limits
         message = container.termination_message
         return {
@@ -193,7 +193,7 @@ class ProcessRuntime:
         return known
 
 
-def _state(key: Key, told: wire.State) -> State:
+def _state(key: Key, told: frames.State) -> State:
     text, phase, pid, started, finished, code, number, reason, message = told
     # On the wire a phase is a text; the keeper sends none but those of `State`.
     return State(key, phase, _id(text), pid, started, finished, code, number, reason, message)  # type: ignore[arg-type]

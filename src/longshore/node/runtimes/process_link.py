@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import longshore
-from longshore.node.keeper import wire
+from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart
 
 _PATIENCE = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
@@ -32,14 +32,14 @@ class Link(asyncio.Protocol):
     def __init__(
         self,
         directory: Path,
-        greeted: Callable[[list[wire.State]], None],
-        ended: Callable[[wire.State], None],
+        greeted: Callable[[list[frames.State]], None],
+        ended: Callable[[frames.State], None],
     ) -> None:
         self._directory = directory
         self._greeted = greeted
         self._ended = ended
         self._transport: asyncio.Transport | None = None
-        self._unpacker = wire.Unpacker()
+        self._unpacker = frames.Unpacker()
         self._requests: dict[int, tuple[bytes, asyncio.Future[Any], Heard | None]] = {}
         self._number = 0
         self._outgoing: list[bytes] = []
@@ -61,7 +61,7 @@ class Link(asyncio.Protocol):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         directory = os.open(self._directory, os.O_PATH | os.O_DIRECTORY)
         try:
-            sock.connect(f"/proc/self/fd/{directory}/{wire.SOCKET}")
+            sock.connect(f"/proc/self/fd/{directory}/{frames.SOCKET}")
         except OSError:
             sock.close()
             raise
@@ -78,7 +78,7 @@ class Link(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self._number += 1
         future: asyncio.Future[Any] = loop.create_future()
-        data = wire.pack((op, self._number, payload))
+        data = frames.pack((op, self._number, payload))
         self._requests[self._number] = (data, future, heard)
         if self._transport is not None:
             if not self._outgoing:
@@ -135,13 +135,13 @@ class Link(asyncio.Protocol):
 
     async def _dial(self) -> None:
         loop = asyncio.get_running_loop()
-        self._unpacker = wire.Unpacker()
+        self._unpacker = frames.Unpacker()
         transport, _ = await loop.create_unix_connection(lambda: self, sock=self.dial())
         waiting = [data for data, *_ in self._requests.values()]
         self._transport = transport
         self._outgoing.clear()
         hello = await self.request("hello", None)
-        if hello["version"] != wire.VERSION:
+        if hello["version"] != frames.VERSION:
             raise KeeperGone(
                 f"the keeper (pid {hello['pid']}) is of another version of longshore and still runs; "
                 f"stop it with: kill {hello['pid']}"

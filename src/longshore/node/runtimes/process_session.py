@@ -17,7 +17,7 @@ import termios
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
-from longshore.node.keeper import wire
+from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart
 from longshore.node.runtimes.process_link import KeeperGone
 
@@ -34,7 +34,7 @@ class ProcessSession:
     def __init__(self, sock: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
         self._sock = sock
-        self._unpacker = wire.Unpacker()
+        self._unpacker = frames.Unpacker()
         self._received: list[int] = []
         self._answer: asyncio.Future[Any] = self._loop.create_future()
         self._exit: asyncio.Future[int] = self._loop.create_future()
@@ -65,7 +65,7 @@ class ProcessSession:
                 self._streams[near] = name
                 far.append(write)
         try:
-            request = wire.pack(("exec", 1, (key, list(command), path, stdin)))
+            request = frames.pack(("exec", 1, (key, list(command), path, stdin)))
             socket.send_fds(self._sock, [request], [] if tty else far)
             await self._begun()
         finally:
@@ -79,7 +79,7 @@ class ProcessSession:
 
     async def begin_attach(self, key: str) -> None:
         self._attached = key
-        self._sock.send(wire.pack(("attach", 1, key)))
+        self._sock.send(frames.pack(("attach", 1, key)))
         has = await self._begun()
         if has["stdin"]:
             self._input = self._received.pop(0)
@@ -115,7 +115,7 @@ class ProcessSession:
         self._input = -1
         if self._attached:
             with contextlib.suppress(OSError):
-                self._sock.send(wire.pack(("close_input", 2, self._attached)))
+                self._sock.send(frames.pack(("close_input", 2, self._attached)))
 
     async def resize(self, width: int, height: int) -> None:
         if self._terminal >= 0:

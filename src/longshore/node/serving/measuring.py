@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from longshore.api.usage import Measured, Used
-from longshore.machinery.clock import Clock
+from longshore.machinery.time.clock import Clock
 from longshore.node.runtime import Key, Usage
-from longshore.node.serving.watched import Watched
+from longshore.node.serving.followed_engine import Watched
 
 _SHORTEST: Final = 1.0
 """Asked again sooner, the last answer is good enough; over less time rates are dice."""

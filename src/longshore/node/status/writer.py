@@ -16,7 +16,7 @@ from typing import Any, Final
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.clock import Clock, Timer
+from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.pod.life import Life
 from longshore.node.status import moments
 from longshore.node.status.build import status_of

@@ -12,23 +12,23 @@ from functools import partial
 from typing import Final, Protocol
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Cache, Key
+from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.metrics import Registry
-from longshore.machinery.recorder import Recorder, reference
-from longshore.scheduler.binding import Binder
-from longshore.scheduler.claiming import Claims
+from longshore.scheduler.acting.binding import Binder
+from longshore.scheduler.acting.claiming import Claims
+from longshore.scheduler.acting.evicting import Evictor
+from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
-from longshore.scheduler.evicting import Evictor
+from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.decide import Plan
 from longshore.scheduler.gang.model import BINDING, Group
 from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
-from longshore.scheduler.gang.session import Bind, Evict
+from longshore.scheduler.gang.trial import Bind, Evict
 from longshore.scheduler.gang.writing import PODGROUPS, Counts, Statuses
 from longshore.scheduler.metrics import Metrics
-from longshore.scheduler.reporting import SCHEDULER_ERROR, Reporter
-from longshore.scheduler.shape import Pod
 
 _OVER: Final = "Completed"
 

@@ -10,7 +10,7 @@ import heapq
 
 from longshore.scheduler import amounts
 from longshore.scheduler.gang.model import ALLOCATED, PENDING, Group, Queue, Task
-from longshore.scheduler.gang.session import Place, Session
+from longshore.scheduler.gang.trial import Place, Session
 
 
 def run(session: Session) -> None:

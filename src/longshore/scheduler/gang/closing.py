@@ -24,7 +24,7 @@ from longshore.scheduler.gang.model import (
     Task,
     total,
 )
-from longshore.scheduler.gang.session import Session
+from longshore.scheduler.gang.trial import Session
 
 UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
 _READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"

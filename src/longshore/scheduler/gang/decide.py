@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from longshore.scheduler.decide import View
 from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt
 from longshore.scheduler.gang.closing import GroupReport
 from longshore.scheduler.gang.model import Group, Queue
-from longshore.scheduler.gang.session import Bind, Evict, Session
 from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.sharing import Sums
+from longshore.scheduler.gang.trial import Bind, Evict, Session
+from longshore.scheduler.single.decide import View
 
 _ACTIONS = {
     ENQUEUE: enqueue.run,

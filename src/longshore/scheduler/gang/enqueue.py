@@ -5,7 +5,7 @@ from __future__ import annotations
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
 from longshore.scheduler.gang.model import Group, Queue, lacking, rest, total
-from longshore.scheduler.gang.session import Session
+from longshore.scheduler.gang.trial import Session
 
 _WAITING = ("", "Pending")
 _LEAST_FACTOR, _FACTOR = 1.0, 1.2

@@ -14,11 +14,11 @@ from typing import Final, TypeAlias
 from longshore.api import pod_resources, quantity
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
-from longshore.machinery import clock
-from longshore.machinery.cache import Key, key_of
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.time import clock
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
-from longshore.scheduler.shape import Pod
+from longshore.scheduler.fitting.pod_shape import Pod
 
 PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
 ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from longshore.scheduler import amounts, fitting
+from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.fitting import filters
+from longshore.scheduler.fitting.pod_shape import Shape
+from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.model import PENDING, PIPELINED, Group, Queue, Task, lacking, rest, total
-from longshore.scheduler.gang.session import Session
-from longshore.scheduler.shape import Shape
-from longshore.scheduler.verdict import Refusal
+from longshore.scheduler.gang.trial import Session
 
 _FULL = ("Insufficient ", "Too many pods")
 """What nodes say that only lack room."""
@@ -82,7 +83,7 @@ def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[i
         takes = min(room.node.left(name) // amount for name, amount in one.items() if amount)
         takes = min(takes, room.node.left(amounts.PODS))
         if takes > 0 and task is not None and context is not None:
-            failure = fitting.check(task.pod, room.node, context)
+            failure = filters.check(task.pod, room.node, context)
             if failure is not None and any(not reason.startswith(_FULL) for reason in failure.reasons):
                 continue
         if takes > 0:

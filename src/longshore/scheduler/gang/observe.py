@@ -7,7 +7,8 @@ from typing import Final
 
 from longshore.api import times
 from longshore.api.types import Obj
-from longshore.machinery.cache import Cache, Key, key_of
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang import model
 from longshore.scheduler.gang.model import (
     BINDING,
@@ -23,7 +24,6 @@ from longshore.scheduler.gang.model import (
     Task,
 )
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.shape import Pod
 
 _BY_PHASE: Final = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Running": RUNNING, "Unknown": UNKNOWN}
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from longshore.machinery.clock import Clock, Timer
+from longshore.machinery.time.clock import Clock, Timer
 
 SOON: Final = 0.01
 """What comes together is dealt with together."""

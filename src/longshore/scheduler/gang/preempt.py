@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from longshore.scheduler import amounts, fitting
+from longshore.scheduler import amounts
+from longshore.scheduler.fitting import filters
+from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang import sharing
 from longshore.scheduler.gang.model import (
     BOUND,
@@ -21,9 +23,8 @@ from longshore.scheduler.gang.model import (
     lacking,
     rest,
 )
-from longshore.scheduler.gang.session import Evict, Room, Session
 from longshore.scheduler.gang.settings import PREEMPT, RECLAIM
-from longshore.scheduler.verdict import Refusal
+from longshore.scheduler.gang.trial import Evict, Room, Session
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _REMOVABLE: Final = (BOUND, RUNNING)
@@ -187,7 +188,7 @@ def _room_for(
                 tried.remove(victim.pod)
             for leaving in [p for p in tried.pods.values() if "deletionTimestamp" in p.obj["metadata"]]:
                 tried.remove(leaving)
-            if fitting.check(task.pod, tried, context) is None:
+            if filters.check(task.pod, tried, context) is None:
                 return room, done
         for owner, victim, status in reversed(done):
             session.unevict(owner, victim, status)

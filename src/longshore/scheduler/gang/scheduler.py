@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.clock import to_seconds
 from longshore.machinery.explanations import Explanation
+from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.metrics import Registry
-from longshore.scheduler import verdict
+from longshore.machinery.time.clock import to_seconds
 from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.fitting import verdict
+from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang import model, observe, sharing, watching
 from longshore.scheduler.gang.act import Actor
 from longshore.scheduler.gang.decide import Cycle, Plan, decide
@@ -25,7 +26,6 @@ from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
 from longshore.scheduler.gang.writing import PODGROUPS, QUEUES
-from longshore.scheduler.shape import Pod
 
 NAME: Final = "volcano"
 _PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Key, key_of
+from longshore.machinery.informers.cache import Key, key_of
 from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, UNKNOWN, Group
 from longshore.scheduler.gang.sharing import Sums
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from longshore.api.types import Obj
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.informer import Handler
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import Handler
 from longshore.scheduler.gang.pacing import Pace
 
 

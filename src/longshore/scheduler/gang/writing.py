@@ -15,9 +15,9 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.backoff import Backoff
-from longshore.machinery.cache import Key, key_of
-from longshore.machinery.clock import Clock
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.time.clock import Clock
 
 PODGROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")

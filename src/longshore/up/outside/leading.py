@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 
 from longshore.client import Client
 from longshore.machinery.election import Election
-from longshore.machinery.recorder import Recorder
+from longshore.machinery.events.recorder import Recorder
 from longshore.up import controllers, scheduling
 from longshore.up.controllers import Wiring
 from longshore.up.outside.settings import Settings

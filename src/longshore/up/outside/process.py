@@ -20,8 +20,8 @@ from longshore import __version__
 from longshore.client import Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
-from longshore.machinery.backoff import Backoff
-from longshore.machinery.clock import RealClock
+from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.time.clock import RealClock
 from longshore.up.controllers import Wiring
 from longshore.up.foreground import event_loop
 from longshore.up.outside import leading, metrics

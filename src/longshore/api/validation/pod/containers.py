@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from longshore.api import field, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
-from longshore.api.validation.pod import env, mounts, ports, probes, resources, restart, security, volumes
+from longshore.api.validation.pod import env, mounts, pod_volumes, ports, probes, resources, restart, security
 
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _INIT_ONLY: Final = "may not be set for init containers without restartPolicy=Always"
@@ -159,8 +159,8 @@ def _common(container: Obj, around: Surroundings, path: str, found: list[FieldEr
         mounts.validate_mounts(container, around.volumes, path, found)
     if container.get("volumeDevices"):
         mounts.validate_devices(container, around.volumes, path, found)
-    if (policy := container.get("imagePullPolicy") or "") not in volumes.PULL_POLICIES:
-        volumes.validate_pull_policy(policy, f"{path}.imagePullPolicy", found)
+    if (policy := container.get("imagePullPolicy") or "") not in pod_volumes.PULL_POLICIES:
+        pod_volumes.validate_pull_policy(policy, f"{path}.imagePullPolicy", found)
     if wanted := container.get("resources"):
         resources.validate_requirements(wanted, around.claim_names, f"{path}.resources", found)
     if listed := container.get("resizePolicy"):

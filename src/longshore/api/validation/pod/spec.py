@@ -18,12 +18,12 @@ from longshore.api.validation.pod import (
     dns,
     env,
     pod_annotations,
+    pod_volumes,
     ports,
     resources,
     restart,
     scheduling,
     security,
-    volumes,
     windows,
 )
 
@@ -44,7 +44,9 @@ def validate_pod_spec(spec: Obj, path: str, *, pod: Obj | None = None) -> list[F
         found.append(field.required(f"{path}.terminationGracePeriodSeconds"))
     usable = _NO_VOLUMES
     if listed := spec.get("volumes"):
-        usable = volumes.validate_volumes(listed, f"{path}.volumes", found, pod_name=meta.get("name") or "")
+        usable = pod_volumes.validate_volumes(
+            listed, f"{path}.volumes", found, pod_name=meta.get("name") or ""
+        )
     claims = _NO_CLAIMS
     if listed := spec.get("resourceClaims"):
         claims = frozenset(c["name"] for c in listed if c.get("name"))

@@ -7,7 +7,7 @@ from typing import Final
 
 from longshore.api import goflags, gotext, names
 from longshore.api.types import Obj
-from longshore.api.validation.volcano import dag, policies, tasks, volumes
+from longshore.api.validation.volcano import dag, job_volumes, policies, tasks
 
 PLUGINS: Final = frozenset(("env", "hcclrank", "mpi", "pytorch", "ray", "ssh", "svc", "tensorflow"))
 _MPI: Final[dict[str, goflags.Value]] = {"master": "master", "worker": "worker", "port": 22}
@@ -33,7 +33,7 @@ def validate(
     for plugin in sorted(plugins):
         if plugin not in PLUGINS and not known_plugin(plugin):
             found += f" unable to find job plugin: {plugin};"
-    found += volumes.validate(spec.get("volumes") or ())
+    found += job_volumes.validate(spec.get("volumes") or ())
     found += queue(spec.get("queue", ""))
     if not _ordered(listed):
         found += " job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG);"

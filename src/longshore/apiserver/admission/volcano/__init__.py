@@ -16,7 +16,7 @@ from longshore.api.types import Obj
 from longshore.api.validation.volcano import cronjob, job_update, jobflow, pod, typed
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, podgroup, queue
-from longshore.apiserver.admission.volcano.passed import Passed
+from longshore.apiserver.shortcuts.checked_before import Passed
 
 _JOBS: Final = "batch.volcano.sh/jobs"
 _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.controllers.volcano import tasks
-from longshore.controllers.volcano.building import own_list
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.pods.building import own_list
 from longshore.controllers.volcano.names import TASK_INDEX, TASK_SPEC, pod_name
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from longshore.api import types
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
-from longshore.controllers.volcano import tasks
+from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.plugins import pieces
 from longshore.controllers.volcano.plugins.protocol import Plugin
 

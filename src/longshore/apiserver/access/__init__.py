@@ -1,0 +1,1 @@
+"""Who may do what: RBAC, tokens, and the reviews that ask about both."""

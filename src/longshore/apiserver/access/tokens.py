@@ -1,0 +1,112 @@
+"""Bearer tokens: the administrator's, and signed ones of service accounts (TokenRequest).
+
+A service account's token is a JWT signed with this server's own key. It is worth nothing once it has
+expired, or once the account (or the pod it was bound to) is gone: both are looked up at every use.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from longshore.api.types import Obj, encode
+from longshore.apiserver.request.call import User
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.store import Store
+
+ISSUER: Final = "https://kubernetes.default.svc"
+ADMIN: Final = User(
+    "longshore-admin", ("system:masters", "system:authenticated"), "6c6f6e67-7368-4f72-a500-61646d696e00"
+)
+_HEADER: Final = {"alg": "HS256", "typ": "JWT"}
+_MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
+
+
+class Tokens:
+    """Knows whose token a string is, and makes new ones for service accounts."""
+
+    def __init__(self, store: Store, *, admin_token: str, key: bytes, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._admin = hashlib.sha256(admin_token.encode()).digest()
+        self._key = key
+        self._clock = clock
+
+    def user_of(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
+        """The token's user; None when it is wrong, expired, for none of `audiences`, or its owner is gone.
+
+        A token made for somebody else is none here: they could act as the account with it.
+        """
+        if len(token) > _MAX_TOKEN:
+            return None
+        if hmac.compare_digest(hashlib.sha256(token.encode()).digest(), self._admin):
+            return ADMIN if ISSUER in audiences else None
+        claims = self._claims(token)
+        if claims is not None and not any(audience in claims["aud"] for audience in audiences):
+            return None
+        return self._account(claims) if claims is not None else None
+
+    def issue(
+        self, account: Obj, *, seconds: int, audiences: list[str], bound: Obj | None
+    ) -> tuple[str, int]:
+        """A new token of this service account and the time it ends."""
+        meta, now = account["metadata"], int(self._clock())
+        identity: Obj = {
+            "namespace": meta["namespace"],
+            "serviceaccount": {"name": meta["name"], "uid": meta["uid"]},
+        }
+        if bound is not None:
+            identity[bound["kind"].lower()] = {"name": bound["name"], "uid": bound.get("uid", "")}
+        claims: Obj = {
+            "aud": audiences or [ISSUER],
+            "exp": now + seconds,
+            "iat": now,
+            "nbf": now,
+            "iss": ISSUER,
+            "kubernetes.io": identity,
+            "sub": f"system:serviceaccount:{meta['namespace']}:{meta['name']}",
+        }
+        text = f"{_b64(encode(_HEADER))}.{_b64(encode(claims))}"
+        return f"{text}.{self._sign(text)}", now + seconds
+
+    def _sign(self, text: str) -> str:
+        return _b64(hmac.new(self._key, text.encode(), hashlib.sha256).digest())
+
+    def _claims(self, token: str) -> Obj | None:
+        text, dot, signature = token.rpartition(".")
+        if not dot or not token.isascii() or not hmac.compare_digest(signature, self._sign(text)):
+            return None
+        try:
+            claims: Any = msgspec.json.decode(_unb64(text.partition(".")[2]))
+        except (msgspec.DecodeError, binascii.Error, ValueError):
+            return None
+        return claims if claims["nbf"] <= self._clock() < claims["exp"] else None
+
+    def _account(self, claims: Obj) -> User | None:
+        identity = claims["kubernetes.io"]
+        namespace, account = identity["namespace"], identity["serviceaccount"]
+        if not self._lives("serviceaccounts", namespace, account):
+            return None
+        if "pod" in identity and not self._lives("pods", namespace, identity["pod"]):
+            return None
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+        return User(claims["sub"], groups, account["uid"])
+
+    def _lives(self, storage: str, namespace: str, who: Obj) -> bool:
+        entry = self._store.get(Key(storage, namespace, who["name"]))
+        return entry is not None and (not who["uid"] or entry.obj["metadata"]["uid"] == who["uid"])
+
+
+def _b64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _unb64(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -1,0 +1,1 @@
+"""One request, read: its path, options, body and the form of answer it asks for."""

@@ -1,0 +1,141 @@
+"""What the server serves, by the names people use: `jobs`, `job`, `cj`, `Job`, `jobs.batch`, `all`.
+
+Always asked of the server, in two requests: so custom kinds, and any Kubernetes, work like the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from longshore.api.types import Obj
+from longshore.cli.server.requests import Server, escaped, refusal
+
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+
+
+class Kind(NamedTuple):
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def one(self) -> str:
+        """`job.batch`, as it stands before the slash of a name."""
+        return f"{self.singular}.{self.group}" if self.group else self.singular
+
+    @property
+    def many(self) -> str:
+        """`jobs.batch`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str, name: str = "", below: str = "") -> str:
+        """The URL path of all of them (in every namespace, if none is given), or of one."""
+        parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", escaped(namespace)]
+        parts.append(self.plural)
+        if name:
+            parts.append(escaped(name))
+        if below:
+            parts.append(below)
+        return "/".join(parts)
+
+
+class Kinds:
+    """All of them, in the server's order: the first one counts where a name is shared."""
+
+    def __init__(self, rows: Iterable[Kind]) -> None:
+        self.rows = list(rows)
+
+    def named(self, word: str) -> Kind | None:
+        """The kind of a name as a person writes it, with or without `.group` or `.version.group`."""
+        first, dot, rest = word.partition(".")
+        asked = first.lower()
+        for row in self.rows:
+            known = (row.plural, row.singular, row.kind.lower(), *row.short_names)
+            if asked in known and (not dot or rest in (row.group, f"{row.version}.{row.group}", row.version)):
+                return row
+        # Groups may be shortened, as in jobs.batch.volcano, as long as they begin so.
+        for row in self.rows:
+            if dot and asked in (row.plural, row.singular) and row.group.startswith(rest):
+                return row
+        return None
+
+    def in_category(self, word: str) -> list[Kind]:
+        """What `all` stands for."""
+        return [row for row in self.rows if word in row.categories and "list" in row.verbs]
+
+    def of(self, obj: Obj) -> Kind | None:
+        """The kind an object says it is."""
+        for row in self.rows:
+            if row.kind == obj.get("kind") and row.api_version == obj.get("apiVersion"):
+                return row
+        return None
+
+
+def discover(server: Server) -> Kinds:
+    """Asks for all of them."""
+    rows: list[Kind] = []
+    for path in ("/api", "/apis"):
+        answer = server.request("GET", path, accept=_AGGREGATED)
+        if answer.code >= 400:
+            raise refusal(answer)
+        document = json.loads(answer.body)
+        if document.get("kind") == "APIGroupDiscoveryList":
+            for group in document["items"]:
+                rows += _group(group)
+        else:
+            rows += _older(server, document)
+    return Kinds(rows)
+
+
+def _group(group: Obj) -> Iterable[Kind]:
+    """Every resource once, in the first version that has it: the server's preferred one comes first."""
+    seen = set()
+    name = (group.get("metadata") or {}).get("name") or ""
+    for version in group.get("versions") or ():
+        for resource in version.get("resources") or ():
+            if resource["resource"] in seen or "responseKind" not in resource:
+                continue
+            seen.add(resource["resource"])
+            yield _kind(
+                name,
+                version["version"],
+                resource["responseKind"]["kind"],
+                resource["resource"],
+                resource.get("scope") == "Namespaced",
+                resource,
+                resource.get("singularResource") or "",
+            )
+
+
+def _older(server: Server, document: Obj) -> Iterable[Kind]:
+    """A server without the aggregated form: one more request a group."""
+    versions = list(document.get("versions") or ()) if document["kind"] == "APIVersions" else []
+    versions += [group["preferredVersion"]["groupVersion"] for group in document.get("groups") or ()]
+    for version in versions:
+        group, _, short = version.rpartition("/")
+        found = server.json("GET", f"/apis/{version}" if group else f"/api/{version}")
+        for item in found.get("resources") or ():
+            if "/" not in item["name"]:
+                namespaced, singular = item["namespaced"], item.get("singularName") or ""
+                yield _kind(group, short, item["kind"], item["name"], namespaced, item, singular)
+
+
+def _kind(
+    group: str, version: str, kind: str, plural: str, namespaced: bool, more: dict[str, Any], singular: str
+) -> Kind:
+    lists = (tuple(more.get(key) or ()) for key in ("shortNames", "categories", "verbs"))
+    return Kind(group, version, kind, plural, singular or kind.lower(), namespaced, *lists)

@@ -1,0 +1,98 @@
+"""Which pods stand behind a name: a pod itself, or those of a Job and of whatever else selects pods."""
+
+from __future__ import annotations
+
+import sys
+
+from longshore.api.types import Obj
+from longshore.cli.arguments import kinds, targets
+from longshore.cli.main import Said
+from longshore.cli.server.requests import Server
+
+_DEFAULT = "kubectl.kubernetes.io/default-container"
+_PATIENCE = 20.0
+"""Seconds that kubectl waits for a first pod."""
+
+
+def one(server: Server, word: str, seconds: float = _PATIENCE) -> Obj:
+    """The pod of this name, or of several the one most worth looking at, with a note."""
+    found = named(server, word, seconds)
+    if not found:
+        raise Said("error: timed out waiting for the condition")
+    first = min(found, key=_rank)
+    if len(found) > 1:
+        print(f"Found {len(found)} pods, using pod/{first['metadata']['name']}", file=sys.stderr)
+    return first
+
+
+def named(server: Server, word: str, seconds: float = _PATIENCE) -> list[Obj]:
+    """All pods behind `NAME` or `TYPE/NAME`; waits for the first one to come if there is none yet."""
+    if "/" not in word or word.startswith(("pod/", "pods/", "po/")):
+        return [server.json("GET", f"/api/v1/namespaces/{server.namespace}/pods/{word.rpartition('/')[2]}")]
+    selector = selecting(server, word)
+    return matching(server, selector) or _awaited(server, selector, seconds)
+
+
+def selecting(server: Server, word: str) -> str:
+    """The label selector of the pods that `TYPE/NAME` has."""
+    (target,) = targets.parse(kinds.discover(server), [word], server.namespace)
+    owner = server.json("GET", target.path)
+    if (target.kind.group, target.kind.kind) == ("batch.volcano.sh", "Job"):
+        return f"volcano.sh/job-name={owner['metadata']['name']}"
+    given = (owner.get("spec") or {}).get("selector") or {}
+    labels = given.get("matchLabels", given)
+    selector = ",".join(f"{key}={value}" for key, value in labels.items() if isinstance(value, str))
+    if not selector:
+        raise Said(f"error: cannot find the pods of a {target.kind.kind}: it selects none", 2)
+    return selector
+
+
+def matching(server: Server, selector: str) -> list[Obj]:
+    path = f"/api/v1/namespaces/{server.namespace}/pods"
+    items: list[Obj] = server.json("GET", path, query={"labelSelector": selector})["items"]
+    return items
+
+
+def container(pod: Obj, asked: str) -> str:
+    """The container of this name; without one the first, with a note if there are more."""
+    meta, spec = pod["metadata"], pod["spec"]
+    inits = [each["name"] for each in spec.get("initContainers") or ()]
+    plain = [each["name"] for each in spec.get("containers") or ()]
+    if asked:
+        if asked not in inits + plain:
+            raise Said(f"error: container {asked} is not valid for pod {meta['name']}")
+        return asked
+    chosen: str = (meta.get("annotations") or {}).get(_DEFAULT, "")
+    if chosen in plain:
+        return chosen
+    if len(plain) + len(inits) > 1:
+        others = ", ".join(plain + [f"{name} (init)" for name in inits])
+        print(f'Defaulted container "{plain[0]}" out of: {others}', file=sys.stderr)
+    return str(plain[0])
+
+
+def _awaited(server: Server, selector: str, seconds: float) -> list[Obj]:
+    from longshore.cli.server import wait_for
+    from longshore.client.errors import TimedOut
+
+    path = f"/api/v1/namespaces/{server.namespace}/pods"
+    query = {"labelSelector": selector, "sendInitialEvents": "true", "allowWatchBookmarks": "true"}
+    query["resourceVersionMatch"] = "NotOlderThan"
+    try:
+        for type, pod in server.events(path, query, until=wait_for.deadline(seconds)):
+            if type != "BOOKMARK":
+                return [pod]
+    except TimedOut:
+        pass
+    return []
+
+
+def _rank(pod: Obj) -> tuple[bool, bool, bool, str]:
+    """The one most worth reading: on a node, begun, running; then the oldest."""
+    status = pod.get("status") or {}
+    return (
+        not pod["spec"].get("nodeName"),
+        status.get("phase") in (None, "Pending"),
+        status.get("phase") != "Running",
+        pod["metadata"].get("creationTimestamp", ""),
+    )

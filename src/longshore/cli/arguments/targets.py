@@ -1,0 +1,137 @@
+"""Which objects a command is about: `TYPE NAME…`, `TYPE/NAME…`, lists with commas, selectors, files."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING, NamedTuple
+
+from longshore.cli.main import Failure, Said
+from longshore.cli.server import connecting
+
+if TYPE_CHECKING:
+    from longshore.cli.arguments.kinds import Kind, Kinds
+    from longshore.cli.server.requests import Server
+
+
+class Target(NamedTuple):
+    """One object, or with an empty name all of a kind (in every namespace, where that is empty too)."""
+
+    kind: Kind
+    name: str
+    namespace: str
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.namespace, self.name)
+
+    @property
+    def text(self) -> str:
+        """`job.batch/x`."""
+        return f"{self.kind.one}/{self.name}"
+
+
+def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
+    """Words, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
+    parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="what it is about")
+    parser.add_argument(
+        "--filename", "-f", action="append", default=[], metavar="F", help="what stands in this file, or dir"
+    )
+    parser.add_argument(
+        "--recursive", "-R", action=BooleanOptionalAction, default=False, help="with what is below a dir"
+    )
+    parser.add_argument("--selector", "-l", default="", metavar="S", help="those with these labels, as a=1,b")
+    parser.add_argument("--field-selector", default="", metavar="S", help="those with these fields")
+    if everywhere:
+        parser.add_argument(
+            "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in every namespace"
+        )
+    connecting.add_arguments(parser)
+
+
+def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
+    """What the arguments name, in their order. Raises Failure when they name nothing."""
+    namespace = "" if getattr(arguments, "all_namespaces", False) else server.namespace
+    if arguments.filename:
+        if arguments.words:
+            raise Failure("give either files or names, not both", 2)
+        return of_files(server, kinds, arguments)
+    if not arguments.words:
+        raise Failure("name a resource: TYPE, TYPE NAME or TYPE/NAME; or a file with -f", 2)
+    found = parse(kinds, arguments.words, namespace)
+    if not namespace and any(target.name and target.kind.namespaced for target in found):
+        raise Said("error: a resource cannot be retrieved by name across all namespaces")
+    if (arguments.selector or arguments.field_selector) and any(target.name for target in found):
+        raise Said("error: name cannot be provided when a selector is specified")
+    return found
+
+
+def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
+    from longshore.cli.arguments import files
+
+    targets = []
+    for manifest in files.read(arguments.filename, recursive=arguments.recursive):
+        kind = kind_of(kinds, manifest)
+        meta = manifest.obj["metadata"]
+        if not meta.get("name"):
+            raise Said(f"error: {manifest.source}: metadata.name: a name is needed here", 2)
+        targets.append(Target(kind, meta["name"], place(server, kind, manifest, arguments.namespace)))
+    return targets
+
+
+def kind_of(kinds: Kinds, manifest: files.Manifest) -> Kind:
+    found = kinds.of(manifest.obj)
+    if found is None:
+        kind, version = manifest.obj["kind"], manifest.obj["apiVersion"]
+        raise Said(
+            f'error: resource mapping not found for name: "{manifest.obj["metadata"].get("name", "")}" '
+            f'namespace: "{manifest.obj["metadata"].get("namespace", "")}" from "{manifest.source}": '
+            f'no matches for kind "{kind}" in version "{version}"'
+        )
+    return found
+
+
+def place(server: Server, kind: Kind, manifest: files.Manifest, asked: str) -> str:
+    """The namespace of a manifest's object. One that -n contradicts is refused."""
+    if not kind.namespaced:
+        return ""
+    own: str = manifest.obj["metadata"].get("namespace") or ""
+    if own and asked and own != asked:
+        raise Said(
+            "error: the namespace from the provided object "
+            f'"{own}" does not match the namespace "{asked}". '
+            f"You must pass '--namespace={own}' to perform this operation."
+        )
+    return own or server.namespace
+
+
+def parse(kinds: Kinds, words: list[str], namespace: str) -> list[Target]:
+    """`jobs,cj`, `job a b`, `job/a pod/b`."""
+    if any("/" in word for word in words):
+        found = []
+        for word in words:
+            type, slash, name = word.partition("/")
+            if not slash or not type or not name or "/" in name:
+                raise Said(
+                    "error: there is no need to specify a resource type as a separate argument when passing "
+                    f"arguments in resource/name form (e.g. 'longshore get resource/{words[0]}')"
+                )
+            found += [_target(kind, name, namespace) for kind in _kinds(kinds, type)]
+        return found
+    rows = [kind for word in words[0].split(",") if word for kind in _kinds(kinds, word)]
+    return [_target(kind, name, namespace) for kind in rows for name in words[1:] or [""]]
+
+
+def _kinds(kinds: Kinds, word: str) -> list[Kind]:
+    one = kinds.named(word)
+    found = [one] if one is not None else kinds.in_category(word)
+    if not found:
+        raise Said(f'error: the server doesn\'t have a resource type "{word}"')
+    return found
+
+
+def _target(kind: Kind, name: str, namespace: str) -> Target:
+    return Target(kind, name, namespace if kind.namespaced else "")
+
+
+if TYPE_CHECKING:
+    from longshore.cli.arguments import files

@@ -1,0 +1,230 @@
+"""One `longshore run`, from the first line to the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from longshore.api.errors import StatusError
+from longshore.cli.arguments import files
+from longshore.cli.main import Failure
+from longshore.cli.printing import objects
+from longshore.cli.running import following, items, place, result, shorthand, starting, wording
+from longshore.cli.running.display import Display, Quiet
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Run
+from longshore.cli.running.streaming import Streams
+from longshore.cli.server import refusals
+from longshore.client import DeleteOptions, Unreachable
+
+_LAST_WORDS, _LAST_LINES = 1.0, 5.0
+"""Seconds that the failures and the last log lines may take to arrive."""
+
+
+async def main(arguments: Namespace) -> int:
+    """Runs what the arguments say. Raises Failure for bad input."""
+    logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
+    # What can be wrong with the input is found before anything is started.
+    content = items.read(arguments.each) if arguments.each else b""
+    manifests = files.read(arguments.files) if arguments.files else []
+    if arguments.files and not manifests:
+        raise Failure("there is nothing to run in there", 2)
+    with refusals.told():
+        async with place.opened(arguments) as here:
+            kept = items.keep(content, here.directory) if content else None
+            if not manifests:
+                _check(arguments, here)
+                manifests = [files.Manifest(_job(arguments, content, kept), "the command line")]
+            return await _Session(here, arguments, kept).run(manifests)
+
+
+def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, object]:
+    wanted = shorthand.Wanted(
+        arguments.after_dashes,
+        completions=items.count(content) if content else arguments.completions or 1,
+        parallelism=arguments.parallelism,
+        retries=arguments.retries,
+        name=arguments.name,
+        env=arguments.env,
+        items=str(kept) if kept else "",
+        cpu=arguments.cpu,
+        memory=arguments.memory,
+        fail_fast=arguments.fail_fast,
+    )
+    return shorthand.job(wanted, os.environ, os.getcwd())
+
+
+def _check(arguments: Namespace, here: Place) -> None:
+    """A command that is not there is found out before it fails a hundred times."""
+    import shutil
+
+    program = arguments.after_dashes[0]
+    given = dict(variable.partition("=")[::2] for variable in arguments.env)
+    if here.directory is not None and shutil.which(program, path=given.get("PATH")) is None:
+        raise Failure(f"{program}: there is no such program, or it may not be run", 2)
+
+
+class _Session:
+    def __init__(self, here: Place, arguments: Namespace, kept: Path | None) -> None:
+        self._here, self._arguments, self._kept = here, arguments, kept
+        self._display = _display(arguments)
+        self._background: list[asyncio.Task[None]] = []
+        self._streams: list[Streams] = []
+        self._told = asyncio.Event()
+        """A failed pod was looked at."""
+
+    async def run(self, manifests: list[files.Manifest]) -> int:
+        begun = time.monotonic()
+        plan = await starting.plan(self._here, manifests, self._arguments.namespace)
+        for text in plan.said:
+            self._display.say(text)
+        if not plan.wanted:
+            raise Failure("nothing in there ever ends, so there is nothing to run; use: longshore apply", 2)
+        interrupted = _interrupts()
+        runs = await starting.start(self._here, plan, replace=self._arguments.replace)
+        self._display.begin(runs)
+        try:
+            stopped = await self._follow(runs, interrupted)
+            outcome = result.of(runs, stopped)
+            if stopped is not None:
+                await self._stop([run for run in runs if run.end is None])
+            await self._settle(runs)
+        finally:
+            for task in self._background:
+                task.cancel()
+            await asyncio.gather(*self._background, return_exceptions=True)
+            self._display.close()
+        self._last_words(runs, outcome)
+        if self._arguments.output == "json":
+            took = time.monotonic() - begun
+            sys.stdout.write(
+                objects.as_json(result.document(runs, outcome, took, self._here.server, plan.said))
+            )
+            sys.stdout.flush()
+        await self._tidy(runs, outcome)
+        return result.CODES[outcome]
+
+    async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
+        """Until all have ended (None), time is up, or somebody has had enough."""
+        ends = [
+            asyncio.create_task(following.to_the_end(self._here, run, self._display.changed)) for run in runs
+        ]
+        self._in_background(runs)
+        stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
+        everything: asyncio.Future[Any] = asyncio.gather(*ends)
+        try:
+            async with asyncio.timeout(self._arguments.timeout):
+                await asyncio.wait([stop, everything], return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            return "timed out"
+        finally:
+            stop.cancel()
+            if not everything.done():
+                everything.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await everything
+        return "interrupted" if any(run.end is None for run in runs) else None
+
+    def _in_background(self, runs: list[Run]) -> None:
+        start = asyncio.create_task
+        self._background.append(start(self._display.follow()))
+        for run in runs:
+            self._background.append(
+                start(following.failures(self._here, run, self._display.failure, self._looked))
+            )
+            if self._arguments.logs:
+                streams = Streams(self._here, run, self._display.line)
+                self._streams.append(streams)
+                self._background.append(start(streams.follow()))
+        for namespace in dict.fromkeys(run.namespace for run in runs):
+            said = following.warnings(self._here, namespace, runs, self._display.changed)
+            self._background.append(start(said))
+
+    def _looked(self, run: Run) -> None:
+        self._display.changed(run)
+        self._told.set()
+
+    async def _settle(self, runs: list[Run]) -> None:
+        """What belongs to the end but comes a moment later: failures' last words, lines of output."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WORDS):
+                while any(run.end is not None and run.looked_at < run.failed for run in runs):
+                    self._told.clear()
+                    await self._told.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_LINES):
+                for streams in self._streams:
+                    await streams.finish()
+        for streams in self._streams:
+            streams.cancel()
+
+    async def _stop(self, runs: list[Run]) -> None:
+        """Suspends Jobs where somebody can resume them; a throw-away longshore takes all with it anyway."""
+        if self._here.throw_away:
+            return
+        for run in runs:
+            with contextlib.suppress(StatusError, Unreachable):
+                if run.kind == "job":
+                    patch = {"spec": {"suspend": True}}
+                    await self._here.client.patch(("batch/v1", "Job"), run.name, patch, run.namespace)
+                else:
+                    what = following.WHAT[run.kind]
+                    await self._here.client.delete(
+                        what, run.name, run.namespace, DeleteOptions(propagation="Background")
+                    )
+
+    def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
+        for run in runs:
+            if run.end is not None:
+                self._display.say(wording.ended(run))
+            else:
+                self._display.say(wording.left(run, resumable=not self._here.throw_away))
+        if text := wording.summary(runs):
+            self._display.say(text)
+        if outcome == "timed out":
+            self._display.say(f"timed out after {wording.span(self._arguments.timeout)}")
+
+    async def _tidy(self, runs: list[Run], outcome: result.Outcome) -> None:
+        if self._arguments.rm and not self._here.throw_away:
+            for run in runs:
+                with contextlib.suppress(StatusError):
+                    what = following.WHAT[run.kind]
+                    options = DeleteOptions(propagation="Background")
+                    await self._here.client.delete(what, run.name, run.namespace, options)
+        if self._kept is not None and outcome == "complete":
+            self._kept.unlink(missing_ok=True)
+
+
+def _display(arguments: Namespace) -> Display:
+    if arguments.output == "json" and not arguments.logs:
+        return Quiet()
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from longshore.cli.running.live import Live
+
+        return Live()
+    from longshore.cli.running.plain import Plain
+
+    return Plain()
+
+
+def _interrupts() -> asyncio.Event:
+    """Set at Ctrl-C or SIGTERM. The second one is not waited for."""
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+
+    def once() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        asked.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, once)
+    return asked

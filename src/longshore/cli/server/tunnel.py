@@ -1,0 +1,127 @@
+"""The two ends of an exec: this terminal and a WebSocket, by Kubernetes' channel protocol (v5, else v4).
+
+The first byte of a message says what it is: 0 input, 1 output, 2 errors, 3 how it ended, 4 the window's size,
+255 that a stream is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+from urllib.parse import urlencode
+
+import aiohttp
+
+from longshore.cli.main import Failure, Said
+from longshore.cli.server.requests import Answer, Server, refusal
+from longshore.client.http import tls
+
+_PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
+
+
+async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], *, stdin: bool, tty: bool) -> int:
+    """Carries everything both ways until the command has ended; its exit code."""
+    connection = server.connection
+    headers = await connection.credentials.headers()
+    trust = tls.context(connection, connection.credentials.certificate())
+    url = f"{connection.server}{path}?{urlencode(query)}"
+    async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
+        try:
+            socket = await session.ws_connect(url, ssl=trust, protocols=_PROTOCOLS, max_msg_size=0)
+        except aiohttp.WSServerHandshakeError as err:
+            answer = await session.get(url, ssl=trust)  # the refusal in words
+            body = await answer.read()
+            raise refusal(Answer(err.status, body)) from None
+        except aiohttp.ClientError as err:
+            raise Failure(f"cannot reach {connection.server}: {err}") from None
+        async with socket:
+            with _terminal(tty and stdin):
+                tasks = [asyncio.create_task(_give(socket))] if stdin else []
+                if tty:
+                    _follow_size(socket)
+                try:
+                    return await _take(socket)
+                finally:
+                    for task in tasks:
+                        task.cancel()
+
+
+async def _take(socket: aiohttp.ClientWebSocketResponse) -> int:
+    streams = {_OUTPUT: sys.stdout.buffer, _ERRORS: sys.stderr.buffer}
+    async for message in socket:
+        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
+            continue
+        channel, data = message.data[0], message.data[1:]
+        if channel in streams:
+            streams[channel].write(data)
+            streams[channel].flush()
+        elif channel == _END and data:
+            return _code(data)
+    raise Failure("the connection ended before the command did")
+
+
+def _code(data: bytes) -> int:
+    status = json.loads(data)
+    if status.get("status") == "Success":
+        return 0
+    for cause in (status.get("details") or {}).get("causes") or ():
+        if cause.get("reason") == "ExitCode":
+            return int(cause["message"])
+    raise Said(f"error: {status.get('message', 'the command could not be run')}")
+
+
+async def _give(socket: aiohttp.ClientWebSocketResponse) -> None:
+    """What is typed, until there is no more."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    try:
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    except ValueError:  # a file, which is never waited for
+        while data := await loop.run_in_executor(None, sys.stdin.buffer.read, 2**16):
+            await socket.send_bytes(bytes([_INPUT]) + data)
+    else:
+        while data := await reader.read(2**16):
+            await socket.send_bytes(bytes([_INPUT]) + data)
+    if socket.protocol == _PROTOCOLS[0]:
+        await socket.send_bytes(bytes([_CLOSE, _INPUT]))
+
+
+def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
+    """Tells how large the window is, now and whenever that changes."""
+    loop = asyncio.get_running_loop()
+    sending: set[asyncio.Task[None]] = set()
+
+    def tell() -> None:
+        with contextlib.suppress(OSError):
+            size = os.get_terminal_size()
+            text = json.dumps({"Width": size.columns, "Height": size.lines}).encode()
+            task = loop.create_task(socket.send_bytes(bytes([_SIZE]) + text))
+            sending.add(task)
+            task.add_done_callback(sending.discard)
+
+    tell()
+    loop.add_signal_handler(signal.SIGWINCH, tell)
+
+
+@contextlib.contextmanager
+def _terminal(raw: bool) -> Iterator[None]:
+    """Hands every key to the other side, Ctrl-C too, and sets the terminal right afterwards."""
+    if not raw or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+    import tty
+
+    before = termios.tcgetattr(sys.stdin)
+    tty.setraw(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)

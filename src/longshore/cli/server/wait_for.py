@@ -1,0 +1,78 @@
+"""Waits for one object by watching it; never by asking again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client.errors import TimedOut
+
+if TYPE_CHECKING:
+    from longshore.cli.arguments.targets import Target
+    from longshore.cli.server.requests import Server
+
+Found = TypeVar("Found")
+
+
+class Deleted(Exception):
+    """It was deleted while it was waited for."""
+
+
+def deadline(seconds: float) -> float:
+    """So long from now, by the monotonic clock."""
+    return time.monotonic() + seconds
+
+
+def seen(
+    server: Server, target: Target, look: Callable[[Obj], Found | None], until: float | None
+) -> Found | None:
+    """The first thing `look` finds in the object, now or later; None when time is up. Raises Deleted."""
+    query = {
+        "fieldSelector": f"metadata.name={target.name}",
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+    }
+    known = ""
+    while until is None or time.monotonic() < until:
+        try:
+            for type, obj in server.events(target.kind.path(target.namespace), query, until=until):
+                if type == "BOOKMARK":
+                    if known == "old":
+                        raise Deleted  # it went between two watches
+                    continue
+                if type == "DELETED":
+                    raise Deleted
+                known = "here"
+                if (found := look(obj)) is not None:
+                    return found
+        except TimedOut:
+            return None
+        except StatusError as err:
+            if err.code != 410:
+                raise
+        known = "old" if known else ""
+    return None
+
+
+def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
+    """Whether it is gone before time is up. With `uid`, another object of its name does not count."""
+    try:
+        now = server.json("GET", target.path)
+    except StatusError as err:
+        if err.code == 404:
+            return True
+        raise
+    if uid and now["metadata"]["uid"] != uid:
+        return True
+
+    def replaced(obj: Obj) -> bool | None:
+        return True if uid and obj["metadata"]["uid"] != uid else None
+
+    try:
+        return seen(server, target, replaced, until) is True
+    except Deleted:
+        return True

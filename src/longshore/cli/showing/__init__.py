@@ -1,0 +1,1 @@
+"""What several commands show: events, outcomes, logs, upcoming runs."""

@@ -1,0 +1,48 @@
+"""The end of a sync: counters for the finalizers that went, and the terminal condition when all is done."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from longshore.api import times
+from longshore.api.types import Obj
+from longshore.controllers.job.ends import conditions
+from longshore.controllers.job.ends.conditions import Outcome
+from longshore.controllers.job.ends.tracking import settle
+from longshore.controllers.job.plan import Ending, Event, Plan, Tracking
+
+
+def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
+    """What is left to write, given the status on record and the UIDs whose finalizer has gone.
+
+    `failed` says that some finalizers could not be removed: their pods stay listed and the Job goes on.
+    """
+    plan = tracking.plan
+    draft = dict(status)
+    moved = settle(draft, tracking.holding - stripped)
+    verdict = tracking.outcome
+    if verdict is None or failed or tracking.limit_hit or draft["uncountedTerminatedPods"]:
+        return Ending(draft, moved)
+    if tracking.terminating:
+        return Ending(draft, moved, why=(f"{verdict.type} once {_pods(tracking.terminating)} ended",))
+    now = times.format_seconds(int(plan.view.now))
+    known = draft.get("conditions") or []
+    changed = conditions.ensured(known, verdict.type, "True", verdict.reason, verdict.message, now)
+    draft["conditions"] = changed if changed is not None else known
+    if verdict.type == "Complete":
+        draft["completionTime"] = now
+    return Ending(draft, True, verdict, _events(plan, verdict, draft), (f"{verdict.type} {verdict.reason}",))
+
+
+def _pods(many: int) -> str:
+    return "its terminating pod has" if many == 1 else f"its {many} terminating pods have"
+
+
+def _events(plan: Plan, verdict: Outcome, status: Obj) -> tuple[Event, ...]:
+    if not verdict.success:
+        return (Event("Warning", verdict.reason, verdict.message),)
+    completed = Event("Normal", "Completed", "Job completed")
+    if plan.spec.completions is None or (status.get("succeeded") or 0) <= plan.spec.completions:
+        return (completed,)
+    surplus = "Too many succeeded pods running after completion count reached"
+    return (Event("Warning", "TooManySucceededPods", surplus), completed)

@@ -1,0 +1,236 @@
+"""Counts every ended pod exactly once, whatever fails on the way.
+
+A pod keeps its finalizer, and so cannot vanish, until its UID is written to status.uncountedTerminatedPods
+(write 1). Then the finalizer goes (write 2). Then the UID is dropped in the same write that moves the counter
+(write 3). After a crash between two of these the UID is still listed: a pod that has the finalizer loses it
+then, and for one that has none the counter moves. Indexes that succeeded need no UIDs: completedIndexes
+says it all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import Final
+
+from longshore.api import indexes, times
+from longshore.api.types import Obj
+from longshore.controllers.job.ends import conditions, failure_policy, outcome
+from longshore.controllers.job.ends.conditions import Outcome
+from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
+from longshore.controllers.job.pods import pod_facts, wanted
+from longshore.controllers.job.pods.counting import Held, valid
+
+MOST_UNCOUNTED: Final = 500
+"""Keeps the UIDs in the status below 20 kB, and leaves room for other Jobs."""
+
+
+def track(plan: Plan, results: PodResults) -> Tracking:
+    """What to write down, and which pods to let go of, now that the plan's pods are dealt with."""
+    old = plan.view.job.get("status") or {}
+    active = len(plan.count.active) - results.removed + results.created
+    ready = plan.count.ready - results.removed_ready
+    terminating = len(plan.count.terminating) + results.removed
+    status: Obj = {
+        **old,
+        "active": active,
+        "ready": ready,
+        "terminating": terminating,
+        "startTime": plan.start_time,
+    }
+    verdict, why = _verdict(plan, active)
+    events: Sequence[Event] = ()
+    flush = (old.get("active") or 0, old.get("ready"), old.get("terminating")) != (active, ready, terminating)
+    if verdict is None and plan.managed:
+        events = _suspension(plan, status)
+        flush = flush or bool(events)
+    holding = {h.uid for h in plan.count.held if not h.going}
+    flush = settle(status, holding) or flush
+    tracking = _Tracker(plan, verdict, status)
+    if holding:
+        tracking.go_through()
+        flush = tracking.flush or flush
+    if plan.indexes is not None:
+        flush = _write_indexes(plan, status) or flush
+    if verdict is not None:
+        flush = _write_verdict(verdict, status, plan.view.now) or flush
+        verdict = verdict.final
+    return Tracking(
+        plan,
+        _tidied(status),
+        flush,
+        strip=tracking.strip,
+        holding=holding,
+        outcome=verdict,
+        terminating=terminating,
+        limit_hit=tracking.limit_hit,
+        events=events,
+        policy_actions=tracking.policy_actions,
+        why=why,
+    )
+
+
+def before_killing(plan: Plan) -> Tracking | None:
+    """What to write down before the plan's pods are deleted, as if that had been done; None when they may go
+    first.
+
+    A verdict is on record before pods are killed for it. Otherwise, after a crash in between, the dead pods
+    would be taken for pods that failed by themselves.
+    """
+    if plan.outcome is None or not plan.view.satisfied:
+        return None
+    return track(plan, PodResults(len(plan.delete), sum(pod_facts.ready(pod) for pod in plan.delete)))
+
+
+def goes_on(tracking: Tracking) -> bool:
+    """Whether the Job must be looked at again even if nothing happens but what this sync did: it could not do
+    all at once, or what it created lets failed pods go (`_is_kept`), or their indexes wait for their turn."""
+    plan, most = tracking.plan, wanted.MOST_PER_SYNC
+    if tracking.limit_hit or len(plan.create) >= most or len(plan.release) >= most:
+        return True
+    return bool(plan.create) and plan.indexes is not None and bool(plan.indexes.delayed)
+
+
+def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
+    """The outcome to write down in this sync."""
+    if plan.outcome is not None:
+        return (plan.outcome if plan.view.satisfied else None), ()
+    if outcome.complete(plan.spec, plan.succeeded, active):
+        return outcome.COMPLETIONS, (f"{outcome.COMPLETIONS.reason}: {outcome.COMPLETIONS.message}",)
+    return None, ()
+
+
+def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
+    """Says whether the Job is suspended. A resumed one starts its time anew."""
+    known = status.get("conditions") or []
+    if not known and not plan.spec.suspended:
+        return ()
+    word, value = ("suspended", "True") if plan.spec.suspended else ("resumed", "False")
+    reason, message = word.capitalize(), f"Job {word}"
+    now = times.format_seconds(int(plan.view.now))
+    changed = conditions.ensured(known, "Suspended", value, f"Job{reason}", message, now)
+    if changed is None:
+        return ()
+    status["conditions"] = changed
+    status["startTime"] = None if plan.spec.suspended else now
+    return (Event("Normal", reason, message),)
+
+
+def settle(status: Obj, holding: Set[str]) -> bool:
+    """Moves the counters for listed UIDs whose pods have lost the finalizer. Whether there were any."""
+    uncounted = status.get("uncountedTerminatedPods")
+    if not uncounted:
+        status["uncountedTerminatedPods"] = {}
+        return False
+    left: Obj = {}
+    moved = False
+    for kind in ("succeeded", "failed"):
+        listed = uncounted.get(kind) or []
+        staying = [uid for uid in listed if uid in holding]
+        if len(staying) < len(listed):
+            status[kind] = (status.get(kind) or 0) + len(listed) - len(staying)
+            moved = True
+        if staying:
+            left[kind] = staying
+    status["uncountedTerminatedPods"] = left
+    return moved
+
+
+class _Tracker:
+    """One pass over the pods that still have the finalizer."""
+
+    def __init__(self, plan: Plan, verdict: Outcome | None, status: Obj) -> None:
+        self._plan, self._verdict = plan, verdict
+        self._all_fail = verdict is not None and not verdict.success
+        uncounted = status["uncountedTerminatedPods"]
+        self._succeeded: list[str] = list(uncounted.get("succeeded") or ())
+        self._failed: list[str] = list(uncounted.get("failed") or ())
+        self._status = status
+        self._new_indexes = 0
+        self.flush = False
+        self.limit_hit = False
+        self.strip: list[Obj] = []
+        self.policy_actions: dict[str, int] = {}
+
+    def go_through(self) -> None:
+        everyone = self._verdict is not None or self._plan.spec.deleting
+        held = self._plan.count.held if everyone else self._plan.count.ended
+        if self._plan.spec.indexed:
+            held = sorted(held, key=lambda h: h.completion_index)
+        for each in held:
+            if each.going or (not everyone and self._is_kept(each)):
+                continue
+            self.strip.append(each.pod)
+            self._list(each)
+            if self._new_indexes + len(self._succeeded) + len(self._failed) >= MOST_UNCOUNTED:
+                self.limit_hit = True
+                break
+        if self.flush:
+            lists = {"succeeded": self._succeeded, "failed": self._failed}
+            self._status["uncountedTerminatedPods"] = {kind: uids for kind, uids in lists.items() if uids}
+
+    def _is_kept(self, each: Held) -> bool:
+        """Whether an ended pod must stay until its index has a replacement that carries its count on."""
+        if each.phase == "Succeeded" or self._plan.indexes is None:
+            return False
+        delayed = self._plan.indexes.delayed.get(each.completion_index)
+        return delayed is not None and delayed["metadata"]["uid"] == each.uid
+
+    def _list(self, each: Held) -> None:
+        """Enters a pod where it counts. One that counts nowhere only loses its finalizer."""
+        plan = self._plan
+        if each.killed and plan.outcome is not None and plan.outcome.success:
+            return
+        if each.phase == "Succeeded" and each.uid not in plan.count.uncounted_failed:
+            if plan.indexes is not None:
+                if valid(each.completion_index, plan.spec) and not indexes.contains(
+                    plan.indexes.before, each.completion_index
+                ):
+                    self._new_indexes += 1
+                    self.flush = True
+            elif each.uid not in plan.count.uncounted_succeeded:
+                self._succeeded.append(each.uid)
+                self.flush = True
+        elif each.failed or self._all_fail:
+            if each.uid in plan.count.uncounted_failed:
+                return
+            if plan.indexes is not None and not valid(each.completion_index, plan.spec):
+                return
+            judged = failure_policy.judge(plan.spec.failure_rules, each.pod)
+            if judged.action:
+                self.policy_actions[judged.action] = self.policy_actions.get(judged.action, 0) + 1
+            if judged.counted:
+                self._failed.append(each.uid)
+                self.flush = True
+
+
+def _write_indexes(plan: Plan, status: Obj) -> bool:
+    assert plan.indexes is not None
+    before = (status.get("completedIndexes") or "", status.get("failedIndexes"))
+    completed = indexes.write(plan.indexes.succeeded)
+    failed = None if plan.indexes.failed is None else indexes.write(plan.indexes.failed)
+    status.update(completedIndexes=completed, failedIndexes=failed, succeeded=plan.succeeded)
+    return before != (completed, failed)
+
+
+def _write_verdict(verdict: Outcome, status: Obj, now: float) -> bool:
+    """Records the interim condition, unless an earlier sync has done so."""
+    known = status.get("conditions") or []
+    if verdict.type == "Failed" or conditions.true(known, verdict.type) is not None:
+        return False
+    at = times.format_seconds(int(now))
+    entry = conditions.made(verdict.type, "True", verdict.reason, verdict.message, at)
+    status["conditions"] = [*known, entry]
+    return True
+
+
+_LEFT_OUT_WHEN_EMPTY: Final = ("active", "succeeded", "failed", "completedIndexes", "startTime", "conditions")
+
+
+def _tidied(status: Obj) -> Obj:
+    """Without what Kubernetes leaves out: zero counters, empty lists, times not set."""
+    for key in _LEFT_OUT_WHEN_EMPTY:
+        if key in status and not status[key]:
+            del status[key]
+    if status.get("failedIndexes") is None:
+        status.pop("failedIndexes", None)
+    return status

@@ -1,0 +1,73 @@
+"""Where the indexes of an Indexed Job stand: which succeeded, failed for good, or wait for a retry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from longshore.api import indexes
+from longshore.api.indexes import Runs
+from longshore.api.types import Obj
+from longshore.controllers.job.ends import failure_policy
+from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.pods.counting import Count, Held, valid
+from longshore.controllers.job.spec import Spec
+
+
+@dataclass(slots=True)
+class Indexes:
+    """All lists end at the Job's completions, so that a Job that shrank forgets what is beyond."""
+
+    before: Runs
+    """status.completedIndexes as it stands."""
+    succeeded: Runs
+    """With those whose pods succeeded since."""
+    failed: Runs | None = None
+    """None without backoffLimitPerIndex."""
+    delayed: dict[int, Obj] = field(default_factory=dict)
+    """The latest failed pod of each index to be tried again. It keeps its finalizer, since it carries the
+    index's failure count, until a replacement carries that on."""
+
+
+def find(status: Obj, spec: Spec, count: Count) -> Indexes:
+    """The indexes as the status and the pods with a finalizer show them."""
+    before = indexes.read(status.get("completedIndexes") or "", spec.size)
+    ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
+    succeeded = indexes.merge(before, _runs(h.completion_index for h in ended if h.phase == "Succeeded"))
+    if spec.per_index is None:
+        return Indexes(before, succeeded)
+    failed = indexes.merge(
+        indexes.read(status.get("failedIndexes") or "", spec.size),
+        _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec)),
+    )
+    active = set(count.active_indexes)
+    delayed: dict[int, Obj] = {}
+    for each in ended:
+        index = each.completion_index
+        if each.failed and not each.going and index not in active:
+            if indexes.contains(succeeded, index) or indexes.contains(failed, index):
+                continue
+            if index not in delayed or _later(each, delayed[index]):
+                delayed[index] = each.pod
+    return Indexes(before, succeeded, failed, delayed)
+
+
+def _runs(found: Iterable[int]) -> Runs:
+    return indexes.from_sorted(sorted(set(found)))
+
+
+def _fails_index(pod: Obj, spec: Spec) -> bool:
+    """Whether this failure was the index's last chance."""
+    verdict = failure_policy.judge(spec.failure_rules, pod)
+    if verdict.action == "FailIndex":
+        return True
+    assert spec.per_index is not None
+    return verdict.counted and pod_facts.index_failures(pod) >= spec.per_index
+
+
+def _later(one: Held, than: Obj) -> bool:
+    """Whether `one` failed no earlier, as the counts it carries and its finish time show."""
+    counts = [
+        pod_facts.index_failures(pod) + pod_facts.index_ignored_failures(pod) for pod in (one.pod, than)
+    ]
+    return counts[0] >= counts[1] and pod_facts.finish_time(one.pod) >= pod_facts.finish_time(than)

@@ -1,0 +1,83 @@
+"""Which active pods go first when there are too many: those in which the least work would be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from longshore.api.types import Obj
+from longshore.controllers.job.pods import pod_facts
+
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_ZERO_TIME_FIRST: Final = float("-inf")
+
+
+def surplus(active: Sequence[Obj], need: int) -> list[Obj]:
+    """The `need` pods to remove, first to go first."""
+    return sorted(active, key=rank)[:need] if need else []
+
+
+def surplus_of_indexes(
+    active: Sequence[Obj], numbers: Sequence[int], need: int, completions: int
+) -> list[Obj]:
+    """At least `need` pods of an Indexed Job; `numbers` are their indexes.
+
+    Every pod without a valid index goes, and of several pods of one index all but one.
+    """
+    if not need and len({n for n in numbers if pod_facts.NO_INDEX < n < completions}) == len(numbers):
+        return []
+    gone, kept = _misplaced(active, numbers, completions)
+    if len(gone) < need:
+        kept.sort(key=rank)
+        gone += kept[: need - len(gone)]
+    return gone
+
+
+def _misplaced(
+    active: Sequence[Obj], numbers: Sequence[int], completions: int
+) -> tuple[list[Obj], list[Obj]]:
+    gone: list[Obj] = []
+    by_index: dict[int, list[Obj]] = {}
+    for pod, index in zip(active, numbers, strict=True):
+        if index == pod_facts.NO_INDEX or index >= completions:
+            gone.append(pod)
+        else:
+            by_index.setdefault(index, []).append(pod)
+    kept: list[Obj] = []
+    for pods in by_index.values():
+        if len(pods) > 1:
+            pods.sort(key=rank)
+            gone += pods[:-1]
+        kept.append(pods[-1])
+    return gone, kept
+
+
+def rank(pod: Obj) -> tuple[Any, ...]:
+    """Lower goes first: not on a node, not running, not ready, ready a short time, restarted often, new."""
+    ready = pod_facts.ready_condition(pod)
+    is_ready = ready.get("status") == "True"
+    regular, sidecar = _most_restarts(pod)
+    return (
+        bool(pod["spec"].get("nodeName")),
+        _PHASES.get(pod_facts.phase(pod), 0),
+        is_ready,
+        _newest_first(ready.get("lastTransitionTime")) if is_ready else 0.0,
+        -regular,
+        -sidecar,
+        _newest_first(pod["metadata"].get("creationTimestamp")),
+    )
+
+
+def _newest_first(text: str | None) -> float:
+    return -pod_facts.seconds(text) if text else _ZERO_TIME_FIRST
+
+
+def _most_restarts(pod: Obj) -> tuple[int, int]:
+    """The highest restart count among regular containers, and among sidecars."""
+    status = pod.get("status") or {}
+    regular = max((c.get("restartCount") or 0 for c in status.get("containerStatuses") or ()), default=0)
+    if not status.get("initContainerStatuses"):
+        return regular, 0
+    names = pod_facts.sidecars(pod)
+    counts = (c.get("restartCount") or 0 for c in status["initContainerStatuses"] if c["name"] in names)
+    return regular, max(counts, default=0)

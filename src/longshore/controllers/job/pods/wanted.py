@@ -1,0 +1,98 @@
+"""How many pods should run, and so which to create or to remove: never both in one sync."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.job.pods import creation, removal_order, replacement_delay
+from longshore.controllers.job.pods.counting import Count
+from longshore.controllers.job.pods.indexes import Indexes
+from longshore.controllers.job.spec import Spec
+from longshore.controllers.job.view import BackoffRecord, View
+
+MOST_PER_SYNC: Final = 500
+"""Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
+LEAST_WAIT: Final = 1.0
+"""Looking again sooner than this after a back-off would only find it not quite over."""
+
+
+@dataclass(slots=True)
+class Change:
+    """What to do about the number of pods. `look_again` is None when nothing is due by time alone."""
+
+    action: str
+    """As the sync metrics name it."""
+    why: str
+    release: Sequence[Obj] = ()
+    """Pods to let go of and delete, without counting them as failed."""
+    create: Sequence[Obj] = ()
+    look_again: float | None = None
+
+
+def manage(
+    view: View, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
+) -> Change:
+    """The change that brings the number of active pods to what the Job wants."""
+    active = len(count.active)
+    if spec.suspended:
+        why = f"suspended: removes {_pods(active)}" if active else "suspended"
+        return Change("pods_deleted", why, release=count.active)
+    want = _wanted(spec, succeeded, active)
+    need = max(0, active - want)
+    if spec.indexed:
+        gone = removal_order.surplus_of_indexes(count.active, count.active_indexes, need, spec.size)
+    else:
+        gone = removal_order.surplus(count.active, need)
+    if gone:
+        gone = gone[:MOST_PER_SYNC]
+        why = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
+        return Change("pods_deleted", why, release=gone)
+    waited_for = len(count.terminating) if spec.only_replace_failed else 0
+    missing = want - active - waited_for
+    if missing <= 0:
+        why = f"{active} active, {want} wanted"
+        if waited_for and want > active:
+            why += f": replaces {_pods(waited_for)} only when ended"
+        return Change("tracking", why)
+    return _creation(view, spec, count, found, record, missing)
+
+
+def _wanted(spec: Spec, succeeded: int, active: int) -> int:
+    if spec.completions is None:
+        # A work queue: after the first success what runs may end, and nothing new is started.
+        return active if succeeded > 0 else spec.parallelism
+    return max(0, min(spec.parallelism, spec.completions - succeeded))
+
+
+def _creation(
+    view: View, spec: Spec, count: Count, found: Indexes | None, record: BackoffRecord, missing: int
+) -> Change:
+    if spec.per_index is None:
+        wait = replacement_delay.remaining(record.failures, record.last_failure, view.now, view.times)
+        if wait > 0:
+            why = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
+            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
+    missing = min(missing, MOST_PER_SYNC)
+    if found is None:
+        return Change("pods_created", f"creates {_pods(missing)}", create=creation.bodies(view.job, missing))
+    numbers = creation.pending_indexes(spec, count, found, missing)
+    if spec.per_index is not None:
+        waits = {
+            n: replacement_delay.remaining_of_index(found.delayed.get(n), view.now, view.times)
+            for n in numbers
+        }
+        due = [n for n in numbers if waits[n] == 0]
+        if numbers and not due:
+            wait = min(waits.values())
+            why = f"each index to run next failed lately: no new pod for {wait:.1f} s"
+            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
+        numbers = due
+    pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
+    return Change("pods_created", f"creates {_pods(len(pods))}", create=pods)
+
+
+def _pods(many: int) -> str:
+    return "1 pod" if many == 1 else f"{many} pods"

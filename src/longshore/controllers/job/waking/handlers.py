@@ -1,0 +1,218 @@
+"""What changes of Jobs and pods set in motion: keys on queues, and expectations that are met.
+
+Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
+Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
+only once, and failures that come together are gathered on purpose (gathering.py). Only for a pod that starts
+or gets ready, from which nothing follows but a number in the status, the second is waited for: most pods that
+end soon have ended by then.
+
+Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
+the queue (`tracking.goes_on`). They are heard before the next sync begins (`written.Written`), so they can
+not hide that something else was missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.metrics import JobMetrics
+from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.waking import orphans, selector_index
+from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.orphans import Orphan
+from longshore.controllers.job.waking.ownership import Ownership
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.writes.ownership import controller_of
+
+_UNHURRIED_SECONDS: Final = 1.0
+"""Upstream's batch period."""
+
+
+class JobHandler(Handler):
+    """Hears of Jobs."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[Key],
+        orphan_queue: WorkQueue[Orphan],
+        memory: Memory,
+        ownership: Ownership,
+        metrics: JobMetrics,
+        now: Callable[[], float],
+        pods: Cache,
+    ) -> None:
+        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
+        self._ownership, self._metrics, self._now, self._pods = ownership, metrics, now, pods
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._queue.add(key_of(obj))
+        if not self._ownership.ours(obj):
+            self._metrics.external(self._ownership.manager(obj))
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if job_spec.finished(new):
+            self._memory.job_ended(key_of(new), new["metadata"]["uid"])
+            self._clear_away(new)
+            return
+        key = key_of(new)
+        if self._memory.written.own(key, "jobs.batch", new):
+            return  # written over exactly what the sync had seen, so nobody else's change hides in it
+        self._queue.add(key)
+        start = (new.get("status") or {}).get("startTime")
+        deadline = new["spec"].get("activeDeadlineSeconds")
+        if start and deadline is not None and deadline != old["spec"].get("activeDeadlineSeconds"):
+            self._queue.add_after(key, deadline - (self._now() - pod_facts.seconds(start)))
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        key = key_of(obj)
+        self._queue.add(key)
+        self._memory.job_ended(key, obj["metadata"]["uid"])
+        self._clear_away(obj)
+
+    def _clear_away(self, job: Obj) -> None:
+        """Lets pods go that wait for a Job to count them which counts no more. Mostly there are none, or the
+        finalizer is gone and only the cache does not show it yet."""
+        if selector_index.selected_uid(job):
+            gone = self._memory.going.uids(key_of(job))
+            keys = (selector_index.owned_key(job), selector_index.orphans_key(job))
+            pods = (pod for key in keys for pod in self._pods.by_index(selector_index.PODS_BY_JOB, key))
+            if all(pod["metadata"]["uid"] in gone for pod in pods):
+                return
+        self._orphans.add(orphans.of_job(job))
+
+
+class PodHandler(Handler):
+    """Hears of pods, and finds the Jobs they matter to."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[Key],
+        orphan_queue: WorkQueue[Orphan],
+        memory: Memory,
+        ownership: Ownership,
+        metrics: JobMetrics,
+        gathering: Gathering,
+        pods: Cache,
+    ) -> None:
+        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
+        self._ownership, self._metrics = ownership, metrics
+        self._gathering, self._pods = gathering, pods
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        if pod_facts.phase(obj) in pod_facts.TERMINAL and pod_facts.tracked(obj):
+            self._metrics.waits(True)
+        if pod_facts.deleting(obj):
+            self._deleted(obj, final=False)
+            return
+        ref = controller_of(obj)
+        if ref is None:
+            self._unowned(obj)
+        elif (job := self._job(obj, ref)) is not None:
+            key = key_of(job)
+            self._memory.expectations.creations_observed(key)
+            if not self._memory.written.own(key, "pods", obj):
+                self._queue.add(key)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        before, after = old["metadata"], new["metadata"]
+        if before.get("resourceVersion") == after.get("resourceVersion"):
+            return
+        phase, tracked = pod_facts.phase(new), pod_facts.tracked(new)
+        waits = tracked and phase in pod_facts.TERMINAL
+        if waits != (pod_facts.phase(old) in pod_facts.TERMINAL and pod_facts.tracked(old)):
+            self._metrics.waits(waits)
+        if "deletionTimestamp" in after:
+            self._deleted(new, final=False)
+            return
+        ref = controller_of(new)
+        if ref is not None and before.get("ownerReferences") == after.get("ownerReferences"):
+            self._still_owned(ref, old, new, phase, tracked)
+            return
+        old_ref = controller_of(old)
+        moved = old_ref != ref
+        if moved and old_ref is not None and (job := self._job(old, old_ref)) is not None:
+            self._changed(job, new, tracked)
+        if ref is not None:
+            if (job := self._job(new, ref)) is not None:
+                self._changed(job, new, tracked)
+        elif moved or before.get("labels") != after.get("labels"):
+            self._unowned(new)
+        elif tracked:
+            self._orphans.add(orphans.of_pod(new))
+
+    def _still_owned(self, ref: Obj, old: Obj, new: Obj, phase: str, tracked: bool) -> None:
+        """A pod changed and its owners did not."""
+        before, after = old["metadata"], new["metadata"]
+        alike = before.get("labels") == after.get("labels")
+        alike = alike and before.get("annotations") == after.get("annotations")
+        runs = alike and tracked and phase not in pod_facts.TERMINAL
+        runs = runs and before.get("finalizers") == after.get("finalizers")
+        if runs and not _fares(old, new):
+            return
+        job = self._job(new, ref)
+        if job is None:
+            return
+        key = key_of(job)
+        if runs:
+            self._queue.add_after(key, _UNHURRIED_SECONDS)
+            return
+        if not tracked:
+            self._memory.going.observed(key, after["uid"])
+        if phase == "Failed" != pod_facts.phase(old) and self._has_others(job):
+            self._gathering.failed(key)
+        elif alike and self._memory.written.own(key, "pods", new) and old.get("status") == new.get("status"):
+            return  # the sync took the finalizer, and nothing else happened to the pod
+        self._queue.add(key)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        if pod_facts.phase(obj) in pod_facts.TERMINAL and pod_facts.tracked(obj):
+            self._metrics.waits(False)
+        self._deleted(obj, final=True)
+
+    def _deleted(self, pod: Obj, *, final: bool) -> None:
+        """`final` when the pod is gone; else it is only on its way out."""
+        tracked = pod_facts.tracked(pod)
+        ref = controller_of(pod)
+        job = None if ref is None else self._job(pod, ref)
+        if job is None or job_spec.finished(job):
+            if tracked:
+                self._orphans.add(orphans.of_pod(pod))
+            return
+        key = key_of(job)
+        self._memory.expectations.deletions_observed(key)
+        if final or not tracked:
+            self._memory.going.observed(key, pod["metadata"]["uid"])
+        self._queue.add(key)
+
+    def _changed(self, job: Obj, pod: Obj, tracked: bool) -> None:
+        key = key_of(job)
+        if not tracked:
+            self._memory.going.observed(key, pod["metadata"]["uid"])
+        self._queue.add(key)
+
+    def _unowned(self, pod: Obj) -> None:
+        if pod_facts.tracked(pod):
+            self._orphans.add(orphans.of_pod(pod))
+        for job in self._ownership.selecting(pod):
+            self._queue.add(key_of(job))
+
+    def _has_others(self, job: Obj) -> bool:
+        return self._pods.index_size(selector_index.PODS_BY_JOB, selector_index.owned_key(job)) > 1
+
+    def _job(self, pod: Obj, ref: Obj) -> Obj | None:
+        return self._ownership.resolve(pod["metadata"]["namespace"], ref)
+
+
+def _fares(old: Obj, new: Obj) -> bool:
+    """Whether a pod that has not ended shows a Job anything new; its node and its address are nothing."""
+    return (
+        pod_facts.phase(old) != pod_facts.phase(new)
+        or pod_facts.ready(old) != pod_facts.ready(new)
+        or pod_facts.restarts(old) != pod_facts.restarts(new)
+    )

@@ -1,0 +1,114 @@
+"""Takes the tracking finalizer from pods that no Job will count any more, so that they can be deleted.
+
+The only thing that cleans pods of finished and of deleted Jobs. It leaves alone what belongs to a Job at
+work, to another controller's Job, or to something that is no batch/v1 Job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from longshore.api import types
+from longshore.api.errors import StatusError
+from longshore.api.selectors import labels
+from longshore.api.types import Obj
+from longshore.client import Client, PatchType, Unreachable
+from longshore.controllers.job import spec as job_spec
+from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.waking import selector_index
+from longshore.controllers.job.waking.ownership import Ownership
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.writes.ownership import controller_of, owner_key
+from longshore.machinery.writes.pod_control import PODS, finalizer_patch
+
+
+@dataclass(frozen=True, slots=True)
+class OnePod:
+    """A pod that carries the finalizer and may be nobody's."""
+
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class PodsOfJob:
+    """All pods of a Job that is finished or gone."""
+
+    namespace: str
+    name: str
+    uid: str
+    selected_uid: str
+    selector: bytes
+    """As JSON; only where pods are not selected by UID."""
+
+
+Orphan: TypeAlias = OnePod | PodsOfJob
+
+
+def of_pod(pod: Obj) -> OnePod:
+    return OnePod(key_of(pod))
+
+
+def of_job(job: Obj) -> PodsOfJob:
+    meta, uid = job["metadata"], selector_index.selected_uid(job)
+    text = b"" if uid else types.encode(job["spec"].get("selector"))
+    return PodsOfJob(meta["namespace"], meta["name"], meta["uid"], uid, text)
+
+
+class Orphans:
+    """Looks at one orphan at a time."""
+
+    def __init__(self, client: Client, pods: Cache, ownership: Ownership) -> None:
+        self._client, self._pods, self._ownership = client, pods, ownership
+
+    async def sync(self, orphan: Orphan) -> None:
+        """Tries every pod, then raises the first error, to be called again: no other change need come."""
+        if isinstance(orphan, OnePod):
+            pod = self._pods.get(*orphan.key)
+            if pod is not None:
+                await self._strip(pod)
+            return
+        first: Exception | None = None
+        for pod in self._selected(orphan):
+            try:
+                await self._strip(pod)
+            except (StatusError, Unreachable) as err:
+                first = first or err
+        if first is not None:
+            raise first
+
+    def _selected(self, orphan: PodsOfJob) -> list[Obj]:
+        if not orphan.selected_uid:
+            matches = labels.from_selector(types.decode(orphan.selector)).matches
+            return [
+                p for p in self._pods.list(orphan.namespace) if matches(p["metadata"].get("labels") or {})
+            ]
+        keys = (
+            owner_key(orphan.namespace, "Job", orphan.name, orphan.uid),
+            f"{orphan.namespace}/{orphan.selected_uid}",
+        )
+        return [pod for key in keys for pod in self._pods.by_index(selector_index.PODS_BY_JOB, key)]
+
+    async def _strip(self, pod: Obj) -> None:
+        if not pod_facts.tracked(pod) or not self._is_nobodys(pod):
+            return
+        namespace, name = key_of(pod)
+        try:
+            await self._client.patch(
+                PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
+            )
+        except StatusError as err:
+            if err.code != 404:
+                raise
+
+    def _is_nobodys(self, pod: Obj) -> bool:
+        ref = controller_of(pod)
+        if ref is None:
+            return True
+        if ref["kind"] != "Job" or ref.get("apiVersion") != "batch/v1":
+            return False
+        job = self._ownership.resolve(pod["metadata"]["namespace"], ref)
+        if job is None:
+            return True
+        return job_spec.finished(job) and self._ownership.ours(job)

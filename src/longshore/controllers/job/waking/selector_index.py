@@ -1,0 +1,107 @@
+"""Who selects whom, found by index instead of by looking at everything in a namespace.
+
+A Job made without `manualSelector` selects by its own UID in a label, so its pods, orphans among them, are
+found under that UID; only for other selectors must a whole namespace be looked at.
+
+Pods that have ended and were counted are left out of the index: nothing depends on them, but for failed ones,
+which may be evidence for a FailJob rule, and are kept under a key of their own. So a sync of a Job with
+100,000 pods costs as much as the pods that have not ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from longshore.api.selectors import labels
+from longshore.api.types import Obj
+from longshore.controllers.job.pods import pod_facts
+from longshore.machinery.writes.ownership import controller_of, owner_key
+
+PODS_BY_JOB: Final = "job"
+JOBS_BY_SELECTOR: Final = "selector"
+_UID: Final = "batch.kubernetes.io/controller-uid"
+
+
+def pods_by_job(pod: Obj) -> tuple[str, ...]:
+    """An indexer: by Job while uncounted, or as orphan, under namespace and under the Job it may be from."""
+    meta = pod["metadata"]
+    ref = controller_of(pod)
+    if ref is None:
+        namespace = meta["namespace"]
+        uid = (meta.get("labels") or {}).get(_UID)
+        return (_orphans(namespace, ""), _orphans(namespace, uid)) if uid else (_orphans(namespace, ""),)
+    if ref["kind"] != "Job":
+        return ()
+    name, uid = ref["name"], ref["uid"]
+    phase = pod_facts.phase(pod)
+    if (
+        phase not in pod_facts.TERMINAL
+        or pod_facts.tracked(pod)
+        or not _labelled(meta.get("labels") or {}, name, uid)
+    ):
+        return (owner_key(meta["namespace"], "Job", name, uid),)
+    return (_counted(owner_key(meta["namespace"], "Job", name, uid)),) if phase == "Failed" else ()
+
+
+def _labelled(has: Mapping[str, str], name: str, uid: str) -> bool:
+    """Whether no generated selector could fail to match these labels."""
+    get = has.get
+    return (
+        get(_UID) == uid
+        and get("controller-uid") == uid
+        and get("batch.kubernetes.io/job-name") == name
+        and get("job-name") == name
+    )
+
+
+def jobs_by_selector(job: Obj) -> tuple[str]:
+    """An indexer: by namespace, and by the UID its pods must be labelled with if it asks for one."""
+    return (f"{job['metadata']['namespace']}/{selected_uid(job)}",)
+
+
+def selecting_keys(pod: Obj) -> tuple[str, ...]:
+    """The keys of `jobs_by_selector` under which all Jobs are that may select this pod."""
+    meta = pod["metadata"]
+    uid = (meta.get("labels") or {}).get(_UID)
+    anyone = f"{meta['namespace']}/"
+    return (anyone, anyone + uid) if uid else (anyone,)
+
+
+def owned_key(job: Obj) -> str:
+    """The key of `pods_by_job` for the Job's own pods that are not yet counted."""
+    meta = job["metadata"]
+    return owner_key(meta["namespace"], "Job", meta["name"], meta["uid"])
+
+
+def counted_failures_key(job: Obj) -> str:
+    """The key of `pods_by_job` for the Job's failed pods that were counted."""
+    return _counted(owned_key(job))
+
+
+def orphans_key(job: Obj) -> str:
+    """The key of `pods_by_job` under which all orphans are that the Job may select."""
+    return _orphans(job["metadata"]["namespace"], selected_uid(job))
+
+
+def selected_uid(job: Obj) -> str:
+    """The UID that the selector asks for; empty when it selects by something else."""
+    uid: str = ((job["spec"].get("selector") or {}).get("matchLabels") or {}).get(_UID) or ""
+    return uid
+
+
+def matcher(job: Obj) -> Callable[[Mapping[str, str]], bool]:
+    """Tells whether labels are selected by the Job."""
+    asked: Obj | None = job["spec"].get("selector")
+    if asked is not None and len(asked) == 1 and len(asked.get("matchLabels") or ()) == 1:
+        ((key, value),) = asked["matchLabels"].items()  # as generated: nothing to compile
+        return lambda has: has.get(key) == value
+    return labels.from_selector(asked).matches
+
+
+def _orphans(namespace: str, uid: str) -> str:
+    return f"{namespace}/{uid}"
+
+
+def _counted(key: str) -> str:
+    return f"failed {key}"

@@ -1,0 +1,115 @@
+"""Brings the status up to date with the Jobs there are, and deletes finished ones beyond the limits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.cron import Instant
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.controllers.volcano.cronjob import child
+from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
+from longshore.machinery.time import instants
+from longshore.machinery.writes import ownership
+
+_LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
+"""Terminated Jobs are somebody's doing; they stay."""
+
+
+def account(view: View, draft: Draft, due: Instant | None) -> Plan | None:
+    """Changes the draft. A plan when something must be read or deleted first, or could not be."""
+    recorded = _record(view, draft, due)
+    for job in view.jobs:
+        if phase := child.ended(job):
+            _ended(draft, job, phase)
+    return _prune(view, draft, recorded) or _strangers(view, draft) or _missing(view, draft)
+
+
+def _record(view: View, draft: Draft, due: Instant | None) -> str:
+    """Writes down the Job of the run that is due, if there is one: we died before we could.
+
+    Its name alone keeps that run from being started again, so it is not deleted before that is written.
+    """
+    if due is None or draft.last_schedule == instants.utc(due):
+        return ""
+    name = child.name(draft.cronjob, due)
+    for job in view.jobs:
+        if job["metadata"]["name"] == name:
+            draft.last_schedule = instants.utc(due)
+            if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
+                draft.active.append(ownership.object_ref(job, child.JOBS))
+            return name
+    return ""
+
+
+def _ended(draft: Draft, job: Obj, phase: str) -> None:
+    meta = job["metadata"]
+    if draft.is_active(meta["uid"]):
+        draft.drop(meta["uid"])
+        draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']} in active, remove")
+    at = child.end_time(job)
+    if phase == "Completed" and at and (draft.last_success is None or at > draft.last_success):
+        draft.last_success = at  # texts of one form, so they compare as times do
+
+
+def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
+    """Deletes the oldest beyond the limits. None once that is done, well or not."""
+    asks: list[Ask] = []
+    for phase, key in _LIMITS.items():
+        limit = draft.cronjob["spec"].get(key)
+        over = [job for job in view.jobs if child.ended(job) == phase]
+        over = [job for job in over if "deletionTimestamp" not in job["metadata"]]
+        if limit is None or len(over) <= limit:
+            continue
+        over.sort(key=lambda job: (job["metadata"]["creationTimestamp"], job["metadata"]["name"]))
+        asks += [
+            Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"])
+            for job in over[: len(over) - limit]
+            if job["metadata"]["name"] != recorded
+        ]
+    if unasked := tuple(ask for ask in asks if ask not in view.answers):
+        return draft.plan(f"deletes {len(unasked)} Jobs beyond the history limits", delete=unasked)
+    for ask in asks:
+        draft.removed(ask, view.answers[ask])
+    return None
+
+
+def _strangers(view: View, draft: Draft) -> Plan | None:
+    """Running Jobs of this CronJob that are not on its active list. They are told of, and left alone."""
+    unknown = [j for j in view.jobs if not child.ended(j) and not draft.is_active(j["metadata"]["uid"])]
+    if not unknown:
+        return None
+    ask = Ask("get", "CronJob", draft.cronjob["metadata"]["name"])
+    if ask not in view.answers:
+        return draft.plan("some Jobs are not on the active list: is there a newer one?", read=(ask,))
+    live = view.answers[ask]
+    if not isinstance(live, dict):
+        assert isinstance(live, Exception)
+        return draft.plan(f"the CronJob cannot be read: {live}", problem=live)
+    listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
+    for job in unknown:
+        meta = job["metadata"]
+        if meta["uid"] not in listed:
+            text = f"Detected orphaned job forgotten or not managed by controller: {meta['name']}"
+            draft.warning("OrphanedJob", f"{text} (UID: {meta['uid']})")
+    return None
+
+
+def _missing(view: View, draft: Draft) -> Plan | None:
+    """Drops active Jobs that are gone. The cache alone is not believed: it may be slow."""
+    owned = {job["metadata"]["uid"] for job in view.jobs}
+    unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
+    if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):
+        return draft.plan("some active Jobs are not in the cache: are they gone?", read=unasked)
+    for ref, ask in unseen:
+        found, uid = view.answers[ask], ref.get("uid", "")
+        if isinstance(found, StatusError) and found.code == 404:
+            draft.warning("StaleReference", f'Active job "{ref["name"]}" no longer exists (UID: {uid})')
+            draft.drop(uid)
+        elif isinstance(found, Exception):
+            return draft.plan(f"job {ref['name']} cannot be read: {found}", problem=found)
+        elif found is not None and found["metadata"]["uid"] != uid:
+            text = f'Active job reference "{ref["name"]}" points to a different UID'
+            draft.warning("StaleReference", f"{text} (expected: {uid}, actual: {found['metadata']['uid']})")
+            draft.drop(uid)
+    return None

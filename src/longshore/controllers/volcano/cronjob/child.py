@@ -1,0 +1,45 @@
+"""The Job of one scheduled time. Its name follows from that time, so that no time is ever run twice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import cron
+from longshore.api.cron import Instant
+from longshore.api.types import Obj
+from longshore.machinery.time import instants
+from longshore.machinery.writes import ownership
+
+CRONJOBS: Final = ("batch.volcano.sh/v1alpha1", "CronJob")
+JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
+SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
+FINISHED: Final = ("Completed", "Failed", "Terminated")
+
+
+def name(cronjob: Obj, at: Instant) -> str:
+    return f"{cronjob['metadata']['name']}-{at // (60 * instants.SECOND)}"
+
+
+def body(cronjob: Obj, at: Instant) -> Obj:
+    """The Job to create."""
+    spec = cronjob["spec"]
+    template = spec["jobTemplate"]
+    wanted = template.get("metadata") or {}
+    zone = cron.load(spec.get("timeZone") or "")
+    meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
+    if wanted.get("labels"):
+        meta["labels"] = wanted["labels"]
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
+    meta["ownerReferences"] = [ownership.controller_ref(cronjob, CRONJOBS)]
+    return {"metadata": meta, "spec": template.get("spec") or {}}
+
+
+def ended(job: Obj) -> str:
+    """The phase in which the Job is over; empty while it is not."""
+    phase = ((job.get("status") or {}).get("state") or {}).get("phase") or ""
+    return phase if phase in FINISHED else ""
+
+
+def end_time(job: Obj) -> str:
+    found: str = job["status"]["state"].get("lastTransitionTime") or ""
+    return found

@@ -1,0 +1,175 @@
+"""The heart of the controller: a pure function from a view of a CronJob to a plan.
+
+First the Jobs there are (accounting.py), then the run that is due, if the rules allow it. The arithmetic of
+schedules is the one of Kubernetes' own CronJobs (`api.cron`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from longshore.api import cron, field
+from longshore.api.cron import Instant
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.controllers.volcano.cronjob import accounting, child
+from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
+from longshore.machinery.time import instants
+from longshore.machinery.writes import ownership
+
+_RUNNING = "Skipping job creation because another job is already running"
+_TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+
+
+class Timing(NamedTuple):
+    """Which scheduled time is due, and when the next one comes."""
+
+    due: Instant | None
+    too_many: bool
+    look_again: float | None
+    never: str = ""
+    """Why the schedule never fires."""
+
+
+def decide(view: View) -> Plan:
+    """The next step for the CronJob. Call it again with the answers until the plan is final."""
+    cronjob = view.cronjob
+    if "deletionTimestamp" in cronjob["metadata"]:
+        return Plan(cronjob, "it is being deleted")
+    draft = Draft(cronjob)
+    schedule = _parsed(cronjob)
+    when = timing(view, cronjob, schedule) if not isinstance(schedule, Exception) else None
+    found = accounting.account(view, draft, when.due if when is not None else None)
+    return found or _start(view, draft, schedule, when)
+
+
+def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
+    spec = cronjob["spec"]
+    zone, text = spec.get("timeZone"), spec["schedule"]
+    try:
+        if zone is not None:
+            cron.load(zone)
+        return cron.parse_in_zone(text, None if "TZ" in text else zone)  # one in the schedule wins
+    except (cron.UnknownZone, cron.ScheduleError) as problem:
+        return problem
+
+
+def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
+    """What the schedule says now."""
+    created = instants.parse(cronjob["metadata"]["creationTimestamp"])
+    text = (cronjob.get("status") or {}).get("lastScheduleTime")
+    last = instants.parse(text) if text else None
+    deadline = cronjob["spec"].get("startingDeadlineSeconds")
+    wait = cron.requeue_after(schedule, view.zone, view.now, created=created, last=last)
+    look_again = None if wait is None else wait / instants.SECOND
+    try:
+        due, too_many = cron.due(schedule, view.zone, view.now, created=created, last=last, deadline=deadline)
+    except cron.NeverFires:
+        return Timing(None, False, None, "time difference between two schedules is less than 1 second")
+    return Timing(due, too_many, look_again)
+
+
+def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> Plan:
+    spec = draft.cronjob["spec"]
+    if spec.get("suspend"):
+        return draft.plan("suspended: starts nothing")
+    if when is None:
+        return _unreadable(draft, schedule)
+    if "TZ" in spec["schedule"]:
+        text = f"CRON_TZ or TZ in the schedule {field.quoted(spec['schedule'])} is not officially supported."
+        draft.warning(
+            "UnsupportedSchedule", f"{text} If set, the TimeZone field will be ignored during execution."
+        )
+    if when.never:
+        draft.warning("InvalidSchedule", f"Error getting schedule time: {when.never}")
+        return draft.plan("the schedule never fires")
+    if when.due is None:
+        return draft.plan("nothing is due", look_again=when.look_again)
+    if when.too_many:
+        text = (
+            "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        )
+        draft.warning("TooManyMissedTimes", text)
+    name = child.name(draft.cronjob, when.due)
+    started = draft.last_schedule == instants.utc(when.due)
+    if started or any(ref.get("name") == name for ref in draft.active):
+        return draft.plan("what is due was started already", look_again=when.look_again)
+    if spec.get("concurrencyPolicy") == "Forbid" and draft.active:
+        draft.warning("ForbidConcurrent", _RUNNING)
+        return draft.plan("another Job is still running", look_again=when.look_again)
+    if spec.get("concurrencyPolicy") == "Replace" and (step := _replace(view, draft)):
+        return step
+    return _create(view, draft, when, when.due)
+
+
+def _unreadable(draft: Draft, problem: object) -> Plan:
+    spec = draft.cronjob["spec"]
+    if isinstance(problem, cron.UnknownZone):
+        zone = field.quoted(spec["timeZone"])
+        draft.warning("InvalidTimeZone", f"Invalid time zone {zone}: {problem}")
+    else:
+        text = f"unparseable schedule for cronjob: {spec['schedule']}"
+        draft.warning("UnParseableCronJobSchedule", text)
+    return draft.plan(f"the schedule cannot be read: {problem}")
+
+
+def _replace(view: View, draft: Draft) -> Plan | None:
+    """Deletes what is still running. None once that is done."""
+    if not draft.active:
+        return None
+    draft.warning("ReplaceConcurrent", "Replacing active job for CronJob")
+    for ref in [*draft.active]:
+        ask = Ask("delete", "Job", ref["name"], ref.get("uid", ""))
+        if ask not in view.answers:
+            return draft.plan(f"replaces job {ref['name']}", delete=(ask,))
+        answer = view.answers[ask]
+        if not draft.removed(ask, answer):
+            assert isinstance(answer, Exception)
+            return draft.plan(f"job {ref['name']} could not be replaced", problem=answer)
+    return None
+
+
+def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
+    cronjob, name = draft.cronjob, child.name(draft.cronjob, due)
+    ask = Ask("create", "Job", name)
+    if ask not in view.answers:
+        return draft.plan(f"the run of {instants.utc(due)} is due", create=child.body(cronjob, due))
+    made = view.answers[ask]
+    if isinstance(made, Exception):
+        found = _taken(view, draft, when, name, made)
+        if isinstance(found, Plan):
+            return found
+        made = found
+    else:
+        where = f"{cronjob['metadata']['namespace']}/{cronjob['metadata']['name']}"
+        draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
+    assert made is not None
+    if not child.ended(made):
+        draft.active.append(ownership.object_ref(made, child.JOBS))
+    draft.last_schedule = instants.utc(due)
+    return draft.plan(f"started job {name}", look_again=when.look_again)
+
+
+def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception) -> Obj | Plan:
+    """The Job that has the name already, if it is this CronJob's and was only not written down."""
+    namespace = draft.cronjob["metadata"]["namespace"]
+    if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
+        text = f"Namespace {namespace} is terminating, skipping job creation"
+        draft.warning("NamespaceTerminating", text)
+        return draft.plan("the namespace is being deleted", problem=refused)
+    if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
+        draft.warning("FailedCreate", f"Failed to create job: {refused}")
+        return draft.plan(f"job {name} could not be created: {refused}", problem=refused)
+    ask = Ask("get", "Job", name)
+    if ask not in view.answers:
+        return draft.plan(f"there is a job {name} already: whose is it?", read=(ask,))
+    job = view.answers[ask]
+    if not isinstance(job, dict):
+        assert isinstance(job, Exception)
+        return draft.plan(f"job {name} cannot be read: {job}", problem=job)
+    if not ownership.is_controlled_by(job, draft.cronjob):
+        owner = (ownership.controller_of(job) or {}).get("name", "none")
+        text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
+        draft.warning("ForeignJob", text)
+        return draft.plan("somebody else has the Job of that name", look_again=when.look_again)
+    return job

@@ -1,0 +1,98 @@
+"""What a JobFlow does next. A pure function of the flow, its Jobs and templates, and the time.
+
+A flow that failed, or is being ended, stays as it is. One that succeeded starts nothing any more: upstream
+would run a finished Job again that somebody deleted, or whose time to live was over, as soon as it looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api import types
+from longshore.api.types import Obj
+from longshore.controllers.volcano.flow import status as statuses
+from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE, FLOWS, job_name, mark, phase_of
+from longshore.machinery.writes import ownership
+
+_INERT: Final = ("Failed", "Terminating")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that a decision may know. `named` has every Job of the namespace that a flow entry could mean."""
+
+    flow: Obj
+    named: Mapping[str, Obj]
+    jobs: Sequence[Obj]
+    """Those that are marked as this flow's."""
+    templates: Mapping[str, Obj]
+    now: str
+    """RFC 3339, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    why: str
+    delete: tuple[str, ...] = ()
+    create: tuple[Obj, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Templates that are needed and not there."""
+    status: Obj | None = None
+    """The new status; None when it is right already."""
+    ended: str = ""
+    """The phase in which the flow ends with this status."""
+
+
+def decide(view: View) -> Plan:
+    """The next step."""
+    flow, phase = view.flow, phase_of(view.flow)
+    if "deletionTimestamp" in flow["metadata"] or phase in _INERT:
+        return Plan("it has ended")
+    if phase == "Succeed" and (flow.get("spec") or {}).get("jobRetainPolicy") == "delete":
+        doomed = tuple(j["metadata"]["name"] for j in view.jobs if "deletionTimestamp" not in j["metadata"])
+        return Plan("it succeeded and keeps no Jobs", delete=doomed)
+    create: list[Obj] = []
+    missing: list[str] = []
+    for entry in _due(view) if phase != "Succeed" else ():
+        template = view.templates.get(entry)
+        if template is None:
+            missing.append(entry)
+        else:
+            create.append(made(flow, entry, template))
+    status = statuses.updated(flow, view.jobs, view.now)
+    ended = status["state"]["phase"] if status["state"]["phase"] in ("Succeed", "Failed") else ""
+    return Plan(
+        f"{len(create)} Jobs are due",
+        create=tuple(create),
+        missing=tuple(missing),
+        status=None if status == flow.get("status") else status,
+        ended=ended if ended != phase else "",
+    )
+
+
+def _due(view: View) -> list[str]:
+    """Entries whose Job is not there, and whose targets have all completed."""
+    found = []
+    for entry in (view.flow.get("spec") or {}).get("flows") or ():
+        if job_name(view.flow, entry["name"]) in view.named:
+            continue
+        targets = (entry.get("dependsOn") or {}).get("targets") or ()
+        jobs = [view.named.get(job_name(view.flow, target)) for target in targets]
+        if all(job is not None and phase_of(job) == "Completed" for job in jobs):
+            found.append(entry["name"])
+    return found
+
+
+def made(flow: Obj, entry: str, template: Obj) -> Obj:
+    """The Job of an entry."""
+    marks = {BY_TEMPLATE: mark(template), BY_FLOW: mark(flow)}
+    meta = {
+        "name": job_name(flow, entry),
+        "namespace": flow["metadata"]["namespace"],
+        "labels": marks,
+        "annotations": dict(marks),
+        "ownerReferences": [ownership.controller_ref(flow, FLOWS)],
+    }
+    return {"metadata": meta, "spec": types.copy_of(template.get("spec") or {})}

@@ -1,0 +1,46 @@
+"""JobTemplates list the Jobs made from them. Jobs that are gone stay listed until the next one is made."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.volcano.flow.names import BY_TEMPLATE, TEMPLATES, mark
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.queues.workqueue import WorkQueue
+
+INDEX = "template"
+
+
+def by_template(job: Obj) -> tuple[str, ...]:
+    """An indexer of Jobs."""
+    label = (job["metadata"].get("labels") or {}).get(BY_TEMPLATE)
+    return (label,) if label else ()
+
+
+class Templates(Handler):
+    """Hears of templates, and of Jobs through `job_added`."""
+
+    def __init__(self, client: Client, templates: Informer, jobs: Cache, queue: WorkQueue[Key]) -> None:
+        self._client, self._templates, self._jobs, self._queue = client, templates, jobs, queue
+        templates.add_handler(self)
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._queue.add(key_of(obj))
+
+    def job_added(self, job: Obj) -> None:
+        """A Job's mark names its template: `namespace.name`, and namespaces have no dots."""
+        for label in by_template(job):
+            namespace, _, name = label.partition(".")
+            self._queue.add((namespace, name))
+
+    async def sync(self, key: Key) -> float | None:
+        """Writes the list if it has changed."""
+        template = self._templates.cache.get(*key)
+        if template is None:
+            return None
+        names = [job["metadata"]["name"] for job in self._jobs.by_index(INDEX, mark(template))]
+        if names and sorted((template.get("status") or {}).get("jobDependsOnList") or ()) != sorted(names):
+            status = {"status": {"jobDependsOnList": names}}
+            await self._client.patch(TEMPLATES, key[1], status, key[0], subresource="status")
+        return None

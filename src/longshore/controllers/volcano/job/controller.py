@@ -1,0 +1,181 @@
+"""The loop of the Volcano Job controller: which Job to look at, when, and in what order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.client import Client
+from longshore.controllers.volcano.job import observe
+from longshore.controllers.volcano.job.act import Refused, Tools
+from longshore.controllers.volcano.job.memory import Memory
+from longshore.controllers.volcano.job.metrics import VolcanoMetrics
+from longshore.controllers.volcano.job.pods.plugin_objects import ClaimMissing
+from longshore.controllers.volcano.job.visit import Visit
+from longshore.controllers.volcano.job.waking.handlers import (
+    CommandHandler,
+    GroupHandler,
+    JobHandler,
+    PodHandler,
+)
+from longshore.controllers.volcano.job.waking.shard import fnv1
+from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
+from longshore.controllers.volcano.names import COMMANDS, JOBS, POD_GROUPS, QUEUES
+from longshore.controllers.volcano.plugins import PluginError
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.informers.informer import Informer
+from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes.pod_control import PODS
+
+COMPONENT: Final = "vc-controller-manager"
+WORKERS: Final = 64
+"""Each mostly waits for writes to become durable; those of many Jobs become so together."""
+_PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
+_FIRST_RETRY, _LONGEST_RETRY = 0.005, 1000.0
+"""Upstream's seconds after an error."""
+log = logging.getLogger(__name__)
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    namespace: str = "",
+    workers: int = WORKERS,
+    registry: Registry | None = None,
+    explanations: Explanations | None = None,
+) -> None:
+    """Looks after Volcano Jobs until cancelled, those of one namespace or all."""
+    await VolcanoJobController(
+        client,
+        clock=clock,
+        rng=rng,
+        namespace=namespace,
+        workers=workers,
+        registry=registry or Registry(),
+        explanations=explanations or Explanations(),
+    ).run()
+
+
+class VolcanoJobController:
+    """Informers, queues and handlers, wired up. Arguments as of `run`."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str,
+        workers: int,
+        registry: Registry,
+        explanations: Explanations,
+    ) -> None:
+        self._client, self._clock, self._explanations = client, clock, explanations
+        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
+        self._groups = Informer(client, POD_GROUPS, clock=clock, rng=rng, namespace=namespace)
+        self._commands = Informer(client, COMMANDS, clock=clock, rng=rng, namespace=namespace)
+        self._queue_objects = Informer(client, QUEUES, clock=clock, rng=rng)
+        self._priorities = Informer(client, _PRIORITIES, clock=clock, rng=rng)
+        self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
+        gauges = QueueMetrics(registry, "volcano_job", clock)
+        self._queues: tuple[WorkQueue[Key], ...] = tuple(
+            WorkQueue(clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges) for _ in range(workers)
+        )
+        self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
+        metrics = VolcanoMetrics(registry)
+        self._owing = Owing(clock, self._wake, self._is_busy)
+        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing)
+        self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
+        self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
+        self._groups.add_handler(GroupHandler(self._memory, self._wake))
+        self._commands.add_handler(CommandHandler(self._memory, self._wake))
+
+    def _is_busy(self, key: Key) -> bool:
+        """Whether other Jobs wait for the Job's worker."""
+        return len(self._queue_of(key)) > 0
+
+    def _wake(self, key: Key) -> None:
+        self._queue_of(key).add(key)
+
+    def _queue_of(self, key: Key) -> WorkQueue[Key]:
+        """Each Job has one worker, so that what it is asked happens in order."""
+        return self._queues[fnv1("/".join(key)) % len(self._queues)]
+
+    async def run(self) -> None:
+        """Looks after Jobs until cancelled. Decides nothing before all caches are complete."""
+        informers = (
+            self._jobs,
+            self._pods,
+            self._groups,
+            self._commands,
+            self._queue_objects,
+            self._priorities,
+        )
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                for informer in informers:
+                    tasks.create_task(informer.run())
+                for informer in informers:
+                    await informer.synced()
+                for queue in self._queues:
+                    tasks.create_task(run_workers(queue, self.sync))
+        finally:
+            self._owing.stop()
+
+    async def sync(self, key: Key) -> float | None:
+        """Looks at one Job. Raises to be called again."""
+        await self._memory.caught_up(key)
+        job = self._jobs.cache.get(*key)
+        if job is None:
+            await self._gone(key)
+            return None
+        remembered = self._memory.of(key, job["metadata"]["uid"])
+        now = self._clock.now().timestamp()
+        view = observe.observe(
+            job,
+            now,
+            remembered,
+            pods=self._pods.cache,
+            groups=self._groups.cache,
+            queues=self._queue_objects.cache,
+            priorities=self._priorities.cache,
+        )
+        visit = Visit(self._tools, key, view, remembered)
+        problem = ""
+        try:
+            return await visit.run()
+        except (Refused, ClaimMissing, PluginError) as err:
+            problem = str(err)
+            log.info("%s/%s: trying again: %s", *key, problem)
+            return min(_FIRST_RETRY * 2.0 ** min(remembered.failures - 1, 30), _LONGEST_RETRY)
+        except Exception as err:
+            problem = str(err)
+            raise
+        finally:
+            if visit.why:
+                self._explanations.add(key, Explanation(remembered.uid, now, tuple(visit.why), problem))
+
+    async def _gone(self, key: Key) -> None:
+        """There is no such Job. Commands for it are taken away all the same."""
+        for request in self._memory.take(key):
+            if request.command:
+                try:
+                    await self._client.delete(COMMANDS, request.command, key[0])
+                except StatusError as err:
+                    if err.code != 404:
+                        raise
+        self._memory.forget(key)
+        self._owing.settle(key)

@@ -1,0 +1,107 @@
+"""What the controller remembers between visits. All of it may be lost: a new one reads it off the objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.waking.delays import Delays
+from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.names import phase_of
+from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.writes.own_writes import StaleCache, Written
+
+
+@dataclass(slots=True)
+class JobMemory:
+    """Of one Job, by UID."""
+
+    uid: str
+    delays: Delays = field(default_factory=Delays)
+    known: bool = False
+    """Whether what happened before this controller's time has been looked at."""
+    going: set[str] = field(default_factory=set)
+    """UIDs of pods deleted here whose end the cache does not show yet."""
+    groups: set[str] = field(default_factory=set)
+    """UIDs of PodGroups deleted here."""
+    failures: int = 0
+    """Refusals in a row."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Phases written here whose event has not come yet, with the version that each became; empty while the
+    write is under way."""
+    making: set[str] = field(default_factory=set)
+    """Names of pods created here whose event has not come yet."""
+    grouped: tuple[Obj, Obj, Mapping[str, int]] | None = None
+    """Specs of the Job and of its PodGroup, and values of PriorityClasses, that were found to go together."""
+
+
+class Memory:
+    """By key, namespace and name. Requests wait in an inbox, equal ones once, in the order they came."""
+
+    def __init__(self, jobs: Cache, pods: Cache, groups: Cache) -> None:
+        self.written: Written[Key] = Written({"jobs": jobs, "pods": pods, "podgroups": groups})
+        self._jobs: dict[Key, JobMemory] = {}
+        self._inbox: dict[Key, dict[Request, None]] = {}
+
+    def of(self, key: Key, uid: str) -> JobMemory:
+        """A Job of another UID is another Job, whatever its name."""
+        found = self._jobs.get(key)
+        if found is None or found.uid != uid:
+            found = self._jobs[key] = JobMemory(uid)
+            self.written.forget(key)
+        return found
+
+    async def caught_up(self, key: Key) -> None:
+        """Waits until the caches show what was written for the Job, which they mostly do."""
+        try:
+            self.written.check(key)
+        except StaleCache:
+            await self.written.wait(key)
+
+    def forget(self, key: Key) -> None:
+        self._jobs.pop(key, None)
+        self._inbox.pop(key, None)
+        self.written.forget(key)
+
+    def put(self, key: Key, request: Request) -> None:
+        self._inbox.setdefault(key, {})[request] = None
+
+    def take(self, key: Key) -> list[Request]:
+        return [*self._inbox.pop(key, {})]
+
+    def put_back(self, key: Key, requests: Iterable[Request]) -> None:
+        """In front of what came meanwhile."""
+        later = self._inbox.pop(key, {})
+        box = dict.fromkeys(requests) | later
+        if box:
+            self._inbox[key] = box
+
+    def waiting(self, key: Key) -> bool:
+        return key in self._inbox
+
+    def is_echo(self, key: Key, job: Obj) -> bool:
+        """Whether the Job's new phase is one that was written here: who wrote it looks further by itself."""
+        remembered = self._jobs.get(key)
+        if remembered is None or remembered.uid != job["metadata"]["uid"]:
+            return False
+        version = remembered.said.pop(phase_of(job), None)
+        return version is not None and version in ("", job["metadata"]["resourceVersion"])
+
+    def is_expected(self, key: Key, pod: Obj, job_uid: str) -> bool:
+        """Whether the pod is one just made here: who made it has counted it."""
+        remembered = self._jobs.get(key)
+        if remembered is None or remembered.uid != job_uid:
+            return False
+        name = pod["metadata"]["name"]
+        expected = name in remembered.making
+        remembered.making.discard(name)
+        return expected
+
+    def pod_gone(self, key: Key, uid: str) -> None:
+        if key in self._jobs:
+            self._jobs[key].going.discard(uid)
+
+    def group_gone(self, key: Key, uid: str) -> None:
+        if key in self._jobs:
+            self._jobs[key].groups.discard(uid)

@@ -1,0 +1,66 @@
+"""Reads the caches into a view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.memory import JobMemory
+from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.waking import requests
+from longshore.controllers.volcano.names import group_name
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.writes.ownership import controller_of
+
+PODS_BY_JOB: Final = "pods by Volcano Job"
+
+
+def pods_by_job(pod: Obj) -> Iterable[str]:
+    """Index of the pods a Volcano Job controls, by its UID."""
+    uid = requests.owner_uid(pod)
+    return (uid,) if uid else ()
+
+
+def pods_of(cache: Cache, uid: str) -> dict[str, dict[str, Obj]]:
+    """The pods of a Job, by task and name."""
+    found: dict[str, dict[str, Obj]] = {}
+    for pod in cache.by_index(PODS_BY_JOB, uid):
+        mine = requests.pod_of(pod)
+        if mine is not None:
+            found.setdefault(mine.task, {})[pod["metadata"]["name"]] = pod
+    return found
+
+
+def observe(
+    job: Obj,
+    now: float,
+    remembered: JobMemory,
+    *,
+    pods: Cache,
+    groups: Cache,
+    queues: Cache,
+    priorities: Cache,
+) -> View:
+    """The Job as of now."""
+    queue = job["spec"].get("queue")
+    return View(
+        job,
+        now,
+        pods_of(pods, job["metadata"]["uid"]),
+        _group(job, groups, remembered),
+        queues.get("", queue) if queue else None,
+        {value["metadata"]["name"]: value.get("value") or 0 for value in priorities},
+        frozenset(remembered.going),
+    )
+
+
+def _group(job: Obj, groups: Cache, remembered: JobMemory) -> Obj | None:
+    meta = job["metadata"]
+    group = groups.get(meta["namespace"], group_name(job))
+    if group is None:
+        group = groups.get(meta["namespace"], meta["name"])  # as older releases named it
+        owner = None if group is None else controller_of(group)
+        if owner is None or owner["uid"] != meta["uid"]:
+            return None
+    return None if group is None or group["metadata"]["uid"] in remembered.groups else group

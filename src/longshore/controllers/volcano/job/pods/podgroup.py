@@ -1,0 +1,166 @@
+"""The PodGroup a Job wants: how many pods must start together, and what they need. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from longshore.api import pod_resources, quantity
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.waking import intents
+from longshore.controllers.volcano.names import PARTITION, TASK_SPEC, group_name, owner_reference
+
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
+    """A new PodGroup for the Job."""
+    meta = job["metadata"]
+    made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
+    for part in ("annotations", "labels"):
+        kept = {key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OURS}
+        if kept:
+            made[part] = kept
+    made["ownerReferences"] = [owner_reference(job)]
+    return {"metadata": made, "spec": _specs.of(job, priorities)}
+
+
+def _spec(job: Obj, priorities: Mapping[str, int]) -> Obj:
+    spec = job["spec"]
+    body = {
+        "minMember": spec.get("minAvailable") or 0,
+        "minTaskMember": task_members(job),
+        "queue": spec.get("queue") or "",
+        "minResources": least_resources(job, priorities),
+        "priorityClassName": spec.get("priorityClassName") or "",
+        "networkTopology": spec.get("networkTopology"),
+        "subGroupPolicy": [*_sub_groups(job)],
+    }
+    return {key: value for key, value in body.items() if value or value == 0}
+
+
+class _Specs:
+    """The last few PodGroups' specs. Jobs that are alike share their own spec, and need this once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Obj, Mapping[str, int], Obj]] = {}
+
+    def of(self, job: Obj, priorities: Mapping[str, int]) -> Obj:
+        """Frozen, as the Job's is."""
+        spec = job["spec"]
+        known = self._known.get(id(spec))
+        if known is not None and known[0] is spec and known[1] == priorities:
+            return known[2]
+        made = _spec(job, priorities)
+        if len(self._known) >= _REMEMBERED:
+            del self._known[next(iter(self._known))]
+        self._known[id(spec)] = spec, priorities, made
+        return made
+
+
+_REMEMBERED: Final = 64
+_specs: Final = _Specs()
+
+
+def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
+    """The PodGroup brought up to the Job's spec; None when it is. Members of tasks that are gone stay."""
+    old, new = group["spec"], _specs.of(job, priorities)
+    made = dict(old)
+    for key in ("priorityClassName", "minMember", "minResources", "subGroupPolicy"):
+        if key in new:
+            made[key] = new[key]
+        else:
+            made.pop(key, None)
+    made["minTaskMember"] = {**(old.get("minTaskMember") or {}), **new["minTaskMember"]}
+    if _plain(made) == _plain(old):
+        return None
+    return {**group, "spec": made}
+
+
+def _plain(spec: Obj) -> Obj:
+    """What counts of a spec; amounts compare by their canonical text, absent and empty are alike."""
+    kept = {key: value for key, value in spec.items() if value or value == 0}
+    if "minResources" in kept:
+        kept["minResources"] = {
+            key: quantity.parse(str(value)).amount for key, value in kept["minResources"].items()
+        }
+    if "subGroupPolicy" in kept:
+        kept["subGroupPolicy"] = [{"minSubGroups": 0, **policy} for policy in kept["subGroupPolicy"]]
+    return kept
+
+
+def task_members(job: Obj) -> dict[str, int]:
+    """How many pods of each task must start together."""
+    found = {}
+    for task in job["spec"].get("tasks") or ():
+        policy = task.get("partitionPolicy") or {}
+        whole = (policy.get("minPartitions") or 0) * (policy.get("partitionSize") or 0)
+        given = task.get("minAvailable")
+        found[task["name"]] = given if given is not None else whole or tasks.replicas(task)
+    return found
+
+
+def _sub_groups(job: Obj) -> Iterator[Obj]:
+    for task in job["spec"].get("tasks") or ():
+        policy = task.get("partitionPolicy")
+        if policy is None:
+            continue
+        made: Obj = {
+            "name": task["name"],
+            "subGroupSize": policy.get("partitionSize") or 0,
+            "minSubGroups": policy.get("minPartitions") or 0,
+            "labelSelector": {"matchLabels": {TASK_SPEC: task["name"]}},
+            "matchLabelKeys": [PARTITION],
+        }
+        if policy.get("networkTopology"):
+            made["networkTopology"] = policy["networkTopology"]
+        yield made
+
+
+def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
+    """What the first `minAvailable` pods need, those of the most important tasks first."""
+    ordered = sorted(
+        job["spec"].get("tasks") or (),
+        key=lambda task: -priorities.get(task["template"]["spec"].get("priorityClassName") or "", 0),
+    )
+    total: dict[str, str] = {}
+    left = job["spec"].get("minAvailable") or 0
+    if left < tasks.total_minimum(job):
+        _take(total, ordered, left, [tasks.replicas(task) for task in ordered])
+        return total
+    least = [tasks.minimum(task) for task in ordered]
+    left = _take(total, ordered, left, least)
+    more = [tasks.replicas(task) - needed for task, needed in zip(ordered, least, strict=True)]
+    _take(total, ordered, left, more)
+    return total
+
+
+def _take(total: dict[str, str], ordered: Iterable[Obj], left: int, counts: Iterable[int]) -> int:
+    """Adds up to `counts` pods of each task while any of `left` are left; how many are left then."""
+    for task, count in zip(ordered, counts, strict=True):
+        number = max(min(count, left), 0)
+        left -= number
+        if number:
+            for name, amount in _usage(task["template"]["spec"]).items():
+                _add(total, name, amount, number)
+    return left
+
+
+def _add(total: dict[str, str], name: str, amount: str, times: int) -> None:
+    one = quantity.parse(amount)
+    many = str(quantity.Quantity(one.amount * times, one.format))
+    total[name] = quantity.add(total[name], many) if name in total else many
+
+
+def _usage(pod: Obj) -> dict[str, str]:
+    """What a quota would charge one pod for."""
+    used = {"pods": "1", "count/pods": "1"}
+    for name, amount in pod_resources.pod_requests(pod).items():
+        extended = pod_resources.is_extended(name)
+        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
+            used[name] = used[f"requests.{name}"] = amount
+    for name, amount in pod_resources.pod_limits(pod).items():
+        if name in _NATIVE:
+            used[f"limits.{name}"] = amount
+    return used

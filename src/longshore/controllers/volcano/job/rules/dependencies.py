@@ -1,0 +1,44 @@
+"""Whether the tasks that a task depends on are ready for it. Pure."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.names import pod_name
+
+
+def waits_for(view: View, task: Obj) -> str:
+    """What the task waits for, in words; empty when its pods may be made."""
+    needs = task.get("dependsOn") or {}
+    names: list[str] = needs.get("name") or []
+    if not names:
+        return ""
+    found = {name: _ready(view, name) for name in names}
+    if needs.get("iteration") == "any" and len(names) > 1:
+        done = any(not short for short in found.values())
+        return "" if done else f"one of {', '.join(found.values())}"
+    return ", ".join(short for short in found.values() if short)
+
+
+def _ready(view: View, name: str) -> str:
+    """Empty when enough pods of the task succeeded or are ready; else what is missing."""
+    task = tasks.find(view.job, name)
+    if task is None:
+        return f"task {name!r}, which does not exist"
+    wanted = task.get("minAvailable")
+    if wanted is None:
+        return ""
+    pods = view.pods.get(name, {})
+    job = view.job["metadata"]["name"]
+    expected = (pods.get(pod_name(job, name, index)) for index in range(tasks.replicas(task)))
+    there = sum(pod is not None and _counts(pod) for pod in expected)
+    return "" if there >= wanted else f"task {name!r} ({there} of {wanted} pods ready)"
+
+
+def _counts(pod: Obj) -> bool:
+    phase = tasks.phase(pod)
+    if phase == "Succeeded":
+        return True
+    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    return phase == "Running" and all(container.get("ready") for container in containers)

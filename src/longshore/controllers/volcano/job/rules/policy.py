@@ -1,0 +1,97 @@
+"""Which action an event calls for: one pure function over a Job's lifecycle policies, with the reason.
+
+Policies of the task come before those of the Job; the first that fits decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from longshore.api import times
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.names import (
+    ANY_EVENT,
+    COMMAND_ISSUED,
+    OUT_OF_SYNC,
+    POD_PENDING,
+    POD_RUNNING,
+    SYNC_JOB,
+)
+
+_INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What to do, and by which rule."""
+
+    action: str
+    why: str
+    delay: float = 0.0
+    """Seconds to wait before; 0 acts at once."""
+
+
+def match(job: Obj, request: Request) -> Match:
+    """What `request` calls for in the state the Job is in."""
+    if request.action:
+        return Match(request.action, f"a command asks for {request.action}")
+    event = request.event
+    if event in _INTERNAL:
+        return Match(SYNC_JOB, f"{event or 'a change of the PodGroup'} calls for nothing but a look")
+    said = f"{event} of {request.pod or 'the PodGroup'}"
+    if request.uid and request.uid != job["metadata"]["uid"]:
+        return Match(SYNC_JOB, f"{said} belongs to an earlier Job of this name")
+    version = (job.get("status") or {}).get("version") or 0
+    if request.version < version:
+        return Match(
+            SYNC_JOB,
+            f"{said} is of version {request.version}, and the Job is at {version}: no policy applies",
+        )
+    task = tasks.find(job, request.task) if request.task else None
+    if task is not None:
+        found = _first(task.get("policies") or (), request, f"{said}: task {request.task!r}, policy")
+        if found is not None:
+            return found
+    found = _first(job["spec"].get("policies") or (), request, f"{said}: policy")
+    return found or Match(SYNC_JOB, f"no policy is about {said}")
+
+
+def _first(policies: Iterable[Obj], request: Request, said: str) -> Match | None:
+    for number, policy in enumerate(policies):
+        rule = _fits(policy, request)
+        if rule:
+            action, delay = policy.get("action") or "", timeout(policy)
+            wait = f" after {policy['timeout']}" if delay else ""
+            return Match(action, f"{said} {number} ({rule}) says {action}{wait}", delay)
+    return None
+
+
+def _fits(policy: Obj, request: Request) -> str:
+    """The part of the policy that fits, in words; empty when none does."""
+    events = [*(policy.get("events") or ()), policy.get("event") or ""]
+    if (
+        request.event in events or ANY_EVENT in events
+    ) and (  # a pod is pending when it is made: only a time that passes makes that an event
+        request.event != POD_PENDING or policy.get("timeout") is not None
+    ):
+        return f"event {request.event if request.event in events else ANY_EVENT}"
+    code = policy.get("exitCode")
+    if code is not None and code == request.exit_code:
+        return f"exitCode {code}"
+    return ""
+
+
+def timeout(policy: Obj) -> float:
+    """The policy's timeout in seconds; 0 without one."""
+    text = policy.get("timeout")
+    return _seconds(text) if text else 0.0
+
+
+@lru_cache(maxsize=256)
+def _seconds(text: str) -> float:
+    return times.parse_duration(text) / 1e9

@@ -1,0 +1,116 @@
+"""Actions that wait: when each is due, what cancels it. Pure but for the registry's own dictionaries.
+
+There is one per pod of a Job, and one for the Job as such. Nothing here is a timer: the worker of the Job
+looks at what is due, so that a delayed action meets the same order as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.names import (
+    POD_EVICTED,
+    POD_FAILED,
+    POD_PENDING,
+    RESTART_PARTITION,
+    RESTART_POD,
+    RESTART_TASK,
+    UNKNOWN,
+)
+
+TRACELESS: Final = (POD_EVICTED, UNKNOWN)
+"""Events whose cause no object shows afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delayed:
+    request: Request
+    action: str
+    due: float
+    """Seconds since 1970."""
+
+
+class Delays:
+    """The delayed actions of one Job, by pod name; "" is the Job itself."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Delayed] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
+    def register(self, new: Delayed) -> bool:
+        """Whether it is kept. One that waits for the same action already stays as it is, unless it is about
+        an earlier pod of the name."""
+        old = self._entries.get(new.request.pod)
+        same_pod = old is not None and (
+            old.request.pod_uid == new.request.pod_uid or old.request.event != POD_PENDING
+        )
+        if old is not None and same_pod and old.action == new.action:
+            return False
+        self._entries[new.request.pod] = new
+        return True
+
+    def prune(self, pods: Mapping[str, Obj]) -> list[str]:
+        """Cancels what the pods, by name, make pointless; what that was, in words.
+
+        Waiting for a start ends when the pod has started, ended or gone. A failure or an eviction is
+        forgotten once a pod of the name runs.
+        """
+        said = []
+        for name, entry in [*self._entries.items()]:
+            pod, event = pods.get(name), entry.request.event
+            if event == POD_PENDING:
+                same = pod is not None and pod["metadata"]["uid"] == entry.request.pod_uid
+                over = not same or pod is None or tasks.phase(pod) not in ("", "Pending")
+            else:
+                over = (
+                    event in (POD_FAILED, POD_EVICTED) and pod is not None and tasks.phase(pod) == "Running"
+                )
+            if over:
+                del self._entries[name]
+                said.append(f"{entry.action} after {event} of {name} is cancelled")
+        return said
+
+    def done(self, action: str, request: Request) -> None:
+        """Forgets the actions that `action`, now carried out, stands for too."""
+        level = _level(action, request)
+        for pod, entry in [*self._entries.items()]:
+            if _level(entry.action, entry.request) == level:
+                del self._entries[pod]
+
+    def due(self, now: float) -> list[Delayed]:
+        """What is due by now, the earliest first. It stays registered until it is done."""
+        return sorted((e for e in self._entries.values() if e.due <= now), key=lambda e: e.due)
+
+    def forget(self, entry: Delayed) -> None:
+        if self._entries.get(entry.request.pod) is entry:
+            del self._entries[entry.request.pod]
+
+    def next(self) -> float | None:
+        return min((entry.due for entry in self._entries.values()), default=None)
+
+    def traceless(self, uids: Set[str]) -> list[Delayed]:
+        """Those that could not be read off the pods of these UIDs again."""
+        return [
+            entry
+            for entry in self._entries.values()
+            if entry.request.event in TRACELESS
+            or (entry.request.event != POD_PENDING and entry.request.pod_uid not in uids)
+        ]
+
+
+def _level(action: str, request: Request) -> tuple[str, ...]:
+    """What an action is about. Actions of one level stand for each other."""
+    if action == RESTART_TASK:
+        return ("task", request.task)
+    if action == RESTART_POD:
+        return ("pod", request.task, request.pod)
+    if action == RESTART_PARTITION:
+        return ("partition", request.task, request.pod, request.partition)
+    return ("job",)

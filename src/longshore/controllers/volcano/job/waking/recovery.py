@@ -1,0 +1,96 @@
+"""What happened to a Job while nobody looked: requests read off its state. Pure.
+
+Upstream takes every pod it finds at its start for a new one, so that a failure it missed is never answered
+and timers begin anew. Here a restart changes nothing: a policy that was not applied shows, since applying it
+removes the pod or raises the Job's version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.waking import intents, requests
+from longshore.controllers.volcano.job.waking.requests import SYNC, Request
+from longshore.controllers.volcano.names import FINISHED, POD_EVICTED, UNKNOWN, phase_of, pod_name
+
+_COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
+
+
+def missed(view: View) -> list[Request]:
+    """The requests that a controller which sees the Job for the first time must handle."""
+    job = view.job
+    if phase_of(job) in FINISHED:
+        return [SYNC] if unfinished(view) else []
+    found = []
+    for pods in view.pods.values():
+        for pod in pods.values():
+            mine = requests.pod_of(pod)
+            if mine is not None and not view.is_going(pod):
+                found += requests.of_change(None, pod, mine, view.task)
+    found += _left(view)
+    found += _vanished(view)
+    if view.group_phase == "Unknown":
+        found.append(Request(UNKNOWN))
+    return [*found, SYNC]
+
+
+def leaving(view: View) -> Iterator[Request]:
+    """What the end of pods will ask for that somebody else is deleting. The status counts them no more."""
+    for pods in view.pods.values():
+        for pod in pods.values():
+            mine = requests.pod_of(pod)
+            if mine is not None and view.is_going(pod) and not tasks.marked(pod):
+                yield requests.of_deletion(pod, mine)
+
+
+def _left(view: View) -> Iterator[Request]:
+    """Pods that were leaving when this was written down, and have left since."""
+    there = {pod["metadata"]["uid"] for pods in view.pods.values() for pod in pods.values()}
+    return (request for request in intents.read_leaving(view.job) if request.pod_uid not in there)
+
+
+def _vanished(view: View) -> Iterator[Request]:
+    """Pods that the status counts and that are gone: somebody deleted them."""
+    job = view.job
+    status = job.get("status") or {}
+    for name, counts in (status.get("taskStatusCount") or {}).items():
+        there = view.pods.get(name, {})
+        lost = sum((counts.get("phase") or {}).values()) - len(there)
+        task = tasks.find(job, name)
+        if task is None or lost <= 0:
+            continue
+        names = (
+            pod_name(job["metadata"]["name"], name, index) for index in range(tasks.replicas(task) + lost)
+        )
+        missing = [(index, pod) for index, pod in enumerate(names) if pod not in there]
+        for index, pod in missing[:lost]:
+            yield Request(
+                POD_EVICTED,
+                uid=job["metadata"]["uid"],
+                task=name,
+                pod=pod,
+                partition=_partition(task, index),
+                version=status.get("version") or 0,
+            )
+
+
+def _partition(task: Obj, index: int) -> str:
+    policy = task.get("partitionPolicy")
+    return "" if policy is None else str(tasks.partition_of(index, policy.get("partitionSize") or 0))
+
+
+def unfinished(view: View) -> bool:
+    """Whether a finished Job still has something that its end takes away."""
+    status = view.job.get("status") or {}
+    alive = any(
+        tasks.phase(pod) not in ("Succeeded", "Failed") and not view.is_going(pod)
+        for pods in view.pods.values()
+        for pod in pods.values()
+    )
+    marked = any(key.startswith("plugin-") for key in status.get("controlledResources") or ())
+    counted = any(status.get(counter) for counter in _COUNTERS)
+    return alive or marked or counted or view.group is not None or not status.get("version")

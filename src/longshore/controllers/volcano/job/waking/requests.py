@@ -1,0 +1,179 @@
+"""What a change asks of a Job: from pods, PodGroups and Commands to requests. Pure functions.
+
+A request is a value: equal ones that wait together are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.view import group_phase
+from longshore.controllers.volcano.names import (
+    COMMAND_ISSUED,
+    JOB_NAME,
+    JOB_VERSION,
+    JOBS,
+    OUT_OF_SYNC,
+    POD_EVICTED,
+    POD_FAILED,
+    POD_PENDING,
+    POD_RUNNING,
+    TASK_COMPLETED,
+    TASK_FAILED,
+    TASK_SPEC,
+    UNKNOWN,
+)
+from longshore.machinery.time.clock import parse
+from longshore.machinery.writes.ownership import controller_of
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One event of a Job, with all that a policy may ask about it."""
+
+    event: str = OUT_OF_SYNC
+    uid: str = ""
+    """The Job's; empty where the source does not know it."""
+    task: str = ""
+    pod: str = ""
+    pod_uid: str = ""
+    partition: str = ""
+    exit_code: int = 0
+    version: int = 0
+    action: str = ""
+    """Of a Command; taken as it stands."""
+    command: str = ""
+    """The Command's name, if it is one."""
+    since: float | None = field(default=None, compare=False)
+    """When it happened, in seconds since 1970, if the objects say so; else it is happening now."""
+
+
+SYNC = Request()
+
+
+@dataclass(frozen=True, slots=True)
+class PodOf:
+    """Whose pod it is, and which."""
+
+    uid: str
+    task: str
+    version: int
+
+
+TaskPods = Callable[[str], tuple[Obj | None, list[Obj]]]
+"""From a task's name to its spec and its cached pods."""
+
+
+def owner_uid(pod: Obj) -> str:
+    """UID of the Volcano Job that controls the pod; empty when none does."""
+    ref = controller_of(pod)
+    if ref is None or ref.get("kind") != JOBS[1] or ref.get("apiVersion") != JOBS[0]:
+        return ""
+    uid: str = ref["uid"]
+    return uid
+
+
+def pod_of(pod: Obj) -> PodOf | None:
+    """None for a pod that is no Job's, or lacks what the controller writes on its own."""
+    uid = owner_uid(pod)
+    notes = pod["metadata"].get("annotations") or {}
+    if not uid or JOB_NAME not in notes or TASK_SPEC not in notes:
+        return None
+    try:
+        return PodOf(uid, notes[TASK_SPEC], int(notes.get(JOB_VERSION, "")))
+    except ValueError:
+        return None
+
+
+def job_name(pod: Obj) -> str:
+    name: str = pod["metadata"]["annotations"][JOB_NAME]
+    return name
+
+
+def about(pod: Obj, mine: PodOf, event: str, *, exit_code: int = 0, since: float | None = None) -> Request:
+    meta = pod["metadata"]
+    return Request(
+        event,
+        uid=mine.uid,
+        task=mine.task,
+        pod=meta["name"],
+        pod_uid=meta["uid"],
+        partition=tasks.partition(pod),
+        exit_code=exit_code,
+        version=mine.version,
+        since=since,
+    )
+
+
+def of_change(old: Obj | None, new: Obj, mine: PodOf, task_pods: TaskPods) -> list[Request]:
+    """Of a pod that changed, or is seen for the first time (`old` is None)."""
+    if tasks.marked(new):
+        return [about(new, mine, OUT_OF_SYNC)]
+    phase = tasks.phase(new)
+    fresh = old is None or tasks.phase(old) != phase
+    if phase == "Failed" and fresh:
+        return [about(new, mine, POD_FAILED, exit_code=exit_code(new), since=ended(new))]
+    if phase == "Succeeded" and fresh:
+        task, pods = task_pods(mine.task)
+        done = task is not None and tasks.completed(task, pods)
+        since = max((when for pod in pods if (when := ended(pod))), default=None)
+        return [about(new, mine, TASK_COMPLETED if done else OUT_OF_SYNC, since=since)]
+    if phase in ("Running", "Pending"):
+        found = []
+        task, pods = task_pods(mine.task)
+        # A phase that just changed is the news, as upstream has it; the next change tells of the task.
+        if (old is None or not fresh) and task is not None and tasks.failed(task, pods):
+            found.append(about(new, mine, TASK_FAILED))
+        if fresh:
+            event = POD_RUNNING if phase == "Running" else POD_PENDING
+            since = None if event == POD_RUNNING else created(new)
+            found.append(about(new, mine, event, since=since))
+        return found or [about(new, mine, OUT_OF_SYNC)]
+    return [about(new, mine, OUT_OF_SYNC)]
+
+
+def of_deletion(pod: Obj, mine: PodOf) -> Request:
+    return about(pod, mine, OUT_OF_SYNC if tasks.marked(pod) else POD_EVICTED)
+
+
+def of_group(group: Obj) -> Request:
+    """Of a PodGroup whose phase changed; it knows neither the Job's uid nor its version."""
+    return Request(UNKNOWN if group_phase(group) == UNKNOWN else "")
+
+
+def of_command(command: Obj) -> Request:
+    return Request(COMMAND_ISSUED, action=command.get("action") or "", command=command["metadata"]["name"])
+
+
+def exit_code(pod: Obj) -> int:
+    """Of the pod's first container, if it has ended."""
+    for container in (pod.get("status") or {}).get("containerStatuses") or ():
+        code: int = ((container.get("state") or {}).get("terminated") or {}).get("exitCode") or 0
+        return code
+    return 0
+
+
+def created(pod: Obj) -> float | None:
+    return _seconds(pod["metadata"].get("creationTimestamp"))
+
+
+def ended(pod: Obj) -> float | None:
+    """When the last of the pod's containers ended, or else when it ceased to be ready."""
+    status = pod.get("status") or {}
+    ends = [
+        _seconds(((container.get("state") or {}).get("terminated") or {}).get("finishedAt"))
+        for container in status.get("containerStatuses") or ()
+    ]
+    ends += [
+        _seconds(condition.get("lastTransitionTime"))
+        for condition in status.get("conditions") or ()
+        if condition.get("type") == "Ready" and not any(ends)
+    ]
+    return max((end for end in ends if end is not None), default=None)
+
+
+def _seconds(text: str | None) -> float | None:
+    return parse(text).timestamp() if text else None

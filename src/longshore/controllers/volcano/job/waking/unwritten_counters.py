@@ -1,0 +1,46 @@
+"""Jobs whose counters changed and are not written yet, because there is more urgent work.
+
+What comes next for such a Job mostly carries them along. For the others one timer sees to it that they are
+not out of date for long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.time.clock import Clock, Timer
+
+LONGEST: Final = 1.0
+"""Seconds for which counters may be out of date."""
+
+
+class Owing:
+    """`wake` wants a Job looked at; `busy` says whether others wait for who would do so."""
+
+    def __init__(self, clock: Clock, wake: Callable[[Key], None], busy: Callable[[Key], bool]) -> None:
+        self._clock, self._wake, self.busy = clock, wake, busy
+        self._keys: dict[Key, None] = {}
+        self._timer: Timer | None = None
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._keys
+
+    def add(self, key: Key) -> None:
+        self._keys[key] = None
+        if self._timer is None:
+            self._timer = self._clock.call_later(LONGEST, self._ring)
+
+    def settle(self, key: Key) -> None:
+        """Its status is written, or it is gone."""
+        self._keys.pop(key, None)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _ring(self) -> None:
+        self._timer = self._clock.call_later(LONGEST, self._ring) if self._keys else None
+        for key in self._keys:
+            self._wake(key)

@@ -1,0 +1,149 @@
+"""The loop of the pod group controller. It watches only pods of Volcano's scheduler; others cost nothing.
+
+ReplicaSets and StatefulSets are followed where the server has them: one that is scaled to nothing loses
+its group, one that changes has it written anew from its first pod.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from functools import partial
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.volcano.podgroup import act
+from longshore.controllers.volcano.podgroup.act import PODS
+from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_of, wanted
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.workers import run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes import ownership
+
+SCHEDULER: Final = "volcano"
+WORKERS: Final = 5
+_WORKLOADS: Final = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
+_REVISION: Final = "controller-revision-hash"
+_QUEUE: Final = "volcano_podgroup"
+
+Request = tuple[str, Key]
+"""Kind, and which one."""
+
+
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    namespace: str = "",
+    registry: Registry | None = None,
+) -> None:
+    """Makes PodGroups until cancelled."""
+    pods = Informer(
+        client,
+        PODS,
+        clock=clock,
+        rng=rng,
+        namespace=namespace,
+        fields=f"spec.schedulerName={SCHEDULER}",
+        indexers={"owner": _owner},
+        transform=slim,
+    )
+    workloads = {
+        kind: Informer(client, (version, kind), clock=clock, rng=rng, namespace=namespace)
+        for version, kind in _WORKLOADS
+        if await _served(client, version, kind)
+    }
+    queue: WorkQueue[Request] = WorkQueue(clock, gauges=QueueMetrics(registry or Registry(), _QUEUE, clock))
+    controller = PodGroupController(client, pods, workloads, queue)
+    async with asyncio.TaskGroup() as tasks:
+        for informer in (pods, *workloads.values()):
+            tasks.create_task(informer.run())
+        tasks.create_task(run_workers(queue, controller.sync, count=WORKERS))
+
+
+async def _served(client: Client, version: str, kind: str) -> bool:
+    try:
+        await client.resource((version, kind))
+    except LookupError:
+        return False
+    return True
+
+
+def slim(pod: Obj) -> Obj:
+    """A pod that has its group is not looked at again; of it only names are kept."""
+    if not group_of(pod):
+        return pod
+    meta = pod["metadata"]
+    kept = ("name", "namespace", "uid", "resourceVersion", "annotations", "ownerReferences", "labels")
+    return {"metadata": {key: meta[key] for key in kept if key in meta}}
+
+
+def group_of(pod: Obj) -> str:
+    found: str = (pod["metadata"].get("annotations") or {}).get(GROUP, "")
+    return found
+
+
+def _owner(pod: Obj) -> tuple[str, ...]:
+    owner = ownership.controller_of(pod)
+    return () if owner is None else (owner["uid"],)
+
+
+class PodGroupController(Handler):
+    def __init__(
+        self, client: Client, pods: Informer, workloads: dict[str, Informer], queue: WorkQueue[Request]
+    ) -> None:
+        self._client, self._pods, self._workloads, self._queue = client, pods, workloads, queue
+        pods.add_handler(self)
+        for kind, informer in workloads.items():
+            informer.add_handler(_Changed(partial(self._changed, kind)))
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        if not group_of(obj):
+            self._queue.add(("Pod", key_of(obj)))
+
+    def _changed(self, kind: str, obj: Obj) -> None:
+        self._queue.add((kind, key_of(obj)))
+
+    async def sync(self, request: Request) -> float | None:
+        """Looks at one pod or workload."""
+        kind, key = request
+        if kind == "Pod":
+            await self._pod(key)
+        else:
+            await self._workload(kind, key)
+        return None
+
+    async def _pod(self, key: Key) -> None:
+        pod = self._pods.cache.get(*key)
+        if pod is None or group_of(pod):
+            return
+        await act.create(wanted(pod, await act.owners_of(pod, self._client)), self._client)
+        await act.tell(pod, name_of(pod), self._client)
+
+    async def _workload(self, kind: str, key: Key) -> None:
+        owner = self._workloads[kind].cache.get(*key)
+        if owner is None:
+            return
+        if owner["spec"].get("replicas") == 0:
+            await act.remove(key[0], name_for(owner), self._client)
+            return
+        pods = self._pods.cache.by_index("owner", owner["metadata"]["uid"])
+        if kind == "StatefulSet":
+            newest = (owner.get("status") or {}).get("updateRevision")
+            pods = [p for p in pods if (p["metadata"].get("labels") or {}).get(_REVISION) == newest]
+        if pods:
+            name, namespace = pods[0]["metadata"]["name"], pods[0]["metadata"]["namespace"]
+            pod = await self._client.get(PODS, name, namespace)
+            await act.overwrite(wanted(pod, await act.owners_of(pod, self._client)), self._client)
+
+
+class _Changed(OnChange):
+    """A deleted workload takes its group with it by ownership."""
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        pass

@@ -1,0 +1,108 @@
+"""The PodGroup of a pod that brings none. A pure function of the pod and its owners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from longshore.api import pod_resources, quantity
+from longshore.api.types import Obj
+from longshore.machinery.writes import ownership
+
+GROUP: Final = "scheduling.k8s.io/group-name"
+_PREFIX: Final = "podgroup-"
+_VOLCANO: Final = "volcano.sh/"
+_QUEUE: Final = "scheduling.volcano.sh/queue-name"
+_LEAST: Final = "scheduling.volcano.sh/group-min-member"
+_MODE, _TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
+_OF_POD: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
+_LABELS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
+_BUDGETS: Final = ("volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable")
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+_is_count: Final = re.compile(r"\+?[0-9]{1,9}", re.ASCII).fullmatch
+_is_number: Final = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII).fullmatch
+
+
+def name_of(pod: Obj) -> str:
+    """Pods of one controller are one group."""
+    owner = ownership.controller_of(pod)
+    return _PREFIX + str(owner["uid"] if owner is not None else pod["metadata"]["uid"])
+
+
+def name_for(owner: Obj) -> str:
+    """The group of a workload's pods."""
+    return _PREFIX + str(owner["metadata"]["uid"])
+
+
+def wanted(pod: Obj, owners: Iterable[Obj]) -> Obj:
+    """A new PodGroup. What the pod says of itself is above what its owners say."""
+    inherited: dict[str, str] = {}
+    for owner in owners:
+        inherited |= owner["metadata"].get("annotations") or {}
+    own: Mapping[str, str] = pod["metadata"].get("annotations") or {}
+    kept = {key: value for key, value in inherited.items() if key.startswith(_VOLCANO)}
+    kept |= {key: own[key] for key in _OF_POD if key in own}
+    for key in _BUDGETS:
+        if key in own:
+            kept[key] = own[key]
+            break
+    labels: Mapping[str, str] = pod["metadata"].get("labels") or {}
+    meta: Obj = {
+        "name": name_of(pod),
+        "namespace": pod["metadata"]["namespace"],
+        "ownerReferences": _owners(pod),
+    }
+    if kept:
+        meta["annotations"] = kept
+    if marks := {key: labels[key] for key in _LABELS if key in labels}:
+        meta["labels"] = marks
+    return {"metadata": meta, "spec": _spec(pod, own, inherited), "status": {"phase": "Pending"}}
+
+
+def _spec(pod: Obj, own: Mapping[str, str], inherited: Mapping[str, str]) -> Obj:
+    least = int(inherited.get(_LEAST, "")) if _is_count(inherited.get(_LEAST, "")) else 1
+    spec: Obj = {"minMember": least, "minResources": _times(usage(pod["spec"]), least)}
+    if own.get(_QUEUE):
+        spec["queue"] = own[_QUEUE]
+    if pod["spec"].get("priorityClassName"):
+        spec["priorityClassName"] = pod["spec"]["priorityClassName"]
+    if topology := _topology({**inherited, **own}):
+        spec["networkTopology"] = topology
+    return spec
+
+
+def _topology(annotations: Mapping[str, str]) -> Obj:
+    found: dict[str, Any] = {}
+    if _MODE in annotations or _TIER in annotations:
+        found["mode"] = "soft" if annotations.get(_MODE) == "soft" else "hard"
+    if _is_number(annotations.get(_TIER, "")):
+        found["highestTierAllowed"] = int(annotations[_TIER])
+    return found
+
+
+def _owners(pod: Obj) -> list[Obj]:
+    if ownership.controller_of(pod) is not None:
+        listed: list[Obj] = pod["metadata"]["ownerReferences"]
+        return listed
+    return [ownership.controller_ref(pod, ("v1", "Pod"))]
+
+
+def usage(spec: Obj) -> dict[str, str]:
+    """What a quota would charge one pod for."""
+    used = {"pods": "1", "count/pods": "1"}
+    for name, amount in pod_resources.pod_requests(spec).items():
+        extended = pod_resources.is_extended(name)
+        if name in _NATIVE or name.startswith(pod_resources.HUGE_PAGES) or extended:
+            used[f"requests.{name}"] = used[name] = amount
+    for name, amount in pod_resources.pod_limits(spec).items():
+        if name in _NATIVE:
+            used[f"limits.{name}"] = amount
+    return used
+
+
+def _times(amounts: Mapping[str, str], count: int) -> dict[str, str]:
+    if count == 1:
+        return dict(amounts)
+    parsed = {name: quantity.parse(amount) for name, amount in amounts.items()}
+    return {name: str(quantity.Quantity(one.amount * count, one.format)) for name, one in parsed.items()}

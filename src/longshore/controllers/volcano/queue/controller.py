@@ -1,0 +1,193 @@
+"""The loop of the queue controller: hears of queues, pod groups and commands, one worker per queue."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from functools import partial
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client
+from longshore.controllers.volcano.queue import decide as deciding
+from longshore.controllers.volcano.queue.act import QUEUES, act
+from longshore.controllers.volcano.queue.commands import COMMANDS, Commands
+from longshore.controllers.volcano.queue.decide import SYNC, ParentShut, Plan, View, decide, state_of
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.metrics import Registry
+from longshore.machinery.queues.workers import Shards, run_workers
+from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.time.clock import Clock
+
+COMPONENT: Final = "vc-controller-manager"
+POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
+WORKERS: Final = 5
+MAX_REQUEUES: Final = 15
+_PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
+_ISSUED: Final = "Start to execute command {}, and clean it up to make sure executed not more than once."
+_SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close queue succeed"}
+
+Request = tuple[str, str]
+"""The name of a queue, and the action."""
+
+log = logging.getLogger(__name__)
+
+
+async def run(client: Client, *, clock: Clock, rng: random.Random, registry: Registry | None = None) -> None:
+    """Looks after queues until cancelled."""
+    recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
+    queues = Informer(client, QUEUES, clock=clock, rng=rng, indexers={"parent": _parent})
+    groups = Informer(
+        client, POD_GROUPS, clock=clock, rng=rng, indexers={"queue": _queue, "phase": _phase}, transform=slim
+    )
+    commands = Informer(client, COMMANDS, clock=clock, rng=rng)
+    controller = QueueController(
+        client, queues, groups, commands, recorder, clock=clock, registry=registry or Registry()
+    )
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(recorder.run())
+        for informer in (queues, groups, commands):
+            tasks.create_task(informer.run())
+        await queues.synced()
+        await groups.synced()
+        tasks.create_task(controller.run())
+
+
+def slim(group: Obj) -> Obj:
+    """What is kept of a pod group: where it belongs, and its phase."""
+    meta = group["metadata"]
+    return {
+        "metadata": {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion")},
+        "spec": {"queue": (group.get("spec") or {}).get("queue", "")},
+        "status": {"phase": (group.get("status") or {}).get("phase", "")},
+    }
+
+
+def _parent(queue: Obj) -> tuple[str, ...]:
+    return (deciding.parent_of(queue),)
+
+
+def _queue(group: Obj) -> tuple[str, ...]:
+    return (group["spec"]["queue"],)
+
+
+def _phase(group: Obj) -> tuple[str, ...]:
+    return (f"{group['spec']['queue']}/{group['status']['phase']}",)
+
+
+class QueueController(Handler):
+    def __init__(
+        self,
+        client: Client,
+        queues: Informer,
+        groups: Informer,
+        commands: Informer,
+        recorder: Recorder,
+        *,
+        clock: Clock,
+        registry: Registry,
+    ) -> None:
+        self._client, self._queues, self._groups, self._recorder = client, queues, groups, recorder
+        self._shards: Shards[Request] = Shards(clock, WORKERS, lambda request: request[0])
+        self._orders: WorkQueue[Key] = WorkQueue(clock)
+        self._commands = Commands(client, commands, self._orders, self._issued)
+        self._gauges = {
+            phase: registry.gauge(
+                f"volcano_queue_pod_group_{phase.lower()}_count",
+                f"The number of {phase} PodGroups in this queue",
+                ("queue_name",),
+            )
+            for phase in _PHASES
+        }
+        queues.add_handler(self)
+        groups.add_handler(_Groups(self))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._shards.run(self._sync))
+            tasks.create_task(run_workers(self._orders, self._commands.sync))
+
+    def ask(self, name: str, action: str) -> None:
+        request = (name, action)
+        self._shards.queue_of(request).add(request)
+
+    def group_changed(self, name: str) -> None:
+        """Only a queue that waits for its last pod group has anything to do about one."""
+        queue = self._queues.cache.get("", name)
+        if queue is not None and state_of(queue) == "Closing":
+            self.ask(name, SYNC)
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        name = obj["metadata"]["name"]
+        for phase, gauge in self._gauges.items():
+            gauge.ask(partial(self._groups.cache.index_size, "phase", f"{name}/{phase}"), name)
+        self.ask(name, SYNC)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if deciding.parent_of(old) != deciding.parent_of(new) or not state_of(new):
+            self.ask(new["metadata"]["name"], SYNC)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        for gauge in self._gauges.values():
+            gauge.remove(obj["metadata"]["name"])
+
+    def _issued(self, name: str, action: str) -> None:
+        queue = self._queues.cache.get("", name)
+        if queue is not None:
+            ref = reference(queue, QUEUES)
+            self._recorder.event(ref, "Normal", "CommandIssued", _ISSUED.format(action))
+        self.ask(name, action)
+
+    async def _sync(self, request: Request) -> float | None:
+        """Decides on what is cached; if that calls for anything, once more on what is there."""
+        name, action = request
+        cached = self._queues.cache.get("", name)
+        if cached is None:
+            return None
+        try:
+            if action == SYNC and self._is_quiet(self._plan(cached, action)):
+                return None
+            queue = await self._client.get(QUEUES, name)
+            plan = self._plan(queue, action)
+            log.debug("queue %s: %s: %s", name, action, plan.why)
+            await act(plan, queue, self._client)
+        except (ParentShut, StatusError) as err:
+            if isinstance(err, StatusError) and err.code == 404:
+                return None
+            self._failed(request, cached, err)
+            return None
+        if message := _SUCCEEDED.get(plan.event):
+            self._recorder.event(reference(queue, QUEUES), "Normal", action, message)
+        for other, what in plan.ask:
+            self.ask(other, what)
+        return None
+
+    def _plan(self, queue: Obj, action: str) -> Plan:
+        name, cache = queue["metadata"]["name"], self._queues.cache
+        parent = cache.get("", deciding.parent_of(queue) or deciding.ROOT)
+        groups = self._groups.cache.index_size("queue", name)
+        return decide(View(queue, parent, cache.by_index("parent", name), groups), action)
+
+    def _is_quiet(self, plan: Plan) -> bool:
+        return not plan.writes and not plan.ask
+
+    def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
+        """Tries again, but not for ever: what was asked may never become possible."""
+        if self._shards.queue_of(request).requeues(request) < MAX_REQUEUES:
+            raise err if isinstance(err, StatusError) else StatusError(409, "Conflict", str(err)) from err
+        text = f"{request[1]} queue failed for {err}"
+        self._recorder.event(reference(queue, QUEUES), "Warning", request[1], text)
+
+
+class _Groups(Handler):
+    """Tells of every pod group that comes, changes or goes."""
+
+    def __init__(self, controller: QueueController) -> None:
+        self._controller = controller
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._controller.group_changed(obj["spec"]["queue"])

@@ -1,5 +1,0 @@
-"""JobFlows start Volcano Jobs one after the other; JobTemplates say what is in them."""
-
-from longshore.controllers.volcano_flow.controller import run
-
-__all__ = ["run"]

@@ -1,0 +1,1 @@
+"""Caches that follow one resource on the server, and handlers that hear of every change."""

@@ -1,0 +1,100 @@
+"""Changes on their way from the server to the cache: in order, and with repeats folded into one.
+
+Updates of one object that come together become the last of them, unless somebody asks for each. A creation
+or a deletion is never folded away, since controllers wait to see each one; nor does an update change what a
+creation showed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from longshore.api.types import Obj
+from longshore.machinery.informers.cache import Key, key_of
+
+
+class Kind(Enum):
+    """What the server, or our own clock, says of an object."""
+
+    ADDED = "it exists, in this state"
+    MODIFIED = "it exists, now in this state"
+    LISTED = "it exists, in this state, whatever we knew"
+    DELETED = "it was deleted, and this was its last state"
+    VANISHED = "it is gone, and we missed how"
+    RESYNC = "look at it again"
+
+
+Delta: TypeAlias = tuple[Kind, Key, Obj]
+"""A plain tuple, since thousands a second are made."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """A list of everything, if there is one, then changes in order; all of it as of `revision`."""
+
+    listing: Sequence[Obj] | None = None
+    deltas: list[Delta] = field(default_factory=list)
+    revision: int = 0
+
+
+class Deltas:
+    """Collects until somebody takes it, batch by batch."""
+
+    def __init__(self) -> None:
+        self._full: deque[Batch] = deque()
+        self._batch = Batch()
+        self._last: dict[Key, int] = {}
+        """Where in the batch the last change of each object stands."""
+        self.folds = True
+        """Whether updates that come together are folded into one."""
+
+    def listed(self, objects: Sequence[Obj], revision: int) -> None:
+        """These exist and no others. What was collected before is still told first."""
+        self._next()
+        self._batch = Batch(listing=objects, revision=revision)
+
+    def added(self, obj: Obj, revision: int) -> None:
+        self._append((Kind.ADDED, key_of(obj), obj))
+        self._batch.revision = revision
+
+    def modified(self, obj: Obj, revision: int) -> None:
+        key = key_of(obj)
+        self._batch.revision = revision
+        at = self._last.get(key) if self.folds else None
+        if at is not None and self._batch.deltas[at][0] is Kind.MODIFIED:
+            self._batch.deltas[at] = (Kind.MODIFIED, key, obj)
+        else:
+            self._append((Kind.MODIFIED, key, obj))
+
+    def deleted(self, obj: Obj, revision: int) -> None:
+        self._append((Kind.DELETED, key_of(obj), obj))
+        self._batch.revision = revision
+
+    def resync(self, obj: Obj) -> None:
+        """Nothing if a change of the object is on its way already."""
+        key = key_of(obj)
+        if key not in self._last:
+            self._append((Kind.RESYNC, key, obj))
+
+    def bookmark(self, revision: int) -> None:
+        """Nothing else has happened up to here."""
+        self._batch.revision = revision
+
+    def take(self) -> Batch | None:
+        """The oldest batch; None when nothing was collected."""
+        self._next()
+        return self._full.popleft() if self._full else None
+
+    def _append(self, delta: Delta) -> None:
+        self._last[delta[1]] = len(self._batch.deltas)
+        self._batch.deltas.append(delta)
+
+    def _next(self) -> None:
+        batch = self._batch
+        if batch.deltas or batch.revision or batch.listing is not None:
+            self._full.append(batch)
+            self._batch, self._last = Batch(), {}

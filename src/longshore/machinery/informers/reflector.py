@@ -1,0 +1,165 @@
+"""Follows one resource on the server: everything once, then every change, for as long as it runs.
+
+Fills up by a stream of initial events where the server offers it, else by a list. A lost connection
+goes on from the last version seen; a version the server has forgotten (410) fills up again. Errors wait
+longer each time and are never the end. Says what it saw to a `Sink`; keeps no objects itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final, Protocol
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable, WatchEvent, What
+from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.time.clock import Clock
+
+_WATCH_SECONDS: Final = (300, 600)
+"""Each watch asks the server to end it after a time in this range, so that not all end together."""
+_SHORT: Final = 1.0
+"""A watch that ends sooner than this and told nothing is a failure in disguise."""
+_NOT_OFFERED: Final = frozenset((400, 405, 422))
+"""Answers of servers that know no initial events."""
+
+log = logging.getLogger(__name__)
+
+
+class Sink(Protocol):
+    """Hears what a reflector sees."""
+
+    def listed(self, objects: Sequence[Obj], revision: int) -> None: ...
+
+    def added(self, obj: Obj, revision: int) -> None: ...
+
+    def modified(self, obj: Obj, revision: int) -> None: ...
+
+    def deleted(self, obj: Obj, revision: int) -> None: ...
+
+    def bookmark(self, revision: int) -> None: ...
+
+
+class Reflector:
+    """Namespace, labels and fields select what is followed, as for a list."""
+
+    def __init__(
+        self,
+        client: Client,
+        what: What,
+        sink: Sink,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+    ) -> None:
+        self._client, self._what, self._sink, self._clock, self._rng = client, what, sink, clock, rng
+        self._selection: dict[str, Any] = {"namespace": namespace, "labels": labels, "fields": fields}
+        self._streaming = True
+        self._version = ""
+        """Where to go on; empty when everything must be read again."""
+        self._backoff = Backoff(clock, rng)
+        self._heard = 0
+        """Events told since the reflector began."""
+
+    async def run(self) -> None:
+        """Follows until cancelled."""
+        while True:
+            begun, heard = self._clock.monotonic(), self._heard
+            try:
+                await self._step()
+                problem: Exception | None = None
+            except (StatusError, Unreachable, LookupError) as err:
+                problem = err
+            if problem is not None and self._expected(problem):
+                problem = None
+            if problem is None and (self._heard > heard or self._clock.monotonic() - begun >= _SHORT):
+                continue
+            log.warning(
+                "cannot follow %s: %s", _name(self._what), problem or "the server ends watches at once"
+            )
+            await self._clock.sleep(self._backoff.next())
+
+    async def _step(self) -> None:
+        if self._version:
+            async with self._client.watch(
+                self._what, **self._selection, resource_version=self._version, timeout=self._timeout()
+            ) as events:
+                await self._follow(events)
+        elif self._streaming:
+            await self._stream()
+        else:
+            await self._list()
+
+    def _expected(self, err: Exception) -> bool:
+        """Whether `err` only says to read everything again, and by a list if it must be."""
+        if not isinstance(err, StatusError):
+            return False
+        if self._streaming and not self._version and err.code in _NOT_OFFERED:
+            self._streaming = False
+            self._heard += 1  # an answer: the list may follow at once
+            return True
+        if err.code < 500 and err.code != 429:
+            self._version = ""  # forgotten, forbidden or not served any more: nothing to go on from
+        return err.code == 410
+
+    async def _list(self) -> None:
+        found = await self._client.list(self._what, **self._selection)
+        self._sink.listed(found.items, _revision(found.resource_version))
+        self._version = found.resource_version
+        self._heard += 1
+
+    async def _stream(self) -> None:
+        """One watch that tells first what exists, then what changes."""
+        async with self._client.watch(
+            self._what, **self._selection, initial_events=True, timeout=self._timeout()
+        ) as events:
+            existing: dict[Key, Obj] = {}
+            async for event in events:
+                if event.type == "BOOKMARK":
+                    if event.ends_initial_events:
+                        break
+                elif event.type == "DELETED":
+                    existing.pop(key_of(event.object), None)
+                else:
+                    existing[key_of(event.object)] = event.object
+            else:
+                return
+            self._sink.listed([*existing.values()], _revision(event.resource_version))
+            self._version = event.resource_version
+            self._heard += 1
+            await self._follow(events)
+
+    async def _follow(self, events: AsyncIterator[WatchEvent]) -> None:
+        sink = self._sink
+        async for event in events:
+            obj = event.object
+            self._version = version = obj["metadata"]["resourceVersion"]
+            self._heard += 1
+            revision = _revision(version)
+            match event.type:
+                case "MODIFIED":
+                    sink.modified(obj, revision)
+                case "ADDED":
+                    sink.added(obj, revision)
+                case "DELETED":
+                    sink.deleted(obj, revision)
+                case _:
+                    sink.bookmark(revision)
+
+    def _timeout(self) -> int:
+        return self._rng.randint(*_WATCH_SECONDS)
+
+
+def _revision(version: str) -> int:
+    """Versions are numbers since Kubernetes says that they may be compared; older servers' may not be."""
+    return int(version) if version.isdecimal() else 0
+
+
+def _name(what: What) -> str:
+    return f"{what[1]} of {what[0]}" if isinstance(what, tuple) else what.qualified

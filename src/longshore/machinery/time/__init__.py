@@ -1,0 +1,1 @@
+"""Clocks, real and virtual, the time zone of this process, and clocks that jump."""

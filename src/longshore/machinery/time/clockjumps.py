@@ -1,0 +1,26 @@
+"""Notices when the machine slept, or somebody set its clock: timers count running time and ring too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from longshore.machinery.time.clock import Clock
+
+_LOOK_SECONDS: Final = 30.0
+_JUMP_SECONDS: Final = 1.0
+"""Clocks are slewed a little all the time; more than this between two looks and it was set."""
+
+
+async def watch(clock: Clock, jumped: Callable[[], None], *, every: float = _LOOK_SECONDS) -> None:
+    """Calls `jumped` after each jump, until cancelled."""
+    difference = _difference(clock)
+    while True:
+        await clock.sleep(every)
+        before, difference = difference, _difference(clock)
+        if abs(difference - before) > _JUMP_SECONDS:
+            jumped()
+
+
+def _difference(clock: Clock) -> float:
+    return clock.now().timestamp() - clock.monotonic()

@@ -1,0 +1,132 @@
+"""An event loop whose time jumps to the next timer as soon as nothing is left to do.
+
+A whole control plane (store in memory, API, local client, controllers) runs on it: a month passes in
+seconds, and the same seed gives the same run, step by step. What it cannot make repeatable is what it
+cannot see: threads, sockets and other processes. Refuses to wait for ever (`Stuck`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import selectors
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from longshore.machinery.time.clock import Timer
+
+T = TypeVar("T")
+
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_RESOLUTION: Final = 1e-6
+"""Timers this near count as due: less would drown in a float's error after some years."""
+_PATIENCE: Final = 10.0
+"""Real seconds to wait for a thread or a socket when no timer is set."""
+
+
+class Stuck(RuntimeError):
+    """Everything waits and no timer is set: nothing could ever happen again. A wake-up was forgotten."""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
+class VirtualClock:
+    """The clock of a `VirtualLoop`. `rng` is the run's one source of randomness."""
+
+    def __init__(self, loop: VirtualLoop, start: datetime = START, seed: int = 0) -> None:
+        if start.tzinfo is None:
+            raise ValueError(f"the start of a virtual clock needs a time zone: {start}")
+        self.rng = random.Random(seed)
+        self._loop, self._start = loop, start.astimezone(UTC)
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=self._loop.time())
+
+    def timestamp(self) -> float:
+        """Seconds since 1970, as `Api(clock=...)` wants them."""
+        return self._start.timestamp() + self._loop.time()
+
+    def monotonic(self) -> float:
+        return self._loop.time()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
+        return self._loop.call_later(seconds, fn)
+
+    def jump(self, seconds: float) -> None:
+        """Sets the wall clock forward, or back, as a person or NTP does. Timers do not notice."""
+        self._start += timedelta(seconds=seconds)
+
+
+def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START, seed: int = 0) -> T:
+    """Runs `main` to its end in virtual time, which begins at `start`."""
+
+    async def whole() -> T:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        return await main(VirtualClock(loop, start, seed))
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(whole())
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """asyncio's own loop; only its idea of time, and what it does instead of waiting, differ."""
+
+    def __init__(self) -> None:
+        self._elapsed = 0.0
+        super().__init__(_Jumping(self._jump))
+        self._clock_resolution = _RESOLUTION
+
+    def time(self) -> float:
+        return self._elapsed
+
+    def call_at(  # type: ignore[override] # as typeshed's, but for the types of callback and arguments
+        self, when: float, callback: Any, *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        # What is due later must not be due now: who looks again in a nanosecond would look again for ever.
+        if when > self._elapsed:
+            when = max(when, self._elapsed + _RESOLUTION)
+        return super().call_at(when, callback, *args, context=context)
+
+    def _jump(self, seconds: float) -> None:
+        self._elapsed += seconds
+
+
+class _Jumping(selectors.BaseSelector):
+    """Looks at the sockets without waiting; where the loop would wait, lets virtual time pass instead."""
+
+    def __init__(self, jump: Callable[[float], None]) -> None:
+        self._real = selectors.DefaultSelector()
+        self._jump = jump
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = self._real.select(0)
+        if ready or timeout == 0:
+            return ready
+        if timeout is not None:
+            self._jump(timeout)
+            return []
+        ready = self._real.select(_PATIENCE)
+        if not ready:
+            raise Stuck
+        return ready
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._real.unregister(fileobj)
+
+    def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        return self._real.modify(fileobj, events, data)
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._real.get_map()
+
+    def close(self) -> None:
+        self._real.close()

@@ -1,0 +1,103 @@
+"""What a controller has done and not yet seen. Until it has, its cache is too old to count by.
+
+`Expectations` counts creations and deletions per key and gives up after five minutes, since a lost
+event must not stop a controller for ever. `UidExpectations` remembers which objects, and never gives up.
+Both live in memory alone; a restarted controller lists everything anew and expects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Set
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from longshore.machinery.time.clock import Clock
+
+K = TypeVar("K", bound=Hashable)
+
+TIMEOUT_SECONDS: Final = 300.0
+
+
+class Pending(NamedTuple):
+    """Creations and deletions still to be seen. Below zero when more were seen than expected."""
+
+    creations: int
+    deletions: int
+
+
+class Expectations(Generic[K]):
+    """Counters per key."""
+
+    def __init__(self, clock: Clock, *, timeout: float = TIMEOUT_SECONDS) -> None:
+        self._clock, self._timeout = clock, timeout
+        self._entries: dict[K, _Entry] = {}
+
+    def expect_creations(self, key: K, count: int) -> None:
+        """Expects so many creations and no deletion, whatever was expected before."""
+        self._entries[key] = _Entry(count, 0, self._clock.monotonic())
+
+    def expect_deletions(self, key: K, count: int) -> None:
+        """Expects so many deletions and no creation, whatever was expected before."""
+        self._entries[key] = _Entry(0, count, self._clock.monotonic())
+
+    def creations_observed(self, key: K, count: int = 1) -> None:
+        """Saw so many creations, or knows that they will not come. Nothing without an expectation."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.creations -= count
+
+    def deletions_observed(self, key: K, count: int = 1) -> None:
+        """Saw so many deletions, or knows that they will not come. Nothing without an expectation."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.deletions -= count
+
+    def satisfied(self, key: K) -> bool:
+        """Whether the cache shows all that was done: nothing is expected any more, or for too long."""
+        entry = self._entries.get(key)
+        if entry is None or (entry.creations <= 0 and entry.deletions <= 0):
+            return True
+        return self._clock.monotonic() - entry.since > self._timeout
+
+    def pending(self, key: K) -> Pending | None:
+        """What is still expected; None when nothing ever was."""
+        entry = self._entries.get(key)
+        return None if entry is None else Pending(entry.creations, entry.deletions)
+
+    def forget(self, key: K) -> None:
+        self._entries.pop(key, None)
+
+
+class _Entry:
+    __slots__ = ("creations", "deletions", "since")
+
+    def __init__(self, creations: int, deletions: int, since: float) -> None:
+        self.creations, self.deletions, self.since = creations, deletions, since
+
+
+_NONE: Final[Set[str]] = frozenset()
+
+
+class UidExpectations(Generic[K]):
+    """Per key, the UIDs of objects of which one more event is to come (say, a finalizer's removal)."""
+
+    def __init__(self) -> None:
+        self._entries: dict[K, set[str]] = {}
+
+    def expect(self, key: K, uids: Iterable[str]) -> None:
+        """Expects these too."""
+        self._entries.setdefault(key, set()).update(uids)
+
+    def observed(self, key: K, uid: str) -> None:
+        """Saw it, or knows that it will not come."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.discard(uid)
+            if not entry:
+                del self._entries[key]
+
+    def uids(self, key: K) -> Set[str]:
+        """Those still expected. A view: it changes as events come; copy it to keep it."""
+        return self._entries.get(key, _NONE)
+
+    def forget(self, key: K) -> None:
+        self._entries.pop(key, None)

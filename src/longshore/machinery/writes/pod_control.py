@@ -1,0 +1,146 @@
+"""Makes, deletes and patches pods for a controller, and tells their owner of it in events.
+
+Creations start slowly: one, then two, then four at a time. A quota that is used up, or a template that
+every pod is refused for, then costs a few refused requests and not thousands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, PatchType, Unreachable
+from longshore.machinery.events.recorder import Recorder
+
+PODS: Final = ("v1", "Pod")
+_LONGEST_NAME: Final = 253
+
+
+class NoLabels(Exception):
+    """unable to create pods, no labels"""
+
+    def __init__(self) -> None:
+        super().__init__(self.__doc__)
+
+
+def from_template(template: Obj, ref: Obj, *, generate_name: str, finalizers: Iterable[str] = ()) -> Obj:
+    """A pod of this template under the controller `ref`. Shares the template's parts: frozen, all of it."""
+    meta = template.get("metadata") or {}
+    pod: Obj = {"generateName": generate_name, "ownerReferences": [ref]}
+    for part in ("labels", "annotations"):
+        if meta.get(part):
+            pod[part] = meta[part]
+    if all_finalizers := [*dict.fromkeys((*(meta.get("finalizers") or ()), *finalizers))]:
+        pod["finalizers"] = all_finalizers
+    return {"metadata": pod, "spec": template["spec"]}
+
+
+def name_prefix(owner: str) -> str:
+    """`<owner>-`; without the hyphen where a pod's name would become too long for it."""
+    return f"{owner}-" if len(owner) < _LONGEST_NAME else owner
+
+
+class PodControl:
+    """`owner` is always the reference (`recorder.reference`) of the object that events are about."""
+
+    def __init__(self, client: Client, recorder: Recorder) -> None:
+        self._client, self._recorder = client, recorder
+
+    async def create(self, pod: Obj, namespace: str, owner: Obj) -> Obj:
+        """The pod as created. Raises `NoLabels`, or what the client raises; an error is told in an event,
+        unless it is that the namespace is being deleted."""
+        (made,) = await self.create_all([pod], namespace, owner)
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    async def create_all(self, pods: Sequence[Obj], namespace: str, owner: Obj) -> list[Obj | Exception]:
+        """Creates pods, slowly at first. Each as created, or in its place what `create` would have raised;
+        those that were not attempted after an error are missing."""
+        if not all(pod["metadata"].get("labels") for pod in pods):
+            return [NoLabels()]
+        results = await self._client.create_together(PODS, pods, namespace, slowly=True)
+        tell = self._recorder.event
+        for made in results:
+            if not isinstance(made, Exception):
+                tell(owner, "Normal", "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
+            elif not is_namespace_terminating(made):
+                tell(owner, "Warning", "FailedCreate", f"Error creating: {made}")
+        return [*results]
+
+    async def delete(self, namespace: str, name: str, owner: Obj) -> None:
+        """Raises what the client raises; all but a 404 is told in an event."""
+        try:
+            await self._client.delete(PODS, name, namespace)
+        except (StatusError, Unreachable) as err:
+            if not (isinstance(err, StatusError) and err.code == 404):
+                self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {err}")
+            raise
+        self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name}")
+
+    async def patch(self, namespace: str, name: str, patch: Obj) -> Obj:
+        """The pod after a strategic merge patch."""
+        return await self._client.patch(PODS, name, patch, namespace, type=PatchType.STRATEGIC)
+
+    async def remove_finalizer(self, namespace: str, name: str, finalizer: str) -> Obj:
+        """The pod without it, or its last state if that was all that kept it."""
+        return await self.patch(namespace, name, finalizer_patch(finalizer))
+
+    async def remove_finalizers(
+        self, namespace: str, names: Sequence[str], finalizer: str
+    ) -> list[Obj | Exception]:
+        """Of several pods, side by side. As `remove_finalizer`, or in its place what that would raise."""
+        patch = finalizer_patch(finalizer)
+        return [*await self._client.patch_together(PODS, names, patch, namespace, type=PatchType.STRATEGIC)]
+
+
+def finalizer_patch(finalizer: str) -> Obj:
+    """Takes one finalizer away and leaves those of others alone, whatever they are by now."""
+    return {"metadata": {"$deleteFromPrimitiveList/finalizers": [finalizer]}}
+
+
+def is_namespace_terminating(err: Exception) -> bool:
+    """Whether nothing can be created because the namespace is going: not worth an event or a retry."""
+    return isinstance(err, StatusError) and err.has_cause("NamespaceTerminating")
+
+
+async def side_by_side(calls: Sequence[Awaitable[object]]) -> list[object]:
+    """The results, or in their places the exceptions, of calls made at once. One alone needs no task."""
+    if len(calls) != 1:
+        return await asyncio.gather(*calls, return_exceptions=True)
+    try:
+        return [await calls[0]]
+    except Exception as err:
+        return [err]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """How far a slow start came. All that was attempted either succeeded or failed."""
+
+    attempted: int
+    succeeded: int
+    error: Exception | None = None
+    """The first one; after it no other batch was begun."""
+
+
+async def slow_start(count: int, do: Callable[[int], Awaitable[object]], *, first: int = 1) -> Started:
+    """Awaits `do(0)` to `do(count - 1)` in batches of 1, 2, 4, …, each batch side by side."""
+    attempted = succeeded = 0
+    size = first
+    while attempted < count:
+        size = min(size, count - attempted)
+        results = await side_by_side([do(number) for number in range(attempted, attempted + size)])
+        attempted += size
+        errors = [result for result in results if isinstance(result, BaseException)]
+        succeeded += size - len(errors)
+        for error in errors:
+            if isinstance(error, Exception):
+                return Started(attempted, succeeded, error)
+            raise error
+        size *= 2
+    return Started(attempted, succeeded)

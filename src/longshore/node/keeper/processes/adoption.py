@@ -1,0 +1,88 @@
+"""What a keeper does about containers that an earlier keeper started and did not see end.
+
+Those that still run are watched by pidfd. This keeper is not their parent, so it does not get their exit
+code, but may see it: in /proc until their parent has reaped them, and by pidfd afterwards (Linux 6.15). If it
+comes too late for the one and the kernel is too old for the other, they are `lost`. Nothing is started
+again. An intent without a start is looked for by its tag: the earlier keeper may have died in between.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+
+from longshore.node.keeper.processes import procfs
+from longshore.node.keeper.records.entry import Entry
+
+_PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes)
+_INFO_EXIT = 1 << 3
+_INFO_SIZE = 64
+_SAME_START = 10 * procfs.TICKS
+"""The start is noted when the keeper comes to it. No pid leads another session so soon."""
+
+
+def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Those that run, with pid, start and pidfd filled in, and those that do not."""
+    alive: list[Entry] = []
+    gone: list[Entry] = []
+    tags: dict[str, list[int]] | None = None
+    for entry in entries:
+        if not entry.pid:
+            if tags is None:
+                tags = procfs.tagged()
+            if pids := tags.get(entry.key):
+                entry.pid = pids[0]
+                entry.ticks = procfs.start_ticks(entry.pid)
+                entry.started_at = entry.intended_at
+        (alive if entry.pid and _watch(entry) else gone).append(entry)
+    return alive, gone
+
+
+def _watch(entry: Entry) -> bool:
+    """Whether it is the same process as then. One that has ended is watched too, to be told with its code."""
+    try:
+        pidfd = os.pidfd_open(entry.pid)
+    except OSError:
+        return False
+    fields = procfs.stat(entry.pid)
+    same = fields and abs(int(fields[19]) - entry.ticks) <= _SAME_START
+    if not same or (int(fields[3]) != entry.pid and procfs.tag_of(entry.pid) != entry.key):
+        os.close(pidfd)
+        return False
+    entry.pidfd = pidfd
+    entry.adopted = True
+    entry.phase = "running"
+    return True
+
+
+def reopen_output(entry: Entry) -> int:
+    """The reading end of the pipe that its output goes to, or -1. It holds both ends itself (see output.py):
+    nothing was lost, and what did not fit into the pipe made it wait."""
+    for number in (1, 2):
+        try:
+            fd = os.open(f"/proc/{entry.pid}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        found = os.fstat(fd)
+        if stat.S_ISFIFO(found.st_mode) and found.st_ino == entry.pipe_inode:
+            return fd
+        os.close(fd)
+    return -1
+
+
+def exit_status(entry: Entry) -> int | None:
+    """As `wait` gives it, of a process that has ended and is not our child; None if not known (yet)."""
+    info = bytearray(_INFO_SIZE)
+    info[0:8] = _INFO_EXIT.to_bytes(8, "little")
+    try:
+        fcntl.ioctl(entry.pidfd, _PIDFD_GET_INFO, info)
+    except OSError:
+        pass  # an older kernel
+    else:
+        if int.from_bytes(info[0:8], "little") & _INFO_EXIT:
+            return int.from_bytes(info[60:64], "little", signed=True)
+    fields = procfs.stat(entry.pid)
+    if fields and fields[0] == b"Z" and abs(int(fields[19]) - entry.ticks) <= _SAME_START:
+        return int(fields[-1])
+    return None

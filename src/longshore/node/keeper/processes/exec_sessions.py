@@ -1,0 +1,130 @@
+"""Commands run beside a container (exec), and its own streams seen live (attach).
+
+Each has a connection of its own to the keeper. The bytes of an exec do not pass through the keeper: its peer
+made the pipes or the terminal and handed the far ends over. An attached peer gets the near end of the
+container's input, and copies of its output. A peer that goes away ends its exec, not the container.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+from collections.abc import Callable
+
+from longshore.node.keeper.processes import killing, launching, procfs
+from longshore.node.keeper.processes.procfs import Snapshot
+from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.talking import frames
+from longshore.node.keeper.talking.peer import Connection
+from longshore.node.keeper.walls import users
+from longshore.node.keeper.walls.namespaces import Namespaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from longshore.node.keeper.walls.limits import Limiter
+    from longshore.node.keeper.walls.users import Identity
+
+_BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more is not shown to it
+
+
+def execute(
+    connection: Connection,
+    number: int,
+    entry: Entry,
+    request: tuple[list[str], str, bool],
+    namespaces: Namespaces,
+    limiter: Limiter,
+    others: dict[int, Callable[[int], None]],
+) -> None:
+    """Runs a command where the container lives. The request is the command, the path of a terminal or "", and
+    whether there is an input."""
+    argv, tty, has_input = request
+    descriptors, connection.descriptors = connection.descriptors, []
+    env, cwd, identity = _circumstances(entry)
+    if tty:
+        env["TERM"] = env.get("TERM", "xterm")
+        if identity is not None:
+            with contextlib.suppress(OSError):
+                os.chown(tty, identity[0], -1)
+    before = launching.both(limiter.join(entry), identity and functools.partial(users.become, identity))
+    stdin, out, err = -1, -1, -1
+    if not tty:
+        stdin = descriptors[0] if has_input else -1
+        out, err = descriptors[-2:]
+    try:
+        entered = namespaces.enter_of(entry.pid)
+        try:
+            command = (argv, env, cwd, stdin, out, err, tty)
+            pid = launching.fork(before, *command) if before else launching.spawn(*command)
+        finally:
+            if entered:
+                namespaces.leave()
+    finally:
+        for fd in descriptors:
+            os.close(fd)
+    entry.execs.add(pid)
+
+    def ended(status: int) -> None:
+        entry.execs.discard(pid)
+        connection.on_close = None
+        connection.send(frames.pack(("exit", number, launching.exit_code(status))))
+
+    others[pid] = ended
+    connection.on_close = functools.partial(_kill, pid)
+
+
+def _kill(pid: int) -> None:
+    killing.group(pid, signal.SIGKILL)
+    for member in Snapshot().members(pid):
+        killing.one(member)
+
+
+def _circumstances(entry: Entry) -> tuple[dict[str, str], str, Identity | None]:
+    """Environment, working directory and user: as it was started with, or as /proc has them if another keeper
+    started it."""
+    spec = entry.spec
+    if spec is not None:
+        return dict(spec["env"]), spec["cwd"] or "/", users.identity(spec)
+    env = {}
+    for item in procfs.read(f"/proc/{entry.pid}/environ").split(b"\0"):
+        name, equals, value = item.partition(b"=")
+        if equals:
+            env[os.fsdecode(name)] = os.fsdecode(value)
+    return env, os.readlink(f"/proc/{entry.pid}/cwd"), users.of_process(entry.pid)
+
+
+def attach(connection: Connection, number: int, entry: Entry) -> None:
+    """Shows the output from now on, and hands over the input if it has one."""
+
+    def show(data: bytes) -> None:
+        if connection.backlog < _BACKLOG:
+            connection.send(frames.pack(("out", number, data)))
+
+    def over(code: int) -> None:
+        connection.on_close = None
+        connection.send(frames.pack(("exit", number, code)))
+
+    def left() -> None:
+        entry.listeners.remove(show)
+        entry.watchers.remove(over)
+        spec = entry.spec
+        if spec is not None and spec["stdin_once"]:
+            close_input(entry)
+
+    entry.listeners.append(show)
+    entry.watchers.append(over)
+    connection.on_close = left
+    near = [fd for fd in (entry.master, entry.stdin) if fd >= 0][:1]
+    answer = frames.pack(("ok", number, {"tty": entry.master >= 0, "stdin": bool(near)}))
+    if near:
+        connection.send_descriptors(answer, near)
+    else:
+        connection.send(answer)
+
+
+def close_input(entry: Entry) -> None:
+    if entry.stdin >= 0:
+        os.close(entry.stdin)
+        entry.stdin = -1

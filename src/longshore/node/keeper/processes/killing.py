@@ -1,0 +1,60 @@
+"""Ends every process of a container: its group, its session, its descendants, and orphans by their tag."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterable
+
+from longshore.node.keeper.processes import procfs
+from longshore.node.keeper.records.entry import Entry
+
+
+def group(pid: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
+def one(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def containers(entries: list[Entry], ours: set[int]) -> None:
+    """All that is there of these now. Whoever forks at this very moment is met by the next round."""
+    for entry in entries:
+        group(entry.pid, signal.SIGKILL)
+    snapshot = procfs.Snapshot()
+    for entry in entries:
+        for pid in snapshot.members(entry.pid):
+            one(pid)
+    keys = {entry.key for entry in entries}
+    for pid in snapshot.children(os.getpid()):
+        if pid not in ours and procfs.tag_of(pid) in keys:
+            one(pid)
+    if any(entry.adopted for entry in entries):
+        tagged({entry.key for entry in entries if entry.adopted})
+
+
+def orphans(ours: set[int], running: set[str]) -> None:
+    """Children that nobody started here, of containers that do not run. One without a tag cleared its
+    environment: whose it is nobody can say while anything runs."""
+    children = procfs.own_children()
+    if children is not None and children <= ours:
+        return  # as nearly always: spares the walk through all processes
+    snapshot = procfs.Snapshot()
+    for pid in snapshot.children(os.getpid()):
+        if pid not in ours:
+            key = procfs.tag_of(pid)
+            if key not in running if key else not running:
+                for member in snapshot.members(pid):
+                    one(member)
+
+
+def tagged(keys: Iterable[str]) -> None:
+    """By the tag alone: for containers whose orphans are not our children."""
+    found = procfs.tagged()
+    for key in keys:
+        for pid in found.get(key, ()):
+            one(pid)

@@ -1,0 +1,248 @@
+"""Starts one command. A plain one is started by `posix_spawn`: the keeper is not copied, which is what makes
+a container cost a tenth of a millisecond. One that needs more before its first instruction (another user, a
+user namespace, a cgroup) is forked, at three times that.
+
+What the keeper itself changes around a spawn (working directory, namespaces) it changes back.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from longshore.node.keeper.processes import output, procfs
+from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.talking.refused import Refused
+from longshore.node.keeper.walls import users
+from longshore.node.keeper.walls.namespaces import Namespaces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from longshore.node.keeper.talking.frames import Spec
+    from longshore.node.keeper.walls.limits import Limiter
+
+    Step = Callable[[], None]
+
+RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM]
+"""Signals the keeper treats in its own way; a container begins with the default."""
+
+
+def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
+    """Starts the container and fills in its pid and start. Raises Refused, and leaves nothing behind."""
+    spec = entry.spec
+    assert spec is not None
+    identity = users.identity(spec)
+    become = identity and functools.partial(users.become, identity)
+    given, stdin, write, tty = _streams(entry, spec)
+    try:
+        before = both(limiter.prepare(entry), become)
+        entered = namespaces.enter(entry, spec)
+        try:
+            command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, write, tty)
+            entry.pid = fork(before, *command) if before else spawn(*command)
+        finally:
+            if entered:
+                namespaces.leave()
+    except BaseException as problem:
+        for fd in {entry.pipe, entry.stdin, entry.master} - {-1}:
+            os.close(fd)
+        entry.pipe = entry.stdin = entry.master = -1
+        limiter.ended(entry)
+        namespaces.release(entry)
+        if isinstance(problem, OSError):
+            raise cannot_run(f"preparing the container: {problem}") from None
+        raise
+    finally:
+        for fd in given:
+            os.close(fd)
+    entry.started_at = time.time()
+    entry.ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * procfs.TICKS)
+    limiter.started(entry)
+
+
+def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, str]:
+    """The container's ends of its streams, to close after the start; input, output, path of a terminal."""
+    if spec["tty"]:
+        entry.pipe, slave = os.openpty()
+        entry.master = entry.pipe
+        os.set_blocking(entry.pipe, False)
+        path = os.ttyname(slave)
+        if spec["uid"] and os.geteuid() == 0:
+            os.chown(path, spec["uid"], -1)
+        return [slave], -1, -1, path
+    write = output.open_pipe(entry)
+    if not spec["stdin"]:
+        return [write], -1, write, ""
+    read, entry.stdin = os.pipe2(os.O_CLOEXEC)
+    os.set_blocking(entry.stdin, False)
+    return [write, read], read, write, ""
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """One after the other, in the child."""
+    if first is None or second is None:
+        return first or second
+
+    def steps() -> None:
+        first()
+        second()
+
+    return steps
+
+
+def exit_code(status: int) -> int:
+    """As a shell counts."""
+    return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def cannot_run(message: str) -> Refused:
+    return Refused("RunContainerError", message)
+
+
+def enter(directory: str) -> None:
+    """Into the working directory."""
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise cannot_run(f'chdir to cwd ("{directory}") failed: {_said(error)}') from None
+
+
+def find(command: str, search: str) -> str:
+    """The file to execute, by the container's own PATH."""
+    if "/" in command:
+        return command
+    denied = False
+    for directory in search.split(":"):
+        path = f"{directory or '.'}/{command}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
+        denied = denied or os.path.isfile(path)
+    if denied:
+        raise cannot_run(f'exec: "{command}": permission denied')
+    raise cannot_run(f'exec: "{command}": executable file not found in $PATH')
+
+
+def spawn(
+    argv: list[str], env: dict[str, str], cwd: str, stdin: int, output: int, error: int, tty: str
+) -> int:
+    """Starts it in a session of its own. With `tty` the path of a terminal, which becomes the controlling one
+    because a session leader without one opens it. A negative `stdin` means nothing to read."""
+    actions: list[tuple[object, ...]]
+    if tty:
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, tty, os.O_RDWR, 0),
+            (os.POSIX_SPAWN_DUP2, 0, 1),
+            (os.POSIX_SPAWN_DUP2, 0, 2),
+        ]
+    else:
+        actions = [(os.POSIX_SPAWN_DUP2, output, 1), (os.POSIX_SPAWN_DUP2, error, 2)]
+        if stdin >= 0:
+            actions.append((os.POSIX_SPAWN_DUP2, stdin, 0))
+    try:
+        if cwd != "/":
+            enter(cwd)
+        path = find(argv[0], env.get("PATH", os.defpath))
+        try:
+            return os.posix_spawn(
+                path, argv, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=RESET
+            )
+        except OSError as problem:
+            raise _exec_failed(path, argv[0], problem) from None
+        except ValueError as problem:
+            raise cannot_run(f'exec: "{argv[0]}": {problem}') from None
+    finally:
+        if cwd != "/":
+            os.chdir("/")
+
+
+def fork(
+    before: Callable[[], None],
+    argv: list[str],
+    env: dict[str, str],
+    cwd: str,
+    stdin: int,
+    output: int,
+    error: int,
+    tty: str,
+) -> int:
+    """Starts it after `before` ran in the child, which may raise Refused or OSError."""
+    told, tell = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _child(tell, before, argv, env, cwd, stdin, output, error, tty)
+    os.close(tell)
+    try:
+        with os.fdopen(told, "rb") as pipe:
+            problem = pipe.read()
+    except OSError:
+        problem = b""
+    if problem:
+        os.waitpid(pid, 0)
+        reason, _, message = problem.decode(errors="replace").partition("\n")
+        raise Refused(reason, message)
+    return pid
+
+
+def _child(
+    tell: int,
+    before: Callable[[], None],
+    argv: list[str],
+    env: dict[str, str],
+    cwd: str,
+    stdin: int,
+    output: int,
+    error: int,
+    tty: str,
+) -> NoReturn:
+    """The forked half: it executes the command or says why not, and never returns into the keeper's loop."""
+    problem = Refused("RunContainerError", "the container's process could not be prepared")
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (*RESET, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        if tty:
+            terminal = os.open(tty, os.O_RDWR)
+            stdin = output = error = terminal
+        if stdin >= 0:
+            os.dup2(stdin, 0)
+        os.dup2(output, 1)
+        os.dup2(error, 2)
+        before()
+        enter(cwd)
+        path = find(argv[0], env.get("PATH", os.defpath))
+        try:
+            os.execve(path, argv, env)
+        except OSError as failed:
+            problem = _exec_failed(path, argv[0], failed)
+    except Refused as refused:
+        problem = refused
+    except BaseException as unexpected:
+        problem = cannot_run(f"preparing the container's process: {unexpected}")
+    finally:
+        os.write(tell, f"{problem.reason}\n{problem.message}".encode(errors="replace")[:4096])
+        os._exit(127)
+
+
+def _exec_failed(path: str, command: str, error: OSError) -> Refused:
+    if error.errno == errno.ENOENT and not os.path.exists(path):
+        return cannot_run(f'exec: "{command}": stat {path}: no such file or directory')
+    if os.path.isdir(path):
+        return cannot_run(f'exec: "{command}": is a directory')
+    if error.errno == errno.ENOENT:
+        return cannot_run(f'exec: "{command}": its interpreter was not found: no such file or directory')
+    if error.errno == errno.ENOEXEC:
+        return cannot_run(f"exec {path}: exec format error")
+    if error.errno == errno.E2BIG:
+        return cannot_run(f'exec: "{command}": argument list too long')
+    return cannot_run(f'exec: "{command}": {_said(error)}')
+
+
+def _said(error: OSError) -> str:
+    return os.strerror(error.errno or 0).lower()

@@ -1,0 +1,57 @@
+"""The pipe a container writes to, and the keeper reads from.
+
+The container's end is opened for reading too. So it never meets a pipe without readers: when the keeper dies
+it is not killed by SIGPIPE but waits, at most, until the next keeper opens the pipe again through /proc.
+Standard output and error share it, which keeps their lines in order; both are logged as stdout.
+"""
+
+from __future__ import annotations
+
+import os
+
+from longshore.node.keeper.records.entry import Entry
+
+_CHUNK = 1 << 16
+_DRAIN = 1 << 20  # what may still be read after the end; somebody who keeps writing must not hold it up
+
+
+def open_pipe(entry: Entry) -> int:
+    """Makes the pipe; the end for the container is returned."""
+    entry.pipe, write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        both = os.open(f"/proc/self/fd/{write}", os.O_RDWR | os.O_CLOEXEC)
+    finally:
+        os.close(write)
+    entry.pipe_inode = os.fstat(both).st_ino
+    return both
+
+
+def read(entry: Entry) -> bytes | None:
+    """What is there now: b"" at the end, None when nothing is there yet."""
+    try:
+        return os.read(entry.pipe, _CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""  # a terminal says its end by EIO
+
+
+def drain(entry: Entry) -> bool:
+    """Logs what is left of an ended container. False if others still hold its output open."""
+    total = 0
+    while total < _DRAIN:
+        data = read(entry)
+        if data is None:
+            return False
+        if not data:
+            return True
+        take(entry, data)
+        total += len(data)
+    return False
+
+
+def take(entry: Entry, data: bytes) -> None:
+    """Logs it, and shows it to those who are attached."""
+    entry.log.feed(data)
+    for listener in entry.listeners:
+        listener(data)

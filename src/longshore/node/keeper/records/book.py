@@ -1,0 +1,100 @@
+"""All containers the keeper knows, by key, in step with the journal: written first, then believed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from longshore.node.keeper.records import journal
+from longshore.node.keeper.records.entry import Entry
+
+
+class Book:
+    def __init__(self, path: str) -> None:
+        self._journal = journal.Journal(path)
+        self.entries: dict[str, Entry] = {}
+        self._late: list[str] = []
+        self.same_boot = True
+        """Whether the processes of the journal can still be there."""
+
+    def load(self) -> None:
+        """Reads the journal. What was running is still said to run: see adoption.py."""
+        here = journal.boot_id()
+        for fields in self._journal.read():
+            match fields:
+                case ["boot", boot]:
+                    self.same_boot = boot == here
+                case ["intent", key, at, log, memory, message]:
+                    self.entries[key] = Entry(
+                        key, journal.unescape(log), float(at), int(memory), journal.unescape(message)
+                    )
+                case ["started", key, pid, ticks, at, inode, file] if key in self.entries:
+                    entry = self.entries[key]
+                    entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)
+                    entry.started_at, entry.pipe_inode = float(at), int(inode)
+                    entry.message_file = journal.unescape(file)
+                case ["exited", key, at, code, number, reason, message] if key in self.entries:
+                    entry = self.entries[key]
+                    entry.phase, entry.finished_at = "exited", float(at)
+                    entry.code, entry.signal = int(code), int(number)
+                    entry.reason, entry.message = reason, journal.unescape(message)
+                case ["lost", key, at, message] if key in self.entries:
+                    entry = self.entries[key]
+                    entry.phase, entry.finished_at = "lost", float(at)
+                    entry.message = journal.unescape(message)
+                case ["removed", key]:
+                    self.entries.pop(key, None)
+                case _:
+                    pass  # a line that a full disk cut in the middle
+
+    def compact(self) -> None:
+        lines = [journal.line("boot", journal.boot_id())]
+        for entry in self.entries.values():
+            lines += entry.lines()
+        self._journal.rewrite(lines)
+        self.same_boot = True
+
+    def intend(self, entries: list[Entry]) -> None:
+        self._write([entry.intent_line() for entry in entries])
+        for entry in entries:
+            self.entries[entry.key] = entry
+
+    def started(self, entries: list[Entry]) -> None:
+        """That cannot be taken back, so it is written later if the disk is full; the tag helps meanwhile."""
+        self._write_sometime([entry.started_line() for entry in entries])
+
+    def not_started(self, entry: Entry) -> None:
+        del self.entries[entry.key]
+        self._write_sometime([journal.line("removed", entry.key)])
+
+    def ended(self, entries: list[Entry]) -> None:
+        self._write([entry.ended_line() for entry in entries])
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forgets those that do not run."""
+        gone = [
+            key for key in keys if (entry := self.entries.get(key)) is not None and entry.phase != "running"
+        ]
+        if gone:
+            self._write([journal.line("removed", key) for key in gone])
+            for key in gone:
+                del self.entries[key]
+        if self._journal.is_large():
+            self.compact()
+
+    def lost(self, entries: list[Entry], message: str) -> None:
+        """They did run or were about to; how it ended nobody can know."""
+        now = time.time()
+        for entry in entries:
+            entry.phase, entry.finished_at, entry.message = "lost", now, message
+        self.ended(entries)
+
+    def _write(self, lines: list[str]) -> None:
+        self._journal.write([*self._late, *lines])
+        self._late = []
+
+    def _write_sometime(self, lines: list[str]) -> None:
+        try:
+            self._write(lines)
+        except OSError:
+            self._late += lines

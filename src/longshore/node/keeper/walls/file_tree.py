@@ -1,0 +1,195 @@
+"""Builds the file tree of a mount namespace that the keeper has just entered: the host's, with mounts on it.
+
+A mount point that the host does not have is made without touching the host: its directory is covered by one
+in memory that shows the same entries, and has room for more. What a container itself adds to a covered
+directory is gone with the namespace, as what it adds to an image's would be. All that was there is the host's
+own, and what is written to it stays; behind an overlay, for a large directory, that is true of what is in
+mounts below it only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+
+from longshore.node.keeper.processes import linux
+from longshore.node.keeper.talking.refused import Refused
+
+_MANY = 256  # entries of a directory that are too many to show one by one
+_NOT_NEEDED = re.compile(r"(ttyS?|loop|ram|vcs[au]?|nbd|hvc)\d*$")
+"""Devices that no container opens, and that there are a hundred of."""
+_SYSTEM = ("/proc", "/sys", "/dev")
+
+
+def build(stage: str, mounts: list[tuple[str, str, bool]], termination: str, read_only_root: bool) -> None:
+    """`stage` is an empty directory of the host to put things together in."""
+    tree = _Tree(stage)
+    opened: list[tuple[int, str, bool]] = []
+    try:
+        for source, target, read_only in sorted(mounts, key=lambda mount: mount[1].rstrip("/").count("/")):
+            opened.append((linux.open_tree(source), target, read_only))
+        for fd, target, read_only in opened:
+            point = tree.point(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
+            bind(fd, point, read_only=read_only)
+            tree.ours.append(point)
+    finally:
+        for fd, _, _ in opened:
+            os.close(fd)
+    if termination:
+        tree.point(termination, directory=False)
+    if read_only_root:
+        tree.make_read_only()
+
+
+def bind(source: int, target: str, *, read_only: bool) -> None:
+    """The source was opened by `open_tree` before anything was mounted, so it is what the host has there."""
+    linux.move_mount(source, target)
+    if read_only:
+        _remount_read_only(target)
+
+
+def _remount_read_only(target: str) -> None:
+    """The flags it has stay, because a user namespace may not take them away."""
+    flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY
+    has = os.statvfs(target).f_flag
+    for known, flag in ((2, linux.MS_NOSUID), (4, linux.MS_NODEV), (8, linux.MS_NOEXEC), (1024, 1024)):
+        if has & known:
+            flags |= flag  # ST_NOATIME and MS_NOATIME are the same bit, 1024
+    linux.mount("none", target, flags=flags)
+
+
+class _Tree:
+    def __init__(self, stage: str) -> None:
+        self._stage = stage
+        self.ours: list[str] = []
+        """Directories and files in which things may be made: volumes, and covered directories."""
+        self._covered: set[str] = set()
+
+    def point(self, target: str, *, directory: bool) -> str:
+        """The real path to mount on, which exists when this returns."""
+        target = os.path.realpath(target)
+        if os.path.exists(target):
+            if os.path.isdir(target) != directory:
+                kind = ("a file", "a directory") if directory else ("a directory", "a file")
+                raise Refused("RunContainerError", f"mounting on {target}: it is {kind[0]}, not {kind[1]}")
+            return target
+        above = os.path.dirname(target)
+        while not os.path.isdir(above):
+            above = os.path.dirname(above)
+        if not self._is_ours(above):
+            self._cover(above)
+        os.makedirs(target if directory else os.path.dirname(target), exist_ok=True)
+        if not directory:
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        return target
+
+    def make_read_only(self) -> None:
+        """All of the host's file systems but those that are not files on a disk."""
+        for path in _mount_points("/"):
+            if not self._is_volume(path) and not _below(path, _SYSTEM):
+                _remount_read_only(path)
+
+    def _is_ours(self, path: str) -> bool:
+        return path in self._covered or self._is_volume(path)
+
+    def _is_volume(self, path: str) -> bool:
+        return _below(path, self.ours)
+
+    def _cover(self, path: str) -> None:
+        if path == "/":
+            self._cover_root()
+        elif _below(path, ("/proc", "/sys")):
+            raise Refused("RunContainerError", f"nothing can be mounted below {path}: it is the kernel's")
+        elif not os.access(path, os.R_OK | os.X_OK):
+            _memory(path, os.stat(path))  # what is in it could not be seen before, as in root's home
+        elif (path == "/dev" and os.geteuid() == 0) or len(os.listdir(path)) > _MANY:
+            self._cover_by_overlay(path)
+        else:
+            self._cover_by_entries(path)  # /dev too: a user's overlay has no working devices
+        self._covered.add(path)
+
+    def _cover_by_entries(self, path: str) -> None:
+        below = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _memory(path, os.fstat(below))
+            _show_entries(f"/proc/self/fd/{below}", path, devices=path == "/dev")
+        finally:
+            os.close(below)
+
+    def _cover_by_overlay(self, path: str) -> None:
+        within = [point for point in _mount_points(path) if point != path]
+        below = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _memory(self._stage, os.fstat(below))
+            memory = os.open(self._stage, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            above = f"/proc/self/fd/{memory}"  # the stage itself may be in the directory that gets covered
+            try:
+                os.mkdir(f"{above}/upper")
+                os.mkdir(f"{above}/work")
+                _same_owner(f"{above}/upper", os.fstat(below))
+                options = f"lowerdir=/proc/self/fd/{below},upperdir={above}/upper,workdir={above}/work"
+                linux.mount("overlay", path, "overlay", options=options)
+                linux.umount(above, linux.MNT_DETACH)
+            finally:
+                os.close(memory)
+            for point in within:
+                source = f"/proc/self/fd/{below}{point[len(path) :]}"
+                if os.path.exists(point):
+                    linux.mount(source, point, flags=linux.MS_BIND)
+        finally:
+            os.close(below)
+
+    def _cover_root(self) -> None:
+        """A new root in memory, with what is in the old one."""
+        _memory(self._stage, os.stat("/"))
+        _show_entries("/", self._stage, devices=False)
+        linux.umount(self._stage + self._stage, linux.MNT_DETACH)  # came along with the directory it is in
+        os.mkdir(f"{self._stage}/.old")
+        linux.pivot_root(self._stage, f"{self._stage}/.old")
+        os.chdir("/")
+        linux.umount("/.old", linux.MNT_DETACH)
+        os.rmdir("/.old")
+
+
+def _memory(path: str, like: os.stat_result) -> None:
+    linux.mount("longshore", path, "tmpfs", linux.MS_NOSUID, "size=64m")
+    _same_owner(path, like)
+
+
+def _same_owner(path: str, like: os.stat_result) -> None:
+    os.chmod(path, stat.S_IMODE(like.st_mode))
+    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()) and os.geteuid() == 0:
+        os.chown(path, like.st_uid, like.st_gid)
+
+
+def _show_entries(source: str, target: str, *, devices: bool) -> None:
+    """All that is in `source`, mounted into the empty `target`."""
+    for entry in os.scandir(source):
+        old, new = f"{source}/{entry.name}", f"{target}/{entry.name}"
+        if entry.is_symlink():
+            os.symlink(os.readlink(old), new)
+            continue
+        if devices and _NOT_NEEDED.match(entry.name) and entry.name != "tty":
+            continue
+        if entry.is_dir():
+            os.mkdir(new)
+        else:
+            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        linux.mount(old, new, flags=linux.MS_BIND | linux.MS_REC)
+
+
+def _mount_points(path: str) -> list[str]:
+    """Those at or below it, parents first."""
+    prefix = path.rstrip("/") + "/"
+    found: list[str] = []
+    with open("/proc/self/mountinfo") as file:
+        for text in file:
+            point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), text.split()[4])
+            if (point == path or point.startswith(prefix)) and point not in found:
+                found.append(point)
+    return sorted(found, key=len)
+
+
+def _below(path: str, tops: list[str] | tuple[str, ...]) -> bool:
+    return any(path == top or path.startswith(top + "/") for top in tops)

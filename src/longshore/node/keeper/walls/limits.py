@@ -1,0 +1,46 @@
+"""Keeping a container within its limits, behind one small protocol with two ways: cgroup v2 where a subtree
+can be had (cgroups.py), else sampling (sampling.py). `choose` takes the better one that works here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from longshore.node.keeper.processes.procfs import Snapshot
+from longshore.node.keeper.records.entry import Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Limiter(Protocol):
+        name: str
+        """As `Features.limits` says it."""
+        notes: list[str]
+        """What it cannot do, a sentence each."""
+
+        def prepare(self, entry: Entry) -> Callable[[], None] | None:
+            """Before the start. What it returns runs in the child before its first instruction."""
+
+        def join(self, entry: Entry) -> Callable[[], None] | None:
+            """For a command run beside it: what puts a process under the same limits, in the child."""
+
+        def started(self, entry: Entry) -> None:
+            """It has a pid now, or was adopted with one."""
+
+        def ended(self, entry: Entry) -> bool:
+            """Its first process has ended. Whether it was killed for its memory."""
+
+        def look(self, running: list[Entry]) -> float:
+            """Called from time to time; returns in how many seconds again, 0 for never."""
+
+        def usage(self, entry: Entry, snapshot: Snapshot) -> tuple[float, int] | None:
+            """CPU seconds and bytes, if it knows better than /proc does."""
+
+
+def choose() -> Limiter:
+    from longshore.node.keeper.walls import cgroups, sampling
+
+    base = cgroups.find_base()
+    if base:
+        return cgroups.Cgroups(base)
+    return sampling.Sampling()

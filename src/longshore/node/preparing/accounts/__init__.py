@@ -1,0 +1,1 @@
+"""Service accounts in pods: their directory, and the tokens in it."""

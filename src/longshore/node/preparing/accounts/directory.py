@@ -1,0 +1,117 @@
+"""A directory per service account with what an in-cluster client reads: token, ca.crt, namespace.
+
+All pods of an account mount the same directory, so that pods without volumes share one set of mounts. The
+account itself is read again every few seconds at most, when a pod needs it: whether its token is to be
+mounted may change, and an account that was made anew has another token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, Unreachable
+from longshore.machinery.time.clock import Clock
+from longshore.node.preparing.accounts.tokens import Account, Tokens
+from longshore.node.preparing.types import NotReady
+from longshore.node.preparing.volumes import atomic
+from longshore.node.runtime import Mount
+
+TARGET: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
+_SECONDS: Final = 3607
+"""Kubernetes' own hour for these tokens, told from an asked-for one by its seven seconds."""
+_LOOK_AGAIN: Final = 10.0
+_PATIENCE, _PAUSE = 2.0, 0.05
+"""A new namespace's `default` account is a moment behind it; pods of all its Jobs would pay for a retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """An account whose directory is up to date until `due`."""
+
+    account: Account
+    automount: bool
+    mounts: tuple[Mount, ...]
+    due: float
+
+
+class Accounts:
+    """The directories of all accounts that pods have used."""
+
+    def __init__(
+        self, client: Client, clock: Clock, tokens: Tokens, directory: Path, ca_pem: str | None
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._tokens = tokens
+        self._directory = directory
+        self._ca = ca_pem
+        self._ready: dict[tuple[str, str], Ready] = {}
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+
+    def ready(self, namespace: str, name: str) -> Ready | None:
+        """What `prepare` would return, if that is known without asking anybody."""
+        found = self._ready.get((namespace, name))
+        return found if found is not None and found.due > self._clock.monotonic() else None
+
+    async def prepare(self, namespace: str, name: str) -> Ready:
+        """The account, its files written. Raises NotReady while there is no such account."""
+        key = (namespace, name)
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if (found := self.ready(namespace, name)) is not None:
+                return found
+            obj = await self._account(namespace, name)
+            account = Account(namespace, name, obj["metadata"]["uid"])
+            due = self._clock.monotonic() + _LOOK_AGAIN
+            mounts: tuple[Mount, ...] = ()
+            if self._ca is not None:
+                token = await self.token(account, "", _SECONDS)
+                mounts = (Mount(str(self._write(account, token, self._ca)), TARGET, read_only=True),)
+            automount = obj.get("automountServiceAccountToken") is not False
+            ready = self._ready[key] = Ready(account, automount, mounts, due)
+            return ready
+
+    async def token(self, account: Account, audience: str, seconds: int) -> str:
+        """A token of the account, or NotReady."""
+        try:
+            return (await self._tokens.get(account, audience, seconds)).text
+        except (StatusError, Unreachable) as err:
+            raise NotReady("FailedMount", f"failed to fetch token: {err}") from None
+
+    async def renew(self) -> None:
+        """Looks at every account again, and writes new tokens where they are due."""
+        for key in [*self._ready]:
+            try:
+                await self.prepare(*key)
+            except NotReady:
+                self._ready.pop(key, None)  # the next pod that needs it is told why not
+
+    async def _account(self, namespace: str, name: str) -> Obj:
+        patience = self._clock.monotonic() + _PATIENCE
+        while True:
+            try:
+                return await self._client.get(("v1", "serviceaccounts"), name, namespace)
+            except StatusError as err:
+                if err.code != 404 or self._clock.monotonic() >= patience:
+                    raise _not_mounted(str(err)) from None
+            except Unreachable as err:
+                raise _not_mounted(str(err)) from None
+            await self._clock.sleep(_PAUSE)
+
+    def _path(self, account: Account) -> Path:
+        return self._directory / account.namespace / account.name
+
+    def _write(self, account: Account, token: str, ca: str) -> Path:
+        path = self._path(account)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        texts = {"token": token, "ca.crt": ca, "namespace": account.namespace}
+        atomic.write(path, {name: atomic.File(text.encode(), 0o644) for name, text in texts.items()})
+        return path
+
+
+def _not_mounted(why: str) -> NotReady:
+    return NotReady("FailedMount", f'MountVolume.SetUp failed for volume "kube-api-access" : {why}')

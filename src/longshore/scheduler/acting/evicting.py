@@ -1,0 +1,65 @@
+"""Removes the pods that must make room: says so on the pod, in an event, then deletes it with its grace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.scheduler.fitting.pod_shape import Pod
+
+_PODS: Final = ("v1", "Pod")
+log = logging.getLogger(__name__)
+
+
+class Evictor:
+    """Of one scheduler. A pod that is leaving already is not asked twice."""
+
+    def __init__(self, client: Client, recorder: Recorder, clock: Clock) -> None:
+        self._client, self._recorder, self._clock = client, recorder, clock
+        self._running: set[asyncio.Task[None]] = set()
+
+    def preempt(self, victim: Pod, by: Pod, node: str) -> None:
+        """Upstream's words for the scheduler of single pods. Returns at once."""
+        scheduler = by.obj["spec"].get("schedulerName", "")
+        condition = {
+            "reason": "PreemptionByScheduler",
+            "message": f"{scheduler}: preempting to accommodate a higher priority pod",
+        }
+        event = ("Normal", "Preempted", f"Preempted by pod {by.uid} on node {node}")
+        self.evict(victim, {"DisruptionTarget": condition}, event)
+
+    def evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
+        """`conditions` by type; their status is True unless they say otherwise."""
+        if "deletionTimestamp" in victim.obj["metadata"]:
+            return
+        task = asyncio.create_task(self._evict(victim, conditions, event))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
+        namespace, name = victim.key
+        now = to_seconds(self._clock.now())
+        new = [
+            {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": now, **rest}
+            for kind, rest in conditions.items()
+        ]
+        patch = {"metadata": {"uid": victim.uid}, "status": {"conditions": new}}
+        try:
+            await self._client.patch(
+                _PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+            )
+            await self._client.delete(_PODS, name, namespace, DeleteOptions(uid=victim.uid))
+        except StatusError as err:
+            if err.code not in (404, 409):
+                log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
+            return
+        except Unreachable as err:
+            log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
+            return
+        self._recorder.event(reference(victim.obj, _PODS), *event)

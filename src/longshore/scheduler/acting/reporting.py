@@ -1,0 +1,197 @@
+"""Tells a waiting pod why it waits (condition PodScheduled, event FailedScheduling), and one with a node
+where it went (event Scheduled).
+
+Not more than 50 pods a second are told, after a first hundred at once: the rate upstream's scheduler has for
+all it writes. A pod that finds a node before its turn is never told that it waited. Only what changed in
+upstream's words is written again; `longshore why` has the latest numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.client import Client, PatchType, Unreachable
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.informers.cache import Key
+from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.scheduler.fitting.pod_shape import Pod
+
+PODS: Final = ("v1", "Pod")
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+_RATE: Final = 50.0
+_BURST: Final = 100.0
+_PATIENCE: Final = 0.2
+"""Seconds before a waiting pod is told: most of those that wait for others of their Job never are."""
+_LONGEST: Final = 1024
+"""Characters that an event's message may have."""
+
+log = logging.getLogger(__name__)
+
+
+class Allowance:
+    """So many at once, then so many a second."""
+
+    def __init__(self, clock: Clock, rate: float = _RATE, burst: float = _BURST) -> None:
+        self._clock, self._rate, self._burst = clock, rate, burst
+        self._tokens, self._filled = burst, clock.monotonic()
+
+    def take(self) -> bool:
+        now = self._clock.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled) * self._rate)
+        self._filled = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+
+@dataclass(slots=True)
+class Report:
+    """What a pod is to be told."""
+
+    pod: Pod
+    reason: str
+    message: str
+    """Upstream's words."""
+    numbers: tuple[str, ...]
+    nominated: str | None
+    """A node to promise in the status; None leaves what stands there."""
+    since: float
+
+    @property
+    def text(self) -> str:
+        return f"{self.message} ({'; '.join(self.numbers)})" if self.numbers else self.message
+
+
+class Reporter:
+    """`still` tells whether a pod waits yet, when its turn comes."""
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder,
+        clock: Clock,
+        still: Callable[[str], bool],
+        *,
+        patience: float = _PATIENCE,
+    ) -> None:
+        self._patience = patience
+        self._client, self._recorder, self._clock, self._still = client, recorder, clock, still
+        self._reports: OrderedDict[str, Report] = OrderedDict()
+        self._told: dict[str, tuple[str, str]] = {}
+        self._allowance, self._placed = Allowance(clock), Allowance(clock)
+        self._changed = asyncio.Event()
+
+    def scheduled(self, key: Key, uid: str, node: str, version: str) -> None:
+        """The event of a pod that has its node."""
+        self._told.pop(uid, None)
+        if self._placed.take():
+            namespace, name = key
+            text = f"Successfully assigned {namespace}/{name} to {node}"
+            self._recorder.event(_reference(key, uid, version), "Normal", "Scheduled", text)
+
+    def waits(
+        self,
+        pod: Pod,
+        message: str,
+        numbers: tuple[str, ...] = (),
+        *,
+        reason: str = UNSCHEDULABLE,
+        nominated: str | None = None,
+    ) -> None:
+        """Notes why a pod waits; written when its turn comes, unless it was told the same already."""
+        uid = pod.uid
+        if nominated is None and self._told.get(uid) == (reason, message):
+            self._reports.pop(uid, None)
+            return
+        noted = self._reports.get(uid)
+        since = self._clock.monotonic() if noted is None else noted.since
+        if nominated is None and noted is not None:
+            nominated = noted.nominated
+        self._reports[uid] = Report(pod, reason, message, numbers, nominated, since)
+        self._changed.set()
+
+    def forget(self, uid: str) -> None:
+        self._reports.pop(uid, None)
+        self._told.pop(uid, None)
+
+    def placed(self, uid: str) -> None:
+        """The pod waits no more: nothing is left to tell."""
+        self._reports.pop(uid, None)
+
+    async def run(self) -> None:
+        """Writes until cancelled."""
+        while True:
+            if not self._reports:
+                self._changed.clear()
+                await self._changed.wait()
+                continue  # what was noted may be withdrawn by now
+            uid, report = next(iter(self._reports.items()))
+            rest = report.since + self._patience - self._clock.monotonic()
+            if rest > 0 and report.nominated is None:
+                await self._clock.sleep(rest)
+                continue
+            if not self._allowance.take():
+                await self._clock.sleep(1 / _RATE)
+                continue
+            if self._reports.get(uid) is report:
+                del self._reports[uid]
+                if self._still(uid):
+                    await self._tell(report)
+
+    async def _tell(self, report: Report) -> None:
+        pod = report.pod
+        self._told[pod.uid] = report.reason, report.message
+        text = report.text[:_LONGEST]
+        version = pod.obj["metadata"].get("resourceVersion", "")
+        self._recorder.event(_reference(pod.key, pod.uid, version), "Warning", "FailedScheduling", text)
+        status = _patch(pod.obj, report, text, to_seconds(self._clock.now()))
+        if status is None:
+            return
+        patch = {"metadata": {"uid": pod.uid}, "status": status}
+        namespace, name = pod.key
+        try:
+            await self._client.patch(
+                PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+            )
+        except StatusError as err:
+            if err.code not in (404, 409):
+                log.warning("pod %s/%s could not be told why it waits: %s", namespace, name, err)
+        except Unreachable as err:
+            log.warning("pod %s/%s could not be told why it waits: %s", namespace, name, err)
+            self._told.pop(pod.uid, None)
+
+
+def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
+    """The change to a pod's status; None when it stands there already."""
+    old = next(
+        (c for c in (pod.get("status") or {}).get("conditions") or () if c["type"] == "PodScheduled"), None
+    )
+    patch: Obj = {}
+    wanted = {"status": "False", "reason": report.reason, "message": text}
+    if old is None or any(old.get(key) != value for key, value in wanted.items()):
+        turned = now if old is None or old["status"] != "False" else old.get("lastTransitionTime", now)
+        condition = {"type": "PodScheduled", **wanted, "lastProbeTime": None, "lastTransitionTime": turned}
+        patch["conditions"] = [condition]
+    if report.nominated is not None:
+        patch["nominatedNodeName"] = report.nominated or None
+    return patch or None
+
+
+def _reference(key: Key, uid: str, version: str) -> Obj:
+    namespace, name = key
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "namespace": namespace,
+        "name": name,
+        "uid": uid,
+        "resourceVersion": version,
+    }

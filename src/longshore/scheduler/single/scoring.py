@@ -1,0 +1,108 @@
+"""Which of several nodes is best, by upstream's scores and weights. Equal nodes: the one known longest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from longshore.scheduler.amounts import CPU, MEMORY
+from longshore.scheduler.fitting import affinity, spreading, taints
+from longshore.scheduler.fitting.affinity import NamespaceLabels
+from longshore.scheduler.fitting.pod_shape import Pod, Shape
+from longshore.scheduler.ledger import Node
+
+_MOST: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each view counts."""
+
+    least_allocated: int = 1
+    balanced: int = 1
+    node_affinity: int = 2
+    pod_affinity: int = 2
+    taints: int = 3
+    spread: int = 2
+
+
+UPSTREAM: Final = Weights()
+
+
+def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels, weights: Weights = UPSTREAM) -> Node:
+    """The node to take; at least one is given."""
+    if len(nodes) == 1:
+        return nodes[0]
+    scored = scores(pod, nodes, namespaces, weights)
+    return max(nodes, key=lambda node: scored[node.name])
+
+
+def scores(
+    pod: Pod,
+    nodes: Sequence[Node],
+    namespaces: NamespaceLabels,
+    weights: Weights = UPSTREAM,
+    *,
+    indifferent: bool = False,
+) -> dict[str, float]:
+    """All views together, by node. `indifferent` when it is known that no pod there has any affinity."""
+    shape = pod.shape
+    total = {node.name: _resources(pod, node, weights) for node in nodes}
+    if shape.preferred:
+        wanted = {
+            node.name: sum(weight for weight, chooses in shape.preferred if chooses(node.labels, node.name))
+            for node in nodes
+        }
+        _blend(total, _scaled(wanted), weights.node_affinity)
+    if any(node.taints for node in nodes):
+        disliked = {node.name: taints.disliked(node.taints, shape.tolerations) for node in nodes}
+        _blend(total, _scaled({name: -count for name, count in disliked.items()}), weights.taints)
+    if shape.affinity is not None or (not indifferent and _any_affinity(nodes)):
+        _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), weights.pod_affinity)
+    for spread in spreading.spreads(pod, nodes, required=False) if shape.spread else ():
+        key = spread.constraint.topology
+        counts = {node.name: -spread.counts.get(node.labels.get(key, ""), 0) for node in nodes}
+        _blend(total, _scaled(counts), weights.spread)
+    return total
+
+
+def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAM) -> float:
+    """The score of a node where nothing else counts (`only_resources_count`)."""
+    return _resources(pod, node, weights)
+
+
+def only_resources_count(shape: Shape, nodes: Iterable[Node]) -> bool:
+    """Whether a pod of this shape has no wishes, and the nodes nothing that anybody dislikes. Then each
+    node's score is its own, whatever the others', unless pods with affinity are about."""
+    return not shape.preferred and not shape.uses_labels and not any(node.taints for node in nodes)
+
+
+def _any_affinity(nodes: Sequence[Node]) -> bool:
+    return any(other.shape.affinity is not None for node in nodes for other in node.pods.values())
+
+
+def _resources(pod: Pod, node: Node, weights: Weights) -> float:
+    """Emptier is better, and so is cpu and memory in balance."""
+    cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
+    memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
+    empty = _MOST * ((1 - cpu) + (1 - memory)) / 2
+    balanced = _MOST * (1 - abs(cpu - memory) / 2)
+    return weights.least_allocated * empty + weights.balanced * balanced
+
+
+def _fraction(used: int, all_: int) -> float:
+    return min(used / all_, 1.0) if all_ else 1.0
+
+
+def _scaled(counts: Mapping[str, int]) -> dict[str, float]:
+    """From the worst, 0, to the best, 100; equal ones speak for nobody."""
+    low, high = min(counts.values()), max(counts.values())
+    if low == high:
+        return dict.fromkeys(counts, 0.0)
+    return {name: _MOST * (count - low) / (high - low) for name, count in counts.items()}
+
+
+def _blend(total: dict[str, float], more: Mapping[str, float], weight: int) -> None:
+    for name, score in more.items():
+        total[name] += weight * score
