@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-API = Path(__file__).parents[2] / "bench" / "api.py"
+from support.places import ROOT
+
+API = ROOT / "bench" / "api.py"
 FIGURES = {
     "ready": ("ready, first start", "ready, next start"),
     "memory": ("idle memory, RSS", "idle memory, PSS"),

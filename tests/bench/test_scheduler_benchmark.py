@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "bench" / "scheduler.py"
+from support.places import ROOT
+
+SCRIPT = ROOT / "bench" / "scheduler.py"
 
 
 def test_it_prints_both_rates_and_their_ratio() -> None:

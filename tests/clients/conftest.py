@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from longshore_process import RunningLongshore, longshore_up
+
+from support.longshore_process import RunningLongshore, longshore_up
 
 
 @pytest.fixture(scope="module")

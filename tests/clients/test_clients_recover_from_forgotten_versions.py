@@ -16,7 +16,8 @@ import pytest
 from kubernetes import informer
 from lightkube.resources.core_v1 import ConfigMap
 from lightkube.types import on_error_retry
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = pytest.mark.xdist_group("clients: forgotten versions")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = pytest.mark.xdist_group("clients: kopf")
 

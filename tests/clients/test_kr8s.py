@@ -12,7 +12,8 @@ from typing import Any
 import kr8s
 import pytest
 from kr8s.asyncio.objects import APIObject, ConfigMap, CronJob, Job, Node, Pod, new_class
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = [
     pytest.mark.anyio,

@@ -27,7 +27,8 @@ from kubernetes_asyncio.client import (
 )
 from kubernetes_asyncio.dynamic import DynamicClient
 from kubernetes_asyncio.dynamic.exceptions import NotFoundError
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("clients: kubernetes_asyncio")]
 

@@ -28,7 +28,8 @@ from kubernetes.client import (
 )
 from kubernetes.leaderelection import electionconfig, leaderelection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = pytest.mark.xdist_group("clients: kubernetes")
 

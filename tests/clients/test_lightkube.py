@@ -24,7 +24,8 @@ from lightkube.resources.apiextensions_v1 import CustomResourceDefinition
 from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import ConfigMap, Event, Pod
 from lightkube.types import CascadeType, PatchType
-from longshore_process import RunningLongshore
+
+from support.longshore_process import RunningLongshore
 
 pytestmark = pytest.mark.xdist_group("clients: lightkube")
 

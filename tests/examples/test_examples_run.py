@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from longshore_command import Command
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from support.longshore_command import Command
+from support.places import ROOT
+
+EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 MEANT_TO_FAIL = {
     "failure-policy-job.yaml": ("PodFailurePolicy", 0),

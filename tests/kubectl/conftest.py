@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kubectl_binary import Kubectl
-from longshore_process import RunningLongshore, longshore_up
+
+from support.kubectl_binary import Kubectl
+from support.longshore_process import RunningLongshore, longshore_up
 
 _numbers = itertools.count(1)
 

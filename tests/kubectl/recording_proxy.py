@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import aiohttp
 from aiohttp import web
-from longshore_process import RunningLongshore
 from multidict import CIMultiDict
+
+from support.longshore_process import RunningLongshore
 
 # Belong to one connection, not to the message (RFC 9110, 7.6.1).
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "host", "content-length"}

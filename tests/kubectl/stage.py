@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from kubectl_binary import Kubectl
-from longshore_process import RunningLongshore
-from recording_proxy import RecordingProxy, Seen
+from kubectl.recording_proxy import RecordingProxy, Seen
+from support.kubectl_binary import Kubectl
+from support.longshore_process import RunningLongshore
 
 NAMESPACE = "demo"
 _KUBECONFIG = """\

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from kubectl_binary import Kubectl
+
+from support.kubectl_binary import Kubectl
 
 pytestmark = pytest.mark.xdist_group("kubectl custom kinds")
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from kubectl_binary import Kubectl
+
+from support.kubectl_binary import Kubectl
 
 pytestmark = pytest.mark.xdist_group("kubectl pods and nodes")
 

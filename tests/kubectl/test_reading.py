@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from kubectl_binary import Kubectl
-from longshore_process import RunningLongshore
+
+from support.kubectl_binary import Kubectl
+from support.longshore_process import RunningLongshore
 
 pytestmark = pytest.mark.xdist_group("kubectl reading")
 

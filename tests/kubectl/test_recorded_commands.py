@@ -6,18 +6,18 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import kubectl_binary
-import loosened
-import older_kubectl
 import pytest
-from longshore_process import longshore_up
-from recording_proxy import Seen, recording
-from stage import Stage
 
-RECORDING = Path(__file__).parents[2] / "../shared/vectors/kubectl/commands.json"
+from kubectl import loosened, older_kubectl
+from kubectl.recording_proxy import Seen, recording
+from kubectl.stage import Stage
+from support import kubectl_binary
+from support.longshore_process import longshore_up
+from support.places import RECORDED
+
+RECORDING = RECORDED / "vectors/kubectl/commands.json"
 COMMANDS: list[dict[str, Any]] = json.loads(RECORDING.read_text()) if RECORDING.exists() else []
 RECORDED_MINOR = 36
 DRAWN = {

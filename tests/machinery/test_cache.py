@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_api import obj
 
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Cache, key_of
+from machinery.scripted_api import obj
 
 
 def colours(thing: Obj) -> list[str]:

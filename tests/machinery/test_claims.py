@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from control_plane import JOBS, PODS, api, job, pod
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -16,6 +15,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes import ownership
 from longshore.machinery.writes.ownership import CannotAdopt, Claims
+from machinery.control_plane import JOBS, PODS, api, job, pod
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
 

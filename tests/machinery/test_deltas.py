@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scripted_api import obj
-
 from longshore.machinery.informers.deltas import Batch, Deltas
+from machinery.scripted_api import obj
 
 
 def shown(batch: Batch | None) -> list[tuple[str, str, str]]:

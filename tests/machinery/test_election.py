@@ -6,8 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from beside import running
-from control_plane import EVENTS, api
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -18,6 +16,8 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from machinery.beside import running
+from machinery.control_plane import EVENTS, api
 
 
 class Network:

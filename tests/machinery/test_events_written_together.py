@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
-from beside import running
-from control_plane import EVENTS, api
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -18,6 +16,8 @@ from longshore.client.local import LocalClient
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from machinery.beside import running
+from machinery.control_plane import EVENTS, api
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from manual_clock import ManualClock
-
 from longshore.machinery.writes.expectations import Expectations, UidExpectations
+from machinery.manual_clock import ManualClock
 
 KEY = "ns/job"
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 
-from beside import running
-from control_plane import MAPS, PODS, api, pod
-
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
@@ -16,6 +13,8 @@ from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes.ownership import owner_index
+from machinery.beside import running
+from machinery.control_plane import MAPS, PODS, api, pod
 
 
 def config_map(name: str, **data: str) -> Obj:

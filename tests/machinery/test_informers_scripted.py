@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from beside import running
-from scripted_api import GONE, Scripted, added, bookmark, deleted, modified, obj
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -18,6 +16,8 @@ from longshore.client import Unreachable
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from machinery.beside import running
+from machinery.scripted_api import GONE, Scripted, added, bookmark, deleted, modified, obj
 
 MAPS = ("v1", "configmaps")
 

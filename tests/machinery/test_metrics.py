@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from manual_clock import ManualClock
 
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.queues.workqueue import WorkQueue
+from machinery.manual_clock import ManualClock
 
 
 def test_metrics_are_shown_in_prometheus_format() -> None:

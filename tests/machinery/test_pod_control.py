@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from control_plane import JOBS, PODS, api, job, pod
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -18,6 +17,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes import ownership, pod_control
 from longshore.machinery.writes.pod_control import NoLabels, PodControl, slow_start
+from machinery.control_plane import JOBS, PODS, api, job, pod
 
 OWNER = {"kind": "Job", "namespace": "ns", "name": "job", "uid": "1", "apiVersion": "batch/v1"}
 

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from beside import running
-from control_plane import EVENTS, api
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -19,6 +17,8 @@ from longshore.machinery.events import correlation
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import START, VirtualClock
+from machinery.beside import running
+from machinery.control_plane import EVENTS, api
 
 JOB = {"kind": "Job", "apiVersion": "batch/v1", "namespace": "ns", "name": "job", "uid": "1"}
 

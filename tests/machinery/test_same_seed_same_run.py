@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.places import ROOT
+
 PROGRAM = Path(__file__).with_name("virtual_trace.py")
 
 
@@ -16,7 +18,7 @@ def traces(*runs: tuple[int, int]) -> list[bytes]:
         subprocess.Popen(
             [sys.executable, PROGRAM, str(seed)],
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONHASHSEED": str(hashes)},
+            env={**os.environ, "PYTHONHASHSEED": str(hashes), "PYTHONPATH": str(ROOT / "tests")},
         )
         for seed, hashes in runs
     ]

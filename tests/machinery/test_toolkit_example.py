@@ -6,13 +6,10 @@ import asyncio
 import importlib.util
 import re
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-from beside import running
-from control_plane import EVENTS, MAPS, PODS, api, pod
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -21,8 +18,10 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.options import Options
 from longshore.up.running import running as longshore_running
+from machinery.beside import running
+from machinery.control_plane import EVENTS, MAPS, PODS, api, pod
+from support.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "toolkit" / "crew.py"
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from manual_clock import ManualClock
 
 from longshore.machinery.queues.workqueue import WorkQueue
+from machinery.manual_clock import ManualClock
 
 KEYS = st.sampled_from("abcd")
 DELAYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 7.5])

@@ -6,7 +6,6 @@ import asyncio
 import logging
 
 import pytest
-from beside import running
 
 from longshore.api.errors import StatusError
 from longshore.machinery.queues.workers import Shards, run_workers
@@ -14,6 +13,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes.own_writes import StaleCache
+from machinery.beside import running
 
 
 def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> None:

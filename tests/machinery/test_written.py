@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from scripted_api import obj
 
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes.own_writes import StaleCache, Written
+from machinery.scripted_api import obj
 
 KEY, UID = "ns/job", "uid-1"
 

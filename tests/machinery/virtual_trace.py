@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
-from pathlib import Path
 from typing import Any
-
-from control_plane import MAPS, PODS, api
 
 from longshore.api.errors import StatusError
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from machinery.control_plane import MAPS, PODS, api
+from support.places import ROOT
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "toolkit" / "crew.py"
+EXAMPLE = ROOT / "examples" / "toolkit" / "crew.py"
 
 
 async def main(clock: VirtualClock) -> None:

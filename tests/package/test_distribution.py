@@ -7,11 +7,10 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.places import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ import asyncio
 import os
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from longshore.client import DeleteOptions
 from longshore.up.options import Options
 from longshore.up.running import running
+from support.places import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "getting-started.md"
+PAGE = ROOT / "docs" / "getting-started.md"
 JOBS = ("batch/v1", "Job")
 
 

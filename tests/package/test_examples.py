@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 
 from longshore.client.http import HttpClient
 from longshore.up.options import Options
 from longshore.up.running import running
+from support.places import ROOT
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.yaml"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
 @pytest.fixture

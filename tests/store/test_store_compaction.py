@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_support import key, left_by_a_kill, names, opened, put, settled, thing, told, value
 
 from longshore.store import Event, Limits, Store, WriteFailed, commit
 from longshore.store.sqlite import SqliteJournal
+from store.store_support import key, left_by_a_kill, names, opened, put, settled, thing, told, value
 
 
 def rows(directory: Path) -> list[tuple[int, str, int]]:

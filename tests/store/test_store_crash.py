@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from crash_writer import made
-from store_support import opened
 
 from longshore.store import Key, Limits, Store
+from store.crash_writer import made
+from store.store_support import opened
 
 ROUNDS = int(os.environ.get("LONGSHORE_CRASH_ROUNDS", "10"))
 STORAGES = ("pods", "batch/jobs")

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_support import left_by_a_kill, names, opened, put, value
 
 from longshore.store import Compacted, JournalCorrupt, SchemaTooNew, Store
+from store.store_support import left_by_a_kill, names, opened, put, value
 
 
 @pytest.fixture

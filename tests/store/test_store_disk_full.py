@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from store_support import key, left_by_a_kill, names, nothing_more, opened, put, thing
 
 from longshore.store import DiskFull, Durability, JournalUnusable, Store, WriteFailed
+from store.store_support import key, left_by_a_kill, names, nothing_more, opened, put, thing
 
 BIG = "x" * 20_000
 

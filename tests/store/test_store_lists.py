@@ -6,9 +6,9 @@ import asyncio
 import random
 
 import pytest
-from store_support import key, names, opened, put, remove, thing, value
 
 from longshore.store import Compacted, FutureRevision, Key, Limits, Store
+from store.store_support import key, names, opened, put, remove, thing, value
 
 
 def places(store: Store, storage: str, namespace: str | None = None) -> list[tuple[str, ...]]:

@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_support import opened, put
 
 from longshore.store import JournalCorrupt, schema
 from longshore.store.reader import reading
+from store.store_support import opened, put
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from store_support import left_by_a_kill, settled, thing, value
 
 from longshore.store import (
     Compacted,
@@ -32,6 +31,7 @@ from longshore.store import (
     commit,
 )
 from longshore.store.sqlite import SqliteJournal
+from store.store_support import left_by_a_kill, settled, thing, value
 
 WINDOW = 6
 KEYS = st.builds(Key, st.sampled_from(("pods", "jobs")), st.sampled_from(("a", "b")), st.sampled_from("xyz"))

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from store_support import key, left_by_a_kill, names, opened, put, read, remove, told, value
 
 from longshore.store import DataDirBusy, Durability, JournalUnusable, Limits, Store
 from longshore.store.sqlite import SqliteJournal
+from store.store_support import key, left_by_a_kill, names, opened, put, read, remove, told, value
 
 
 @pytest.mark.parametrize("how", ["closed", "killed"])

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from store_support import key, nothing_more, opened, put, read, remove, thing, told, value
 
 from longshore.store import Compacted, Limits, Store, Watch, WatchOverflow
+from store.store_support import key, nothing_more, opened, put, read, remove, thing, told, value
 
 
 def test_a_watch_tells_every_change_in_order_with_what_it_replaced() -> None:

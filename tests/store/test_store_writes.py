@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from store_support import key, names, opened, put, read, remove, thing, value
 
 from longshore.store import Commit, DiskFull, Entry, Event, Store, StoreClosed, WriteFailed
 from longshore.store.journal import NoJournal
 from longshore.store.sqlite import SqliteJournal
+from store.store_support import key, names, opened, put, read, remove, thing, value
 
 
 @pytest.fixture(params=["on disk", "on disk, synced", "in memory"])

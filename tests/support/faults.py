@@ -21,11 +21,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from crashing import WRITES, OneByOne
-
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
 from longshore.machinery.time.virtual import VirtualClock
+from support.crashing import WRITES, OneByOne
 
 _READS = ("get", "list")
 

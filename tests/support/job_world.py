@@ -14,12 +14,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import told_stories
-from crashing import Death
-from faults import Faulty
-from scripted_kubelet import PODS, TRACKING, Kubelet, Script
-from told_stories import NS, Controllers, Life, Telling, an_api, as_client, beside
-
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -27,6 +21,11 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
 from longshore.machinery.time.virtual import VirtualClock
+from support import told_stories
+from support.crashing import Death
+from support.faults import Faulty
+from support.scripted_kubelet import PODS, TRACKING, Kubelet, Script
+from support.told_stories import NS, Controllers, Life, Telling, an_api, as_client, beside
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0

@@ -10,8 +10,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scripted_runtime import Machine, Run, Script, ScriptedRuntime
-
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -24,6 +22,7 @@ from longshore.node import agent
 from longshore.node.capacity import Capacity
 from longshore.node.runtime import Container, Key, Runtime
 from longshore.store import Store
+from support.scripted_runtime import Machine, Run, Script, ScriptedRuntime
 
 PODS = ("v1", "Pod")
 NS, NODE = "ns", "here"

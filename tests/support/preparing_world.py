@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from api_in_memory import Server as ApiServer
-from api_in_memory import api_in_memory
-
 from longshore.api.types import Obj
 from longshore.apiserver.access.tokens import Tokens
 from longshore.client.local import LocalClient
@@ -19,6 +16,8 @@ from longshore.machinery.time.clock import RealClock
 from longshore.node.preparing.preparer import Preparer
 from longshore.node.preparing.types import NodeFacts, PreparedPod, Server
 from longshore.node.runtime import Container
+from support.api_in_memory import Server as ApiServer
+from support.api_in_memory import api_in_memory
 
 SERVER = Server("127.0.0.1", 6443, "a certificate\n")
 NODE = NodeFacts("node-1", allocatable={"cpu": "4", "memory": "8Gi"}, user=0, group=0)

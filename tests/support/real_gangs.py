@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
-from longshore_process import RunningLongshore
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "volcano"
+from support.longshore_process import RunningLongshore
+from support.places import ROOT
+
+EXAMPLES = ROOT / "examples" / "volcano"
 _JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
 _CORE = "/api/v1/namespaces/default"
 _ENDED = ("Completed", "Failed", "Terminated", "Aborted")

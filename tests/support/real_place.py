@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kubectl_binary import Kubectl
+from support.kubectl_binary import Kubectl
 
 _READY = re.compile(r"export KUBECONFIG=(\S+)\n")
 

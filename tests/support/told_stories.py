@@ -12,14 +12,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from crashing import Death, Mortal, until_dead
-
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
+from support.crashing import Death, Mortal, until_dead
 
 NS = "ns"
 

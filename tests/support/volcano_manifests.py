@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from api_in_memory import Answer, Server
+from support.api_in_memory import Answer, Server
 
 BATCH = "/apis/batch.volcano.sh/v1alpha1/namespaces/default"
 JOBS, CRON_JOBS = f"{BATCH}/jobs", f"{BATCH}/cronjobs"

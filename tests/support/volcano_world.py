@@ -14,12 +14,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import told_stories
-from crashing import Death
-from simple_gangs import GROUPS, PODS, Gangs
-from told_stories import NS, Life, Telling, an_api, beside
-from volcano_queues import open_queue
-
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -28,6 +22,11 @@ from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.time.clock import to_seconds
 from longshore.machinery.time.virtual import VirtualClock
+from support import told_stories
+from support.crashing import Death
+from support.simple_gangs import GROUPS, PODS, Gangs
+from support.told_stories import NS, Life, Telling, an_api, beside
+from support.volcano_queues import open_queue
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
 COMMANDS = ("bus.volcano.sh/v1alpha1", "Command")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from longshore.machinery.informers.cache import Key
+from longshore.machinery.reasons import Reason
 
 _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000
@@ -23,7 +24,7 @@ class Explanation:
     uid: str
     at: float
     """Seconds since 1970, of the last time."""
-    why: tuple[str, ...]
+    why: tuple[Reason | str, ...]
     problem: str = ""
     """What kept it from being carried out; empty when nothing did."""
     times: int = 1

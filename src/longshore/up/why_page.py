@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from longshore.api import times
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 
 PREFIX: Final = "/longshore/why/"
 
@@ -23,7 +24,7 @@ class Told(Protocol):
     @property
     def at(self) -> float: ...
     @property
-    def why(self) -> Sequence[str]: ...
+    def why(self) -> Sequence[Reason | str]: ...
     @property
     def problem(self) -> str: ...
     @property
@@ -74,7 +75,7 @@ def _entry(told: Told) -> Obj:
         "uid": told.uid,
         "at": times.format_seconds(int(told.at)),
         "times": told.times,
-        "why": [*told.why],
+        "why": [str(reason) for reason in told.why],
     }
     if told.problem:
         made["problem"] = told.problem

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
-from scripted_server import Script
+
+from client.http.scripted_server import Script
 
 
 @pytest.fixture

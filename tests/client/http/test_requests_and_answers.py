@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from scripted_server import Script, made
 
+from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.client.config.connection import Connection

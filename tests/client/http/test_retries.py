@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from scripted_server import Script, made
 
+from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client import TimedOut, Unreachable
 from longshore.client.config.connection import Connection

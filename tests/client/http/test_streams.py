@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from scripted_server import Script
 
+from client.http.scripted_server import Script
 from longshore.api.errors import StatusError
 from longshore.client import TimedOut, Unreachable, WatchEvent
 from longshore.client.http import HttpClient

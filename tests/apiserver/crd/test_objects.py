@@ -1,0 +1,273 @@
+"""Objects of a user's own kind: what is dropped, filled in, refused and told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.crd.widgets import SPEC, WIDGETS, define, definition, version, widget
+from support.api_in_memory import Server
+
+pytestmark = pytest.mark.anyio
+
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+WITH_STATUS: dict[str, Any] = {"status": {}}
+
+
+@pytest.fixture(autouse=True)
+async def _defined(server: Server) -> None:
+    columns = [
+        {"name": "Size", "type": "string", "jsonPath": ".spec.size"},
+        {"name": "Phase", "type": "string", "jsonPath": ".status.phase", "priority": 1},
+    ]
+    own = version(subresources=WITH_STATUS, additionalPrinterColumns=columns)
+    await define(server, definition(own))
+
+
+async def test_an_object_gets_defaults_also_inside_lists(server: Server) -> None:
+    made = await server.send("POST", WIDGETS, widget(parts=[{"name": "a"}, {"name": "b", "weight": 5}]))
+    assert made.body["spec"] == {
+        "size": "small",
+        "replicas": 2,
+        "parts": [{"name": "a", "weight": 1}, {"name": "b", "weight": 5}],
+    }
+    assert made.body["metadata"]["generation"] == 1
+    assert made.body["apiVersion"] == "example.com/v1"
+
+
+async def test_unknown_fields_are_dropped_with_a_warning(server: Server) -> None:
+    sent = widget(parts=[{"name": "a", "x": 1}], extra={"any": {"thing": 1}})
+    made = await server.send("POST", WIDGETS, sent)
+    assert made.code == 201
+    assert made.warning == '299 - "unknown field \\"spec.parts[0].x\\""'
+    assert made.body["spec"]["parts"] == [{"name": "a", "weight": 1}]
+
+
+async def test_a_part_may_keep_what_its_schema_does_not_know(server: Server) -> None:
+    made = await server.send("POST", WIDGETS, widget(extra={"any": {"thing": [None, 1]}}))
+    assert made.body["spec"]["extra"] == {"any": {"thing": [None, 1]}}
+    assert not made.warning
+
+
+async def test_unknown_fields_are_errors_when_the_client_is_strict(server: Server) -> None:
+    sent = widget(colour="red", parts=[{"name": "a", "x": 1}])
+    sent["metadata"]["nick"] = "w"
+    answer = await server.send("POST", WIDGETS, sent, fieldValidation="Strict")
+    assert (answer.code, answer.message) == (
+        400,
+        'Widget in version "v1" cannot be handled as a Widget: strict decoding error: '
+        'unknown field "metadata.nick", unknown field "spec.colour", unknown field "spec.parts[0].x"',
+    )
+
+
+async def test_unknown_fields_are_not_mentioned_when_the_client_ignores_them(server: Server) -> None:
+    answer = await server.send("POST", WIDGETS, widget(colour="red"), fieldValidation="Ignore")
+    assert (answer.code, answer.warning) == (201, "")
+
+
+async def test_a_strict_patch_with_unknown_fields_is_refused(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    patch = {"spec": {"colour": "red"}}
+    answer = await server.send("PATCH", f"{WIDGETS}/w", patch, type=MERGE, fieldValidation="Strict")
+    assert answer.code == 422
+    assert answer.message.endswith('strict decoding error: unknown field "spec.colour"')
+
+
+async def test_every_fault_is_listed_with_its_cause(server: Server) -> None:
+    answer = await server.send("POST", WIDGETS, widget(size="huge", replicas=0, label="UPPER"))
+    assert answer.code == 422
+    assert answer.message.startswith(
+        'Widget.example.com "w" is invalid: [spec.size: Unsupported value: "huge"'
+    )
+    causes = {c["field"]: (c["reason"], c["message"]) for c in answer.body["details"]["causes"]}
+    assert causes == {
+        "spec.size": (
+            "FieldValueNotSupported",
+            'Unsupported value: "huge": supported values: "small", "large"',
+        ),
+        "spec.replicas": (
+            "FieldValueInvalid",
+            "Invalid value: 0: spec.replicas in body should be greater than or equal to 1",
+        ),
+        "spec.label": (
+            "FieldValueInvalid",
+            "Invalid value: \"UPPER\": spec.label in body should match '^[a-z]+$'",
+        ),
+    }
+
+
+async def test_a_wrong_type_has_its_own_reason(server: Server) -> None:
+    answer = await server.send("POST", WIDGETS, widget(replicas="two"))
+    assert answer.body["details"]["causes"] == [
+        {
+            "reason": "FieldValueTypeInvalid",
+            "message": 'Invalid value: "string": spec.replicas in body must be of type integer: "string"',
+            "field": "spec.replicas",
+        }
+    ]
+
+
+async def test_items_with_the_same_key_are_refused(server: Server) -> None:
+    answer = await server.send("POST", WIDGETS, widget(parts=[{"name": "a"}, {"name": "a"}]))
+    assert answer.message == (
+        'Widget.example.com "w" is invalid: spec.parts[1]: Duplicate value: {"name":"a"}'
+    )
+
+
+async def test_metadata_must_be_metadata(server: Server) -> None:
+    sent = widget()
+    sent["metadata"]["labels"] = {"a": 5}
+    answer = await server.send("POST", WIDGETS, sent)
+    assert (answer.code, answer.message) == (
+        400,
+        'Widget in version "v1" cannot be handled as a Widget: '
+        "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
+    )
+
+
+async def test_short_finalizers_are_allowed_with_a_warning(server: Server) -> None:
+    sent = widget()
+    sent["metadata"]["finalizers"] = ["mine"]
+    made = await server.send("POST", WIDGETS, sent)
+    assert made.code == 201
+    assert "prefer a domain-qualified finalizer name" in made.warning
+
+
+async def test_status_is_written_through_its_own_path_alone(server: Server) -> None:
+    made = (await server.send("POST", WIDGETS, widget() | {"status": {"phase": "New"}})).body
+    assert "status" not in made
+    changed = made | {"spec": {"size": "large"}, "status": {"phase": "Up"}}
+    changed["metadata"] = made["metadata"] | {"labels": {"a": "b"}}
+    stored = (await server.send("PUT", f"{WIDGETS}/w/status", changed)).body
+    assert stored["status"] == {"phase": "Up"}
+    assert stored["spec"] == made["spec"]
+    assert "labels" not in stored["metadata"]
+    assert stored["metadata"]["generation"] == 1
+    wrong = {"status": {"phase": 5}}
+    answer = await server.send("PATCH", f"{WIDGETS}/w/status", wrong, type=MERGE)
+    assert "status.phase in body must be of type string" in answer.message
+
+
+async def test_any_change_outside_metadata_and_status_moves_the_generation(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    labels = await server.send("PATCH", f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}}, type=MERGE)
+    assert labels.body["metadata"]["generation"] == 1
+    spec = await server.send("PATCH", f"{WIDGETS}/w", {"spec": {"size": "large"}}, type=MERGE)
+    assert spec.body["metadata"]["generation"] == 2
+
+
+async def test_a_put_must_name_the_version_it_saw(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    answer = await server.send("PUT", f"{WIDGETS}/w", widget())
+    assert answer.code == 422
+    assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in answer.message
+
+
+async def test_there_is_no_strategic_merge_and_no_protobuf(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    smp = "application/strategic-merge-patch+json"
+    assert (await server.send("PATCH", f"{WIDGETS}/w", {}, type=smp)).code == 415
+    protobuf = "application/vnd.kubernetes.protobuf"
+    assert (await server.send("GET", WIDGETS, accept=protobuf)).code == 406
+    assert (await server.send("POST", WIDGETS, b"k8s\x00", type=protobuf)).code == 400
+
+
+async def test_items_of_lists_say_what_they_are(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    items = (await server.send("GET", WIDGETS)).body["items"]
+    assert [(i["kind"], i["apiVersion"]) for i in items] == [("Widget", "example.com/v1")]
+
+
+async def test_tables_have_the_definitions_columns(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    table = (await server.send("GET", WIDGETS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")).body
+    assert [c["name"] for c in table["columnDefinitions"]] == ["Name", "Size", "Phase"]
+    assert table["rows"][0]["cells"] == ["w", "small", None]
+
+
+async def test_a_json_patch_can_take_a_field_away(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget(label="abc"))
+    patch = [{"op": "remove", "path": "/spec/label"}]
+    answer = await server.send("PATCH", f"{WIDGETS}/w", patch, type=JSON_PATCH)
+    assert "label" not in answer.body["spec"]
+
+
+async def test_nulls_are_dropped_where_they_are_not_allowed(server: Server) -> None:
+    made = await server.send("POST", WIDGETS, widget(label=None, replicas=None))
+    assert made.body["spec"] == {"size": "small", "replicas": 2}
+    assert not made.warning
+
+
+async def test_owners_of_applied_fields_follow_the_schema(server: Server) -> None:
+    apply = {"type": "application/apply-patch+yaml", "fieldManager": "one"}
+    await server.send("PATCH", f"{WIDGETS}/w", widget(parts=[{"name": "a"}]), **apply)
+    other = {"type": "application/apply-patch+yaml", "fieldManager": "two"}
+    both = await server.send("PATCH", f"{WIDGETS}/w", widget(parts=[{"name": "b"}]), **other)
+    assert [p["name"] for p in both.body["spec"]["parts"]] == ["a", "b"]
+    clash = await server.send("PATCH", f"{WIDGETS}/w", widget(size="large"), **other)
+    assert clash.code == 409
+    assert 'conflict with "one": .spec.size' in clash.message
+    unknown = await server.send("PATCH", f"{WIDGETS}/w", widget(colour="red"), **apply)
+    assert (unknown.code, unknown.message) == (
+        500,
+        "failed to create typed patch object (/w; example.com/v1, Kind=Widget): "
+        ".spec.colour: field not declared in schema",
+    )
+
+
+async def test_a_rule_that_came_later_does_not_stop_other_changes(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget(label="abc"))
+    stricter: dict[str, Any] = SPEC | {
+        "properties": SPEC["properties"] | {"label": {"type": "string", "maxLength": 2}}
+    }
+    crds = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    patch = {"spec": {"versions": [version(spec=stricter, subresources=WITH_STATUS)]}}
+    await server.client.patch(crds, "widgets.example.com", patch)
+    unrelated = await server.send("PATCH", f"{WIDGETS}/w", {"spec": {"size": "large"}}, type=MERGE)
+    assert unrelated.code == 200
+    touched = await server.send("PATCH", f"{WIDGETS}/w", {"spec": {"label": "abcd"}}, type=MERGE)
+    assert "spec.label: Too long: may not be more than 2 bytes" in touched.message
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"phase": "Ready", "replicas": 3},
+        {"phase": "Ready", "colour": "red"},
+        {"phase": None, "replicas": 1},
+        {"phase": 5},
+        {},
+    ],
+)
+async def test_a_status_is_read_alike_by_itself_and_within_the_whole_object(
+    server: Server, status: dict[str, Any]
+) -> None:
+    def told(answer: Any) -> tuple[Any, ...]:
+        managers = answer.body.get("metadata", {}).get("managedFields", ())
+        return (
+            answer.code,
+            answer.warning,
+            str(answer.body.get("message")).replace("apart", "whole"),
+            answer.body.get("status"),
+            answer.body.get("spec"),
+            [(entry.get("subresource"), entry["fieldsV1"]) for entry in managers],
+        )
+
+    answers = []
+    for name in ("apart", "whole"):
+        made = await server.send("POST", WIDGETS, widget(name, parts=[{"name": "a"}]))
+        if name == "apart":
+            body, type = {"metadata": {"uid": made.body["metadata"]["uid"]}, "status": status}, MERGE
+        else:
+            kept = {key: value for key, value in status.items() if value is not None}
+            body, type = [{"op": "add", "path": "/status", "value": kept}], JSON_PATCH
+        answers.append(told(await server.send("PATCH", f"{WIDGETS}/{name}/status", body, type=type)))
+    assert answers[0] == answers[1]
+
+
+async def test_a_patch_that_means_another_object_of_the_name_is_refused(server: Server) -> None:
+    await server.send("POST", WIDGETS, widget())
+    patch = {"metadata": {"uid": "another"}, "status": {"phase": "Ready"}}
+    assert (await server.send("PATCH", f"{WIDGETS}/w", patch, type=MERGE)).code in (409, 422)

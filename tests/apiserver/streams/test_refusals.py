@@ -1,0 +1,120 @@
+"""Who may not, what cannot be, and how much is too much: answered before a connection is upgraded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from typing import Any
+
+import aiohttp
+import pytest
+import yaml
+
+from apiserver.streams.conftest import Stage
+from longshore.apiserver.http import handler
+
+pytestmark = pytest.mark.anyio
+
+RBAC = "rbac.authorization.k8s.io/v1"
+
+
+class Caller:
+    """Plain HTTP as the administrator, or as somebody the administrator impersonates."""
+
+    def __init__(self, stage: Stage, session: aiohttp.ClientSession) -> None:
+        config = yaml.safe_load(stage.longshore.kubeconfig.read_text())
+        self.server, self.session = stage.longshore.server, session
+        self.headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+
+    async def __call__(
+        self, what: str, user: str = "", method: str = "GET", **headers: str
+    ) -> tuple[int, Any]:
+        sent = self.headers | ({"Impersonate-User": user} if user else {}) | headers
+        url = f"{self.server}/api/v1/namespaces/default/pods/p/{what}"
+        async with self.session.request(method, url, headers=sent) as answer:
+            body = await answer.read()
+            return answer.status, json.loads(body)["message"] if answer.status >= 400 else body
+
+    async def upgrade(self, what: str, user: str = "", *protocols: str) -> int:
+        sent = self.headers | ({"Impersonate-User": user} if user else {})
+        url = f"{self.server}/api/v1/namespaces/default/pods/p/{what}"
+        try:
+            async with self.session.ws_connect(url, headers=sent, protocols=protocols):
+                return 101
+        except aiohttp.WSServerHandshakeError as refused:
+            return refused.status
+
+
+@pytest.fixture
+async def call(stage: Stage) -> Any:
+    await stage.pod()
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
+        yield Caller(stage, session)
+
+
+async def _grant(stage: Stage, user: str, *verbs: str) -> None:
+    client = stage.longshore.client
+    rules = [{"apiGroups": [""], "resources": ["pods/exec", "pods/portforward"], "verbs": list(verbs)}]
+    await client.create((RBAC, "Role"), {"metadata": {"name": user}, "rules": rules}, "default")
+    binding = {
+        "metadata": {"name": user},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": user},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+    }
+    await client.create((RBAC, "RoleBinding"), binding, "default")
+
+
+async def test_a_websocket_needs_the_right_to_create_too(stage: Stage, call: Caller) -> None:
+    await _grant(stage, "reader", "get")
+    await _grant(stage, "writer", "get", "create")
+    what = "exec?command=true&stdout=true"
+    status, message = await call(what, "reader")
+    assert (status, message) == (
+        403,
+        'pods "p" is forbidden: User "reader" cannot create resource "pods/exec" in API group "" '
+        'in the namespace "default"',
+    )
+    assert await call.upgrade(what, "reader", "v5.channel.k8s.io") == 403
+    assert await call.upgrade(what, "writer", "v5.channel.k8s.io") == 101
+    assert (await call(what, "nobody"))[0] == 403
+
+
+async def test_what_is_no_upgrade_or_asks_for_nothing_is_refused(stage: Stage, call: Caller) -> None:
+    assert await call("exec?command=true&stdout=1") == (400, "Upgrade request required")
+    assert await call("exec?command=true") == (400, "you must specify at least 1 of stdin, stdout, stderr")
+    assert await call("exec?stdout=1") == (400, "you must specify a command to run")
+    assert (await call("exec?command=a&stdout=1&container=zz"))[1] == "container zz is not valid for pod p"
+    assert await call.upgrade("exec?command=true&stdout=1", "", "unheard.of") == 403
+    assert await call.upgrade("portforward", "", "v4.channel.k8s.io") == 400
+    assert await call.upgrade("portforward?ports=70000", "", "v4.channel.k8s.io") == 400
+
+
+async def test_a_pod_of_a_node_that_is_not_ours_is_out_of_reach(stage: Stage, call: Caller) -> None:
+    stage.door.node = "elsewhere"
+    assert (await call("log"))[0] == 503
+    assert (await call("exec?command=true&stdout=1"))[0] == 503
+
+
+async def test_there_is_an_end_to_how_many_streams_are_served(
+    stage: Stage, call: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handler, "_MOST_STREAMS", 2)
+    stage.door.lines.append(b"line\n")
+    following = []
+    for _ in range(2):
+        url = f"{call.server}/api/v1/namespaces/default/pods/p/log?follow=true"
+        answer = await call.session.get(url, headers=call.headers)
+        assert await answer.content.readline() == b"line\n"
+        following.append(answer)
+    status, message = await call("log")
+    assert status == 429
+    assert "2 logs and connections to pods are open" in message
+    following[0].close()
+    async with asyncio.timeout(5):
+        while (await call("log"))[0] == 429:  # noqa: ASYNC110 - seen from outside
+            await asyncio.sleep(0.02)
+    stage.door.ended.set()
+    following[1].close()

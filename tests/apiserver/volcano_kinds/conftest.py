@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from support.api_in_memory import Server, api_in_memory
+from support.volcano_queues import open_queue
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+async def server(anyio_backend: str) -> AsyncIterator[Server]:
+    async with api_in_memory() as server:
+        await open_queue(server.client)
+        yield server

@@ -1,0 +1,82 @@
+"""`longshore apply`: created, configured, unchanged; files, directories, stdin; refusals that name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.longshore_command import Command
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\ndata: {a: VALUE}\n"
+pytestmark = pytest.mark.xdist_group("cli commands")
+
+
+def config(name: str, value: str = "x") -> str:
+    return MAP.replace("NAME", name).replace("VALUE", value)
+
+
+def test_it_says_what_it_did(longshore: Command) -> None:
+    for value, word in (("one", "created"), ("one", "unchanged"), ("two", "configured")):
+        assert longshore.ok("apply", "-f", "-", stdin=config("say", value)) == f"configmap/say {word}\n"
+    assert longshore.ok("get", "cm/say", "-o", "jsonpath={.data.a}") == "two"
+
+
+def test_all_documents_of_all_files_count(longshore: Command) -> None:
+    folder = longshore.home / "folder"
+    (folder / "below").mkdir(parents=True)
+    (folder / "b.yaml").write_text(config("b1") + "---\n# a comment alone\n---\n" + config("b2"))
+    (folder / "a.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}')
+    (folder / "notes.txt").write_text("not a manifest")
+    (folder / "below" / "c.yml").write_text(config("c"))
+    assert longshore.ok("apply", "-f", str(folder)).split() == [
+        *("configmap/a", "created", "configmap/b1", "created", "configmap/b2", "created")
+    ]
+    assert longshore.ok("apply", "-R", "-f", str(folder), "-o", "name").split()[-1] == "configmap/c"
+
+
+def test_a_refusal_names_the_file_and_does_not_stop_the_others(longshore: Command) -> None:
+    bad = config("bad").replace("\ndata:", "\ndada:")
+    done = longshore("apply", "-f", "-", stdin=bad + "---\n" + config("good"))
+    assert done.exit == 1
+    assert "STDIN" in done.stderr
+    assert "dada" in done.stderr
+    assert done.stdout == "configmap/good created\n"
+
+
+def test_a_dry_run_writes_nothing(longshore: Command) -> None:
+    done = longshore.ok("apply", "--dry-run=server", "-f", "-", stdin=config("dry"))
+    assert done == "configmap/dry created (server dry run)\n"
+    assert (
+        longshore.ok("apply", "--dry-run", "-f", "-", stdin=config("dry"))
+        == "configmap/dry created (dry run)\n"
+    )
+    assert longshore("get", "cm", "dry").exit == 1
+
+
+def test_server_side_refuses_fields_of_others_and_plain_apply_takes_them(longshore: Command) -> None:
+    longshore.ok("apply", "--field-manager", "other", "-f", "-", stdin=config("ours", "theirs"))
+    refused = longshore("apply", "--server-side", "-f", "-", stdin=config("ours", "mine"))
+    assert refused.exit == 1
+    assert 'conflict with "other": .data.a' in refused.stderr
+    assert "--force-conflicts" in refused.stderr
+    assert longshore.ok("apply", "-f", "-", stdin=config("ours", "mine")) == "configmap/ours configured\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: Job\nmetadata: {name: x}\n", "apiVersion not set"),
+        ("apiVersion: v1\nkind: [", "error converting YAML to JSON"),
+        ("apiVersion: example.org/v1\nkind: Job\nmetadata: {name: x}\n", 'no matches for kind "Job"'),
+    ],
+)
+def test_what_is_no_manifest_is_refused(longshore: Command, text: str, message: str) -> None:
+    done = longshore("apply", "-f", "-", stdin=text)
+    assert done.exit != 0
+    assert message in done.stderr
+
+
+def test_a_file_that_is_not_there(longshore: Command, tmp_path: Path) -> None:
+    done = longshore("apply", "-f", str(tmp_path / "none.yaml"))
+    assert (done.exit, done.stderr) == (2, f'error: the path "{tmp_path}/none.yaml" does not exist\n')

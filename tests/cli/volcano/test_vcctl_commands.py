@@ -1,0 +1,211 @@
+"""`longshore job`, `queue`, `jobflow`, `jobtemplate` and `pod`: vcctl's flags, words and columns."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.longshore_process import RunningLongshore
+
+Vc = Callable[..., tuple[int, str]]
+JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs"
+
+JOB = """\
+apiVersion: batch.volcano.sh/v1alpha1
+kind: Job
+metadata: {name: filed, labels: {volcano.sh/job-type: MPI}}
+spec:
+  queue: default
+  schedulerName: other
+  tasks:
+  - {name: w, replicas: 3, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+"""
+TEMPLATE = JOB.replace("batch.volcano", "flow.volcano").replace("kind: Job", "kind: JobTemplate")
+FLOW = """\
+apiVersion: flow.volcano.sh/v1alpha1
+kind: JobFlow
+metadata: {name: f}
+spec: {flows: [{name: filed}]}
+---
+apiVersion: flow.volcano.sh/v1alpha1
+kind: JobFlow
+metadata: {name: g}
+spec: {flows: [{name: nothing}]}
+"""
+
+
+def until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline, "it did not come to that"
+        time.sleep(0.05)
+
+
+def test_a_job_is_run_listed_suspended_resumed_and_deleted(vc: Vc, running: RunningLongshore) -> None:
+    def phase() -> Any:
+        return (running.request("GET", f"{JOBS}/train")[1].get("status") or {}).get("state", {}).get("phase")
+
+    until(lambda: vc("job", "run", "-N", "train", "-r", "2", "-m", "1", "-R", "cpu=1") ==
+          (0, "run job train successfully\n"))  # fmt: skip
+    until(lambda: phase() == "Pending")
+    spec = running.request("GET", f"{JOBS}/train")[1]["spec"]
+    container = spec["tasks"][0]["template"]["spec"]["containers"][0]
+    assert (container["image"], container["resources"]["requests"]) == ("busybox", {"cpu": "1"})
+    code, text = vc("job", "list")
+    head, row = text.splitlines()
+    assert code == 0
+    assert head.startswith(
+        "Name    Creation       Phase       JobType     Replicas    Min   Pending   Running"
+    )
+    assert row.split()[0] == "train"
+    assert row.split()[2:6] == ["Pending", "Batch", "2", "1"]
+    assert vc("job", "suspend", "-N", "train") == (0, "")
+    until(lambda: phase() == "Aborted")
+    assert vc("job", "resume", "-N", "train") == (0, "")
+    until(lambda: phase() != "Aborted")
+    assert vc("job", "delete", "-N", "train") == (0, "delete job train successfully\n")
+
+
+def test_a_job_of_a_file_is_found_by_queue_scheduler_and_name(vc: Vc, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(JOB)
+    assert vc("job", "run", "-f", str(file)) == (0, "run job filed successfully\n")
+    for words in (("-q", "default"), ("-S", "other"), ("--selector", "ile"), ("--all-namespaces",)):
+        assert "filed" in vc("job", "list", *words)[1]
+    for words in (("-q", "gpu"), ("-S", "volcano"), ("--selector", "nope")):
+        assert "filed" not in vc("job", "list", *words)[1]
+    assert "MPI" in vc("job", "list")[1]
+    assert vc("job", "list", "--all-namespaces")[1].startswith("Namespace   Name")
+    vc("job", "delete", "-N", "filed")
+    assert vc("job", "list") == (0, "No resources found\n")
+
+
+def test_a_job_is_viewed_in_full(vc: Vc, running: RunningLongshore) -> None:
+    vc("job", "run", "-N", "seen")
+    until(lambda: "Phase:\tPending" in vc("job", "view", "-N", "seen")[1])
+    text = vc("job", "view", "-N", "seen")[1]
+    for line in (
+        "Name:       \tseen\n",
+        "Labels:     \t<none>\n",
+        "API Version:\tbatch.volcano.sh/v1alpha1\n",
+        "    Name:\tdefault0\n    Replicas:\t1\n",
+        "          Image:\tbusybox\n",
+        "              Memory:\t100Mi\n",
+        "        Restart Policy:   \tNever\n",
+        "Status:\n  Min Available:\t1\n  State:\n    Phase:\tPending\n",
+        "  Conditions:\n    Status\tTransitionTime\n    Pending \t20",
+    ):
+        assert line in text
+    event = {
+        "metadata": {"name": "seen.1", "namespace": "default"},
+        "involvedObject": {"namespace": "default", "name": "seen"},
+        "type": "Warning", "reason": "Odd", "message": "it is odd ", "count": 3,
+        "source": {"component": "me"},
+    }  # fmt: skip
+    assert running.request("POST", "/api/v1/namespaces/default/events", event)[0] == 201
+    text = vc("job", "view", "-N", "seen")[1]
+    head = f"Events:\n{'Type':<15}\t{'Reason':<40}\t{'Age':<30}\t{'Form':<40}\tMessage\n"
+    assert head in text
+    row = f"{'Warning':<15}\t{'Odd':<40}\t{'<unknown> (x3 over <unknown>)':<30}\t{'me':<40}\tit is odd\n"
+    assert row in text
+    vc("job", "delete", "-N", "seen")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("job run", "run job: job name cannot be left blank"),
+        ("job run -f job.json", "run job: only support yaml file"),
+        ("job run -N x -R cpu", "run job: invalid argument syntax cpu, expected <resource>=<value>"),
+        ("job view", "view job: job name (specified by --name or -N) is mandatory to view a particular job"),
+        ("job view -N no", 'view job: jobs.batch.volcano.sh "no" not found'),
+        ("job suspend", "suspend job: job name is mandatory to suspend a particular job"),
+        ("job resume", "resume job: job name is mandatory to resume a particular job"),
+        ("job delete -N no", 'delete job: jobs.batch.volcano.sh "no" not found'),
+        ("queue delete", "delete queue: queue name must be specified"),
+        ("queue operate", "operate queue: queue name must be specified"),
+        ("queue operate -n q", "operate queue: action can not be null"),
+        ("queue operate -n q -a sing",
+         "operate queue: action sing invalid, valid actions are open, close and update"),
+        ("queue operate -n q -a update",
+         "operate queue: when update queue q, weight must be specified, the value must be greater than 0"),
+        ("queue delete -n default",
+         'delete queue: admission webhook "validatequeue.volcano.sh" denied the request: '
+         "`default` queue can not be deleted"),
+        ("jobflow get", "get jobflow: jobflow name must be specified"),
+        ("jobtemplate delete -N no", 'delete jobtemplate: jobtemplates.flow.volcano.sh "no" not found'),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_told_in_vcctls_words(vc: Vc, words: str, why: str) -> None:
+    assert vc(*words.split()) == (255, f"Failed to {why}\n")
+
+
+def test_a_queue_is_made_weighed_closed_opened_and_deleted(vc: Vc) -> None:
+    def row() -> list[str]:
+        return vc("queue", "get", "-n", "gpu")[1].splitlines()[1].split()
+
+    assert vc("queue", "create", "-n", "gpu", "-w", "2") == (0, "")
+    until(lambda: row()[:4] == ["gpu", "2", "Open", "root"])
+    assert vc("queue", "list")[1].splitlines()[0] == (
+        "Name                     Weight  State   Parent  Inqueue Pending Running Unknown Completed"
+    )
+    assert vc("queue", "operate", "-n", "gpu", "-a", "update", "-w", "5") == (0, "")
+    assert row()[1] == "5"
+    vc("queue", "operate", "-n", "gpu", "-a", "close")
+    until(lambda: row()[2] == "Closed")
+    vc("queue", "operate", "-n", "gpu", "-a", "open")
+    until(lambda: row()[2] == "Open")
+    assert vc("queue", "delete", "-n", "gpu") == (0, "")
+
+
+def test_pod_groups_are_counted_by_queue_and_phase(vc: Vc) -> None:
+    vc("job", "run", "-N", "waits", "-R", "cpu=10000", "-L", "cpu=10000")
+    until(lambda: vc("queue", "get", "-n", "default")[1].splitlines()[1].split()[5] == "1")
+    vc("job", "delete", "-N", "waits")
+
+
+def test_flows_and_templates_come_from_files(vc: Vc, tmp_path: Path) -> None:
+    flows, template = tmp_path / "flows.yaml", tmp_path / "template.yaml"
+    flows.write_text(FLOW)
+    template.write_text(TEMPLATE)
+    made = (0, "Created JobTemplate: default/filed\n")
+    assert vc("jobtemplate", "create", "-f", str(template)) == made
+    assert vc("jobflow", "create", "-f", str(flows)) == (
+        0, "Created JobFlow: default/f\nCreated JobFlow: default/g\n",
+    )  # fmt: skip
+    until(lambda: vc("jobflow", "get", "-N", "f")[1].split()[-2:-1] == ["Pending"])
+    head = vc("jobflow", "list")[1].splitlines()[0]
+    assert head == "Name    Namespace    Phase      Age    "
+    assert vc("jobtemplate", "list") == (0, "Name     Namespace    \nfiled    default      \n")
+    shown = json.loads(vc("jobflow", "describe", "-N", "f", "-o", "json")[1])
+    assert (shown["kind"], "managedFields" in shown["metadata"]) == ("JobFlow", False)
+    assert vc("jobflow", "describe")[1].count("---------------------------------") == 1
+    assert vc("jobflow", "describe", "-N", "f", "-o", "xml") == (
+        255, "Failed to describe jobflow: Unsupported format: xml\n",
+    )  # fmt: skip
+    assert vc("jobflow", "delete", "-N", "f") == (0, "Deleted JobFlow: default/f\n")
+    assert vc("jobflow", "delete", "-f", str(flows))[0] == 255
+    assert vc("jobtemplate", "delete", "-f", str(template)) == (0, "Deleted JobTemplate: default/filed\n")
+
+
+def test_pods_are_listed_by_job_and_queue(vc: Vc, running: RunningLongshore) -> None:
+    labels = {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "default"}
+    body = {
+        "metadata": {"name": "j-w-0", "labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "schedulerName": "nobody"},
+    }
+    assert running.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
+    for words in ((), ("-j", "j"), ("-q", "default"), ("-j", "j", "-q", "default"), ("--all-namespaces",)):
+        head, row = vc("pod", "list", *words)[1].splitlines()
+        assert head.split() == ["Name", "Ready", "Status", "Restart", "Age"]
+        assert row.split()[:4] == ["j-w-0", "0/1", "Pending", "0"]
+        assert head.index("Ready") == len("j-w-0") + 8
+    assert vc("pod", "list", "-j", "other") == (0, "No resources found\n")
+    assert vc("pod", "list", "-j", "j", "-q", "gpu") == (
+        255, "Failed to list pod: the input vcjob j does not match the queue gpu\n",
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""A cache that lags behind the controller's own writes leads to no second pod and no second count."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from controllers.job.job_stage import Stage, Troubled, play, refused
+from longshore.client import WatchEvent
+from longshore.client.ask import Ask
+
+
+class Lagging(Troubled):
+    """Shows the changes of one resource late."""
+
+    late = ""
+    seconds = 0.0
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with super()._events(ask) as events:
+            yield self._delayed(ask.resource.plural, events)
+
+    async def _delayed(self, plural: str, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:
+        async for event in events:
+            if plural == self.late:
+                await asyncio.sleep(self.seconds)
+            yield event
+
+
+def lagging(stage: Stage, late: str, seconds: float) -> Lagging:
+    client = Lagging(stage.client._api)
+    client.late, client.seconds = late, seconds
+    stage.theirs = client
+    return client
+
+
+def test_jobs_seen_late_are_finished_once() -> None:
+    async def scene(stage: Stage) -> None:
+        await _finish_one(stage, "jobs")
+
+    play(scene, controller=False)
+
+
+def test_pods_seen_late_are_counted_once() -> None:
+    async def scene(stage: Stage) -> None:
+        await _finish_one(stage, "pods")
+
+    play(scene, controller=False)
+
+
+async def _finish_one(stage: Stage, late: str) -> None:
+    client = lagging(stage, late, 0.7)
+    await stage.start()
+    await stage.job(completions=2, parallelism=1)
+    for _ in range(2):
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Succeeded")
+    await stage.until_condition("Complete")
+    await stage.quiet(10)
+    status = await stage.status()
+    assert (status["succeeded"], status.get("failed")) == (2, None)
+    assert len(await stage.pods()) == 2
+    assert client.asked["create pods"] == 2
+    completed = [e for e in await stage.events() if "Completed" in e]
+    assert completed == ["Normal Completed: Job completed"]
+
+
+def test_a_cache_that_stands_still_is_waited_for() -> None:
+    async def scene(stage: Stage) -> None:
+        client = lagging(stage, "pods", 0.0)
+        await stage.start()
+        await stage.job(completions=4, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        await stage.quiet()
+        client.seconds = 20.0
+        await stage.end(pod, "Succeeded")
+        await stage.patch_job({"spec": {"parallelism": 2}})
+        await stage.until_live(1)
+        await stage.patch_job({"metadata": {"annotations": {"reason": "to look at the Job"}}})
+        await stage.quiet(15)
+        # The new pod is not seen yet; nothing else may be done for this Job until it is.
+        assert client.asked["create pods"] == 2
+        skipped: Any = stage.registry.counter("job_controller_stale_sync_skips_total", "")
+        assert skipped.value("", "pods") > 0
+        client.seconds = 0.0
+        await stage.until_status(succeeded=1, active=2, seconds=120)
+        assert client.asked["create pods"] == 3
+
+    play(scene, controller=False)
+
+
+def test_a_pod_that_vanished_is_counted_once_though_the_cache_still_shows_it() -> None:
+    """The answer to the removal of its finalizer was lost; the second try finds no pod."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=2, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+
+        def lost(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                raise refused(404, "NotFound")
+
+        stage.theirs.trouble = lost
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1)
+        for parallelism in (2, 1, 2):  # reasons to look at the Job; its back-off is not over yet
+            await stage.patch_job({"spec": {"parallelism": parallelism}})
+            await stage.quiet(1)
+        assert (await stage.status())["failed"] == 1
+
+    play(scene)

@@ -1,0 +1,290 @@
+"""When the server refuses, conflicts or is slow, and when the controller is restarted."""
+
+from __future__ import annotations
+
+import pytest
+
+from controllers.job.job_stage import JOBS, NS, PODS, Stage, play, refused
+from longshore.client.ask import Ask
+from longshore.controllers.job import BackoffTimes
+
+
+def test_a_failed_create_is_told_and_tried_again_after_a_second() -> None:
+    async def scene(stage: Stage) -> None:
+        def trouble(what: str, ask: Ask) -> None:
+            if what == "create pods" and stage.theirs.asked[what] == 2:
+                raise refused()
+
+        stage.theirs.trouble = trouble
+        begun = stage.clock.monotonic()
+        await stage.job(completions=2, parallelism=2)
+        await stage.until_live(2)
+        assert stage.clock.monotonic() - begun < 1.5
+        await stage.quiet()
+        assert "Warning FailedCreate: Error creating: made to fail with 500" in await stage.events()
+        assert stage.theirs.asked["create pods"] == 3
+
+    play(scene)
+
+
+def test_a_quota_is_found_out_with_few_requests() -> None:
+    async def scene(stage: Stage) -> None:
+        quota = {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "10"}}}
+        await stage.client.create(("v1", "ResourceQuota"), quota, NS)
+        await stage.client.patch(
+            ("v1", "ResourceQuota"), "q", {"status": {"hard": {"pods": "10"}}}, NS, subresource="status"
+        )
+        await stage.job(completions=200, parallelism=100)
+        await stage.until_status(active=10)
+        assert stage.theirs.asked["create pods"] <= 17  # 1, 2, 4, 8 and at most one more try
+        await stage.quiet(0.5)
+        assert len(await stage.pods()) == 10
+        (one, *_) = await stage.live()
+        await stage.end(one, "Succeeded")
+        await stage.until_status(succeeded=1, active=10)
+
+    play(scene)
+
+
+def test_a_finalizer_that_cannot_be_removed_now_is_removed_later() -> None:
+    async def scene(stage: Stage) -> None:
+        failing = True
+
+        def trouble(what: str, ask: Ask) -> None:
+            if what == "patch pods" and failing:
+                raise refused()
+
+        stage.theirs.trouble = trouble
+        await stage.job(completions=2, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Succeeded")
+        uid = pod["metadata"]["uid"]
+        status = await stage.until_status(uncountedTerminatedPods={"succeeded": [uid]})
+        assert "succeeded" not in status
+        await stage.quiet(0.5)
+        failing = False
+        status = await stage.until_status(succeeded=1, uncountedTerminatedPods={})
+        assert (await stage.client.get(PODS, pod["metadata"]["name"], NS))["metadata"].get(
+            "finalizers"
+        ) is None
+
+    play(scene)
+
+
+def test_a_conflict_counts_nothing_and_is_tried_again() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+        conflicts = 2
+
+        def trouble(what: str, ask: Ask) -> None:
+            nonlocal conflicts
+            if what == "update jobs/status" and conflicts:
+                conflicts -= 1
+                raise refused(409, "Conflict")
+
+        stage.theirs.trouble = trouble
+        begun = stage.clock.monotonic()
+        await stage.end(pod, "Succeeded")
+        await stage.quiet(0.5)
+        kept = await stage.client.get(PODS, pod["metadata"]["name"], NS)
+        assert kept["metadata"]["finalizers"]
+        await stage.until_condition("Complete")
+        assert 2.5 < stage.clock.monotonic() - begun < 3.5  # one second, then two
+        assert (await stage.status())["succeeded"] == 1
+
+    play(scene)
+
+
+def test_nobody_complains_while_the_namespace_is_going() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=5, parallelism=1)
+        await stage.until_live(1)
+        await stage.client.delete(("v1", "Namespace"), NS)
+        await stage.patch_job({"spec": {"parallelism": 3}})
+        await stage.quiet()
+        assert stage.theirs.asked["create pods"] == 3
+        assert not [e for e in await stage.events() if e.startswith("Warning")]
+
+    play(scene)
+
+
+@pytest.mark.parametrize("failures", [4])
+def test_replacements_wait_longer_after_each_failure(failures: int) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        for wait in (10, 20, 40, 80)[:failures]:
+            (pod,) = await stage.until_live(1, seconds=100)
+            failed = stage.clock.monotonic()
+            await stage.end(pod, "Failed")
+            await stage.until_live(0)
+            await stage.until_live(1, seconds=100)
+            assert wait - 1 <= stage.clock.monotonic() - failed <= wait + 0.1
+
+    play(scene)
+
+
+def test_the_waits_can_be_set() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.times = BackoffTimes(base=2, cap=3)
+        await stage.start()
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1)
+        await stage.until_live(1, seconds=2.1)
+
+    play(scene, controller=False)
+
+
+def test_a_job_of_the_same_name_starts_at_once() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1)
+        await stage.delete_job()
+        await stage.job()
+        await stage.until_live(1, seconds=0.5)
+
+    play(scene)
+
+
+def test_a_restarted_controller_forgets_the_wait_and_nothing_else() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(backoffLimit=1)
+        (pod,) = await stage.until_live(1)
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1, uncountedTerminatedPods={})
+        await stage.start()
+        (pod,) = await stage.until_live(1, seconds=0.5)
+        await stage.end(pod, "Failed")
+        await stage.until_condition("Failed")
+        assert (await stage.status())["failed"] == 2
+
+    play(scene)
+
+
+def test_pods_that_end_while_the_controller_is_away_are_counted_when_it_is_back() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=3, parallelism=3)
+        pods = await stage.until_live(3)
+        await stage.stop()
+        for pod in pods:
+            await stage.end(pod, "Succeeded")
+            await stage.delete_pod(pod, grace=0)
+        await stage.start()
+        await stage.until_condition("Complete")
+        assert (await stage.status())["succeeded"] == 3
+        assert await stage.pods() == []
+
+    play(scene)
+
+
+def test_a_verdict_on_record_is_carried_out_after_a_restart() -> None:
+    async def scene(stage: Stage) -> None:
+        def trouble(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                raise refused()
+
+        rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [5]}}
+        await stage.job(podFailurePolicy={"rules": [rule]})
+        (pod,) = await stage.until_live(1)
+        stage.theirs.trouble = trouble
+        await stage.end(pod, "Failed", exit=5)
+        await stage.until_condition("FailureTarget")
+        await stage.stop()
+        # Someone removes the evidence.
+        await stage.strategic(pod, {"metadata": {"finalizers": None}})
+        await stage.delete_pod(pod, grace=0)
+        stage.theirs.trouble = lambda what, ask: None
+        await stage.start()
+        await stage.until_condition("Failed")
+        name = pod["metadata"]["name"]
+        assert (await stage.status())["conditions"][1]["message"] == (
+            f"Container main for pod ns/{name} failed with exit code 5 matching FailJob rule at index 0"
+        )
+        assert (await stage.status())["failed"] == 1
+
+    play(scene)
+
+
+def test_failures_that_come_together_are_counted_together() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=6, parallelism=3, backoffLimit=2)
+        for pod in await stage.until_live(3):
+            await stage.end(pod, "Failed", ago=3600)
+            await stage.clock.sleep(0.15)
+        await stage.until_condition("Failed")
+        assert (await stage.status())["failed"] == 3
+        assert stage.theirs.asked["create pods"] == 3
+
+    play(scene)
+
+
+def test_a_lone_failure_is_looked_at_immediately() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(backoffLimit=0)
+        (pod,) = await stage.until_live(1)
+        await stage.quiet()
+        await stage.end(pod, "Failed")
+        await stage.until_condition("Failed", seconds=0.1)
+
+    play(scene)
+
+
+def test_a_steady_trickle_of_failures_is_looked_at_after_a_second() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job(completions=20, parallelism=20, backoffLimit=100)
+        pods = await stage.until_live(20)
+        begun = stage.clock.monotonic()
+        for pod in pods[:12]:
+            await stage.end(pod, "Failed")
+            await stage.clock.sleep(0.1)
+        assert (await stage.status()).get("failed")
+        assert stage.clock.monotonic() - begun < 1.5
+        await stage.until_status(failed=12)
+
+    play(scene)
+
+
+def test_foreign_conditions_and_annotations_stay() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.job()
+        (pod,) = await stage.until_live(1)
+        await stage.until_status(active=1)
+        foreign = {"type": "example.org/Seen", "status": "True"}
+        patch = {"metadata": {"annotations": {"a": "b"}}, "status": {"conditions": [foreign]}}
+        await stage.client.patch(JOBS, "j", patch, NS, subresource="status")
+        await stage.end(pod, "Succeeded")
+        await stage.until_condition("Complete")
+        job = await stage.client.get(JOBS, "j", NS)
+        assert job["metadata"]["annotations"]["a"] == "b"
+        assert (await stage.conditions())[0] == "example.org/Seen=True"
+
+    play(scene)
+
+
+def test_pods_of_a_deleted_job_lose_the_finalizer_even_if_that_fails_at_first() -> None:
+    async def scene(stage: Stage) -> None:
+        refusals = 3
+
+        def trouble(what: str, ask: Ask) -> None:
+            nonlocal refusals
+            if what == "patch pods" and refusals:
+                refusals -= 1
+                raise refused(429, "TooManyRequests")
+
+        await stage.job(completions=2, parallelism=2)
+        await stage.until_live(2)
+        stage.theirs.trouble = trouble
+        await stage.delete_job()
+
+        async def untracked() -> bool:
+            return not any(pod["metadata"].get("finalizers") for pod in await stage.pods())
+
+        await stage.until(untracked)
+        assert refusals == 0
+
+    play(scene)

@@ -1,0 +1,142 @@
+"""Whatever a Job is, however its pods end and whatever people do: what must always hold.
+
+`LONGSHORE_LIVES=2000` lives more of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from hypothesis import HealthCheck, given, note, settings
+
+from controllers.job_proof.job_lives import Life, lives
+from controllers.job_proof.job_watcher import Watcher
+from longshore.api import indexes
+from longshore.api.errors import StatusError
+from longshore.client import Client
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from support.job_world import NS, PODS, World, a_job, a_world, beside, job_controller
+from support.scripted_kubelet import Pod, Script
+
+LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
+_LONG_ENOUGH = 20_000.0
+"""More seconds than all back-offs of a Job together."""
+
+
+@settings(max_examples=LIVES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lives())
+def test_what_must_always_hold(life: Life) -> None:
+    note(repr(life))
+    virtual.run(lambda clock: _live(clock, life))
+
+
+async def _live(clock: VirtualClock, life: Life) -> None:
+    async with a_world(clock, _script(life)) as world:
+        watcher = Watcher(world)
+        controller = Controller(world.client, clock)
+        async with beside(watcher.run()):
+            controller.restart()
+            await world.client.create(("batch/v1", "Job"), a_job(**life.spec), NS)
+            for pause, deed, number in life.deeds:
+                await clock.sleep(pause)
+                await _do(world, controller, deed, number)
+            finished = await _ended(world)
+            await world.quiet()
+            await controller.stop()
+            assert watcher.wrong == []
+            assert finished or life.stalls, watcher.job
+            _check_books(world, watcher, life, finished)
+
+
+def _script(life: Life) -> Script:
+    def ending(pod: Pod) -> tuple[int, float | None]:
+        return life.endings[pod.number] if pod.number < len(life.endings) else (0, 10.0)
+
+    def runs(pod: Pod) -> float | None:
+        seconds = ending(pod)[1]
+        # No two pods end at the same instant: which of them a controller sees first would be chance.
+        return None if seconds is None else seconds + pod.number / 64
+
+    return Script(runs=runs, exits=lambda pod, nth: ending(pod)[0])
+
+
+class Controller:
+    """The Job controller, to be started anew at any time."""
+
+    def __init__(self, client: Client, clock: VirtualClock) -> None:
+        self._client, self._clock = client, clock
+        self._task: asyncio.Task[None] | None = None
+
+    def restart(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        self._task = asyncio.create_task(job_controller(self._client, self._clock))
+
+    async def stop(self) -> None:
+        assert self._task is not None
+        assert not self._task.done(), self._task
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def _do(world: World, controller: Controller, deed: str, number: int) -> None:
+    try:
+        match deed:
+            case "suspend" | "resume":
+                await world.patch(suspend=deed == "suspend")
+            case "parallelism":
+                await world.patch(parallelism=number)
+            case "completions":
+                await world.patch(completions=number, parallelism=number)
+            case "delete a pod":
+                pods = sorted(pod["metadata"]["name"] for pod in await world.pods())
+                for name in pods[number : number + 1]:
+                    await world.client.delete(PODS, name, NS)
+            case "restart":
+                controller.restart()
+    except StatusError as err:
+        if err.code != 422:  # maxFailedIndexes must not exceed the completions
+            raise
+
+
+async def _ended(world: World) -> bool:
+    """Waits until the Job has ended, or nothing happens any more."""
+    end = world.clock.monotonic() + _LONG_ENOUGH
+    while world.clock.monotonic() < end:
+        job = await world.get()
+        assert job is not None
+        if _finished(job):
+            return True
+        await world.clock.sleep(100.0)
+    return False
+
+
+def _finished(job: dict[str, object]) -> bool:
+    status: dict[str, list[dict[str, str]]] = job.get("status") or {}  # type: ignore[assignment]
+    found = {c["type"] for c in status.get("conditions") or () if c["status"] == "True"}
+    return bool(found & {"Complete", "Failed"})
+
+
+def _check_books(world: World, watcher: Watcher, life: Life, finished: bool) -> None:
+    """Every pod ever created is active, waits to be counted, or was counted once, as what it was."""
+    status, pods = watcher.job.get("status") or {}, world.kubelet.pods
+    tracked = [pod for uid, pod in pods.items() if uid not in watcher.books]
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    assert not uncounted, status
+    if finished:
+        assert not tracked, tracked
+        assert not status.get("active"), status
+    if life.elastic:
+        return  # pods of indexes that are no more count nowhere
+    if life.spec.get("completionMode") == "Indexed":
+        done = {pods[uid].index for uid, kind in watcher.books.items() if kind == "succeeded"}
+        assert status.get("succeeded", 0) == len(done), (status, watcher.books)
+        found = indexes.read(status.get("completedIndexes") or "", life.spec["completions"])
+        assert indexes.count(found) == len(done)
+    else:
+        assert status.get("succeeded", 0) == watcher.total("succeeded"), (status, watcher.books)
+    assert status.get("failed", 0) == watcher.total("failed"), (status, watcher.books)
+    waiting = [pod for pod in tracked if pod.phase]  # failed pods of indexes that are to be tried again
+    assert status.get("active", 0) == len(tracked) - len(waiting), (status, tracked)

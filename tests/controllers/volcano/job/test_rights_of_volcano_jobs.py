@@ -1,0 +1,66 @@
+"""The rights that `longshore manifests` gives the controller of Volcano Jobs are enough."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from longshore.client.local import LocalClient
+from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.up import manifests
+from support.told_stories import beside
+from support.volcano_world import Script, World, a_world
+
+
+class Noting(LocalClient):
+    """Notes what is asked for, in RBAC's words."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.asked: set[tuple[str, str, str]] = set()
+
+    def _call(self, ask: Any) -> Any:
+        resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
+        self.asked.add((ask.verb, ask.resource.group, resource))
+        return super()._call(ask)
+
+
+def _fails_at_first(name: str, nth: int) -> int:
+    return 1 if nth == 0 and name == "j-w-0" else 0
+
+
+async def _much(world: World) -> None:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await world.job(
+        {"w": 2, "head": 1},
+        plugins={"svc": [], "ssh": [], "ray": [], "env": []},
+        volumes=[{"mountPath": "/data", "volumeClaim": claim}],
+        policies=[{"event": "PodFailed", "action": "RestartJob"}],
+        maxRetry=5,
+    )
+    await world.phase("Running", retryCount=1)
+    await world.command("AbortJob")
+    await world.phase("Aborted")
+
+
+def test_the_rights_are_enough() -> None:
+    async def main(clock: VirtualClock) -> set[tuple[str, str, str]]:
+        script = Script(exits=_fails_at_first, runs=lambda name, nth: 5.0 if nth == 0 else None)
+        async with a_world(clock, script) as world:
+            client = Noting(world.api)
+            async with beside(volcano_job.run(client, clock=clock, rng=random.Random(1))):
+                await _much(world)
+            return client.asked
+
+    granted = {
+        (verb, group, resource)
+        for rule in manifests.rules(["volcano-job"])
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    asked = virtual.run(main)
+    assert asked <= granted
+    assert {resource for _, _, resource in asked} >= {"jobs/status", "networkpolicies", "commands"}

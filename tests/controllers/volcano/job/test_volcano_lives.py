@@ -1,0 +1,193 @@
+"""Lives of Volcano Jobs, as people see them: each test is one line of what is promised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from longshore.client import DeleteOptions, PatchType
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from support.simple_gangs import GROUPS
+from support.told_stories import beside
+from support.volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
+
+FOR_EVER = Script(runs=lambda name, nth: None)
+
+
+def live(tell: Callable[[World], Awaitable[Any]], script: Script | None = None) -> Any:
+    async def play(clock: VirtualClock) -> Any:
+        async with a_world(clock, script or Script()) as world, beside(controller(world.client, clock)):
+            return await tell(world)
+
+    return virtual.run(play)
+
+
+async def status(world: World) -> Any:
+    return ((await world.get()) or {}).get("status") or {}
+
+
+def test_no_pod_is_made_before_the_scheduler_lets_the_gang_in() -> None:
+    async def tell(world: World) -> None:
+        world.gangs.closed = True
+        await world.job({"w": 2})
+        await asyncio.sleep(60)
+        assert not await world.pods()
+        assert (await status(world))["state"]["phase"] == "Pending"
+
+    live(tell)
+
+
+def test_the_third_resume_fails_the_job() -> None:
+    async def tell(world: World) -> None:
+        await world.job({"w": 1}, maxRetry=3)
+        for _ in range(2):
+            await world.phase("Running")
+            await world.command("AbortJob")
+            await world.phase("Aborted")
+            await world.command("ResumeJob")
+        await world.phase("Running")
+        await world.command("AbortJob")
+        await world.phase("Aborted")
+        await world.command("ResumeJob")
+        await world.phase("Failed", retryCount=3)
+
+    live(tell, FOR_EVER)
+
+
+def test_a_restart_replaces_all_pods_and_raises_their_version() -> None:
+    async def tell(world: World) -> None:
+        await world.job({"w": 2})
+        await world.phase("Running", running=2)
+        before = {pod["metadata"]["uid"] for pod in (await world.pods()).values()}
+        await world.command("RestartJob")
+        await world.phase("Running", retryCount=1, running=2)
+        pods = (await world.pods()).values()
+        assert not before & {pod["metadata"]["uid"] for pod in pods}
+        notes = [pod["metadata"]["annotations"] for pod in pods]
+        assert {note["volcano.sh/job-retry-count"] for note in notes} == {"1"}
+        version = (await status(world))["version"]
+        assert version >= 1
+        assert {note["volcano.sh/job-version"] for note in notes} == {str(version)}
+
+    live(tell, FOR_EVER)
+
+
+def test_restarting_one_partition_leaves_the_others_and_the_group_alone() -> None:
+    partitions = {"totalPartitions": 2, "partitionSize": 2}
+    policies = [{"event": "PodFailed", "action": "RestartPartition"}]
+    script = Script(
+        exits=lambda name, nth: 1, runs=lambda name, nth: 5.0 if name == "j-w-3" and nth == 0 else None
+    )
+
+    async def tell(world: World) -> None:
+        await world.job([a_task("w", 4, partitionPolicy=partitions, policies=policies)])
+        await world.phase("Running", running=4)
+        (group,) = (await world.client.list(GROUPS, NS)).items
+        before = await world.pods()
+        await world.phase("Running", retryCount=1, running=4)
+        after = await world.pods()
+        same = {name for name in after if after[name]["metadata"]["uid"] == before[name]["metadata"]["uid"]}
+        assert same == {"j-w-0", "j-w-1"}
+        assert [g["metadata"]["uid"] for g in (await world.client.list(GROUPS, NS)).items] == [
+            group["metadata"]["uid"]
+        ]
+
+    live(tell, script)
+
+
+def test_a_delayed_action_is_dropped_when_the_pod_comes_back() -> None:
+    async def tell(world: World) -> None:
+        policies = [{"event": "PodEvicted", "action": "TerminateJob", "timeout": "2m"}]
+        await world.job({"w": 2}, minAvailable=1, policies=policies)
+        await world.phase("Running", running=2)
+        await world.delete_pod("j-w-1")
+        await asyncio.sleep(20)
+        # Something else must happen for the pod to be made again: the eviction itself is only noted.
+        await world.client.patch(JOBS, "j", {"spec": {"priorityClassName": None}}, NS)
+        await world.client.patch(PODS, "j-w-0", {"metadata": {"labels": {"touch": "1"}}}, NS)
+        await world.phase("Running", running=2)
+        await asyncio.sleep(600)
+        assert (await status(world))["state"]["phase"] == "Running"
+        job = await world.get()
+        assert job is not None
+        assert not job["metadata"].get("annotations")
+
+    live(tell, FOR_EVER)
+
+
+def test_a_job_scaled_to_nothing_keeps_running_and_comes_back() -> None:
+    async def scale(world: World, many: int) -> None:
+        patch = [
+            {"op": "replace", "path": "/spec/tasks/0/replicas", "value": many},
+            {"op": "replace", "path": "/spec/tasks/0/minAvailable", "value": many},
+            {"op": "replace", "path": "/spec/minAvailable", "value": many},
+        ]
+        await world.client.patch(JOBS, "j", patch, NS, type=PatchType.JSON)
+
+    async def tell(world: World) -> None:
+        await world.job({"w": 2})
+        await world.phase("Running", running=2)
+        await scale(world, 0)
+        await world.phase("Running", running=0, terminating=0)
+        assert not await world.pods()
+        await scale(world, 2)
+        await world.phase("Running", running=2)
+
+    live(tell, FOR_EVER)
+
+
+def test_a_second_job_of_the_name_is_served_while_the_first_ones_pods_still_leave() -> None:
+    async def tell(world: World) -> None:
+        first = await world.job({"w": 2}, plugins={"svc": []})
+        await world.phase("Running", running=2)
+        await world.client.delete(JOBS, "j", NS, DeleteOptions(propagation="Background"))
+        second = await world.job({"w": 2}, plugins={"svc": []})
+        for name in ("j-w-0", "j-w-1"):  # nobody collects garbage here
+            await world.delete_pod(name)
+        await world.phase("Running", running=2)
+        service = await world.client.get(("v1", "Service"), "j", NS)
+        owners = {ref["uid"] for ref in service["metadata"]["ownerReferences"]}
+        assert owners == {second["metadata"]["uid"]} != {first["metadata"]["uid"]}
+
+    live(tell, FOR_EVER)
+
+
+def test_a_command_for_a_job_that_is_not_there_is_taken_away() -> None:
+    async def tell(world: World) -> None:
+        ref = {"apiVersion": JOBS[0], "kind": JOBS[1], "name": "nobody", "uid": "u"}
+        commands = ("bus.volcano.sh/v1alpha1", "Command")
+        body = {"metadata": {"name": "c"}, "action": "AbortJob", "target": ref}
+        await world.client.create(commands, body, NS)
+        await asyncio.sleep(5)
+        assert not (await world.client.list(commands, NS)).items
+
+    live(tell)
+
+
+def test_the_controllers_notes_are_gone_when_it_is_done() -> None:
+    async def tell(world: World) -> None:
+        await world.job({"w": 2}, policies=[{"event": "PodEvicted", "action": "RestartJob"}])
+        await world.phase("Running", running=2)
+        await world.delete_pod("j-w-0")
+        await world.phase("Running", retryCount=1, running=2)
+        await world.quiet()
+        job = await world.get()
+        assert job is not None
+        assert not job["metadata"].get("annotations")
+
+    live(tell, FOR_EVER)
+
+
+def test_an_order_that_comes_to_a_look_is_followed_to_the_end() -> None:
+    """To resume a Job that runs is to look at it; what that shows calls for the next look as ever."""
+
+    async def tell(world: World) -> None:
+        await world.job({"w": 1}, policies=[{"event": "*", "action": "ResumeJob"}], plugins={"svc": []})
+        await world.phase("Failed", version=1)
+        await world.quiet()
+        assert not (await world.client.list(GROUPS, NS)).items
+        assert not (await world.client.list(("v1", "Service"), NS)).items
+
+    live(tell, Script(exits=lambda name, nth: 1))

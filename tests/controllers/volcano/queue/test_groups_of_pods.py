@@ -1,0 +1,141 @@
+"""Pods of Volcano's scheduler that bring no PodGroup get one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano import podgroup
+from longshore.controllers.volcano.podgroup import act
+from longshore.controllers.volcano.podgroup.wanted import GROUP, wanted
+from support.volcano_scene import POD_GROUPS, Scene, play
+
+PODS = ("v1", "Pod")
+
+
+def pod(name: str, scheduler: str = "volcano", **meta: Any) -> Obj:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}
+    return {
+        "metadata": {"name": name, **meta},
+        "spec": {"schedulerName": scheduler, "containers": [container]},
+    }
+
+
+def owned(kind: str, **annotations: str) -> tuple[Obj, list[Obj]]:
+    """A pod of a workload, and that workload."""
+    ref = {"apiVersion": "apps/v1", "kind": kind, "name": "w", "uid": "u1", "controller": True}
+    owner = {"metadata": {"name": "w", "uid": "u1", "annotations": annotations}}
+    return {**pod("p", namespace="n", uid="p1", ownerReferences=[ref])}, [owner]
+
+
+def test_a_bare_pod_gets_a_group_of_its_own() -> None:
+    async def script(scene: Scene) -> None:
+        marks = {
+            "volcano.sh/preemptable": "true",
+            "volcano.sh/cooldown-time": "5m",
+            "volcano.sh/jdb-min-available": "1",
+            "other": "z",
+        }
+        made = await scene.client.create(PODS, pod("a", annotations=marks), "default")
+        await scene.client.create(PODS, pod("foreign", "somebody-else"), "default")
+        await scene.settle()
+        uid = made["metadata"]["uid"]
+        (group,) = (await scene.client.list(POD_GROUPS)).items
+        assert group["metadata"]["name"] == f"podgroup-{uid}"
+        assert group["spec"] == {
+            "minMember": 1,
+            "queue": "default",
+            "minResources": {"pods": "1", "count/pods": "1", "cpu": "100m", "requests.cpu": "100m"},
+        }
+        del marks["other"]
+        assert (group["metadata"]["annotations"], group["status"]) == (marks, {"phase": "Pending"})
+        assert group["metadata"]["ownerReferences"] == [
+            {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": uid, "controller": True,
+             "blockOwnerDeletion": True},
+        ]  # fmt: skip
+        told = await scene.client.get(PODS, "a", "default")
+        assert told["metadata"]["annotations"][GROUP] == f"podgroup-{uid}"
+        foreign = await scene.client.get(PODS, "foreign", "default")
+        assert GROUP not in (foreign["metadata"].get("annotations") or {})
+
+    play(script, podgroup.run)
+
+
+def test_pods_of_one_owner_share_a_group_and_those_with_one_are_left_alone() -> None:
+    async def script(scene: Scene) -> None:
+        ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u9", "controller": True}
+        for name in ("a", "b"):
+            await scene.client.create(PODS, pod(name, ownerReferences=[ref]), "default")
+        await scene.client.create(PODS, pod("c", annotations={GROUP: "mine"}), "default")
+        await scene.settle()
+        groups = (await scene.client.list(POD_GROUPS)).items
+        assert [group["metadata"]["name"] for group in groups] == ["podgroup-u9"]
+        assert groups[0]["metadata"]["ownerReferences"] == [ref]
+
+    play(script, podgroup.run)
+
+
+def test_a_pod_whose_queue_is_missing_waits_for_it() -> None:
+    async def script(scene: Scene) -> None:
+        late = {"scheduling.volcano.sh/queue-name": "late"}
+        await scene.client.create(PODS, pod("a", annotations=late), "default")
+        await scene.settle()
+        assert not (await scene.client.list(POD_GROUPS)).items
+        await scene.queue("late")
+        await scene.client.patch(
+            ("scheduling.volcano.sh/v1beta1", "Queue"), "late", {"status": {"state": "Open"}},
+            subresource="status",
+        )  # fmt: skip
+        await scene.settle(60)
+        (group,) = (await scene.client.list(POD_GROUPS)).items
+        assert group["spec"]["queue"] == "late"
+
+    play(script, podgroup.run)
+
+
+def test_an_owner_says_how_many_start_together_and_passes_its_annotations_on() -> None:
+    group = wanted(
+        *owned(
+            "ReplicaSet",
+            **{
+                "scheduling.volcano.sh/group-min-member": "3",
+                "volcano.sh/sla-waiting-time": "3s",
+                "volcano.sh/network-topology-mode": "odd",
+                "volcano.sh/network-topology-highest-tier": "2",
+                "other": "x",
+            },
+        )
+    )
+    assert (group["spec"]["minMember"], group["spec"]["minResources"]["cpu"]) == (3, "300m")
+    assert group["spec"]["networkTopology"] == {"mode": "hard", "highestTierAllowed": 2}
+    assert "volcano.sh/sla-waiting-time" in group["metadata"]["annotations"]
+    assert "other" not in group["metadata"]["annotations"]
+
+
+def test_a_count_that_is_none_is_one() -> None:
+    for text in ("many", "-2", ""):
+        key = {"scheduling.volcano.sh/group-min-member": text}
+        assert wanted(*owned("StatefulSet", **key))["spec"]["minMember"] == 1
+
+
+def test_what_the_pod_says_is_above_what_its_owner_says() -> None:
+    made, owners = owned("ReplicaSet", **{"volcano.sh/preemptable": "true"})
+    made["metadata"]["annotations"] = {"volcano.sh/preemptable": "false"}
+    assert wanted(made, owners)["metadata"]["annotations"] == {"volcano.sh/preemptable": "false"}
+
+
+def test_the_group_of_a_workload_is_written_anew_and_goes_when_it_is_scaled_to_nothing() -> None:
+    async def script(scene: Scene) -> None:
+        made, owners = owned("ReplicaSet", **{"volcano.sh/preemptable": "true"})
+        made["metadata"]["namespace"] = "default"
+        await act.overwrite(wanted(made, owners), scene.client)
+        owners[0]["metadata"]["annotations"] = {"scheduling.volcano.sh/group-min-member": "2"}
+        await act.overwrite(wanted(made, owners), scene.client)
+        group = await scene.client.get(POD_GROUPS, "podgroup-u1", "default")
+        assert (group["spec"]["minMember"], group["spec"]["queue"]) == (2, "default")
+        assert not group["metadata"].get("annotations")
+        for _ in range(2):
+            await act.remove("default", "podgroup-u1", scene.client)
+        assert not (await scene.client.list(POD_GROUPS)).items
+
+    play(script)

@@ -1,0 +1,64 @@
+"""A container's output on disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from longshore.node.keeper.records.logfile import LogFile
+from support.keeper_engine import Engine
+
+pytestmark = pytest.mark.anyio
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z stdout [FP] ")
+
+
+async def test_lines_have_time_stream_and_tag(engine: Engine) -> None:
+    state = await engine.run("sh", "-c", "echo one; echo two >&2; printf three")
+    lines = (engine.directory / "logs" / f"{state.key.pod_uid}.log").read_text().splitlines()
+    assert [LINE.sub("", line) for line in lines] == ["one", "two", "three"]
+    assert [line.split()[2] for line in lines] == ["F", "F", "P"]
+
+
+async def test_no_output_makes_no_file(engine: Engine) -> None:
+    await engine.run("true")
+    assert not (engine.directory / "logs").exists()
+
+
+async def test_much_output_arrives_whole(engine: Engine) -> None:
+    assert (await engine.output("seq", "1", "50000")).split() == [str(n) for n in range(1, 50001)]
+
+
+async def test_a_log_that_cannot_be_written_does_not_stop_the_container(engine: Engine) -> None:
+    assert (await engine.run("seq", "1", "50000", log=Path("/proc/none/x.log"))).exit_code == 0
+
+
+def test_long_lines_are_written_in_parts(tmp_path: Path) -> None:
+    log = LogFile(str(tmp_path / "log"))
+    text = b"x" * 40000
+    for start in range(0, 40000, 7000):
+        log.feed(text[start : start + 7000])
+    log.feed(b"\nshort\n")
+    log.close()
+    lines = [line.split(" ", 3) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [(tag, len(rest)) for _, _, tag, rest in lines] == [
+        ("P", 16384),
+        ("P", 16384),
+        ("F", 7232),
+        ("F", 5),
+    ]
+
+
+def test_files_are_rotated_and_the_oldest_dropped(tmp_path: Path) -> None:
+    log = LogFile(str(tmp_path / "log"))
+    chunk = b"y" * 1000 + b"\n"
+    for _ in range(60):
+        log.feed(chunk * 1000)
+    log.feed(b"last\n")
+    log.close()
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["log", "log.1", "log.2", "log.3", "log.4"]
+    assert (tmp_path / "log.1").stat().st_size >= 10 << 20
+    assert (tmp_path / "log").read_text().endswith("last\n")

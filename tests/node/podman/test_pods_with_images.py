@@ -1,0 +1,47 @@
+"""A pod that asks for podman, seen through kubectl."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.real_place import Place
+
+
+@pytest.fixture
+def place(tmp_path: Path, working: str) -> Iterator[Place]:
+    made = Place(tmp_path)
+    made.start()
+    yield made
+    made.stop()
+    assert "Traceback" not in (tmp_path / "said").read_text()
+
+
+def pod(name: str, image: str, *command: str) -> str:
+    container = {"name": "main", "image": image, "imagePullPolicy": "IfNotPresent", "command": list(command)}
+    spec = {"restartPolicy": "Never", "runtimeClassName": "podman", "containers": [container]}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+
+
+def test_a_pod_runs_in_its_image_and_outlives_longshore(place: Place, working: str) -> None:
+    script = "echo in the image; while ! cat /tmp/go 2>/dev/null; do sleep 0.1; done; exit 3"
+    place.run(pod("p", working, "sh", "-c", script), "p")
+    place.stop(9)
+    place.start()
+    kubectl = place.kubectl
+    assert kubectl.ok("logs", "p") == "in the image\n"
+    done = kubectl("exec", "-i", "p", "--", "sh", "-c", "cat > /tmp/go; exit 4", stdin="gone\n")
+    assert done.exit == 4, done.stderr
+    place.phase("p", "Failed")
+    assert kubectl.ok("logs", "p") == "in the image\ngone\n"
+    code = "{.status.containerStatuses[0].state.terminated.exitCode}"
+    assert kubectl.ok("get", "pod", "p", "-o", f"jsonpath={code}") == "3"
+
+
+def test_a_missing_image_is_waited_for_in_kubernetes_words(place: Place) -> None:
+    reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}"
+    place.kubectl.ok("apply", "-f", "-", stdin=pod("none", "Not/A::name", "true"))
+    place.kubectl.ok("wait", f"--for={reason}=InvalidImageName", "pod/none", "--timeout=10s")

@@ -1,0 +1,153 @@
+"""A disk that is full: writes are refused with the cause, reads and watches go on, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from up.crash.up_process import UpProcess
+
+pytestmark = pytest.mark.anyio
+MAPS = "/api/v1/namespaces/default/configmaps"
+BIG = "x" * 50_000
+LIMIT = 2 << 20
+
+
+@asynccontextmanager
+async def client(process: UpProcess) -> AsyncIterator[aiohttp.ClientSession]:
+    url = await asyncio.to_thread(process.url)
+    connector = aiohttp.TCPConnector(ssl=process.tls())
+    async with aiohttp.ClientSession(url, connector=connector, headers=process.headers()) as http:
+        yield http
+
+
+async def create(http: aiohttp.ClientSession, name: str) -> tuple[int, Any]:
+    async with http.post(MAPS, json={"metadata": {"name": name}, "data": {"k": BIG}}) as response:
+        return response.status, await response.json()
+
+
+async def names(http: aiohttp.ClientSession) -> list[str]:
+    async with http.get(MAPS) as response:
+        assert response.status == 200
+        return [item["metadata"]["name"] for item in (await response.json())["items"]]
+
+
+async def write_until_refused(http: aiohttp.ClientSession) -> tuple[list[str], Any]:
+    """What was acknowledged, and the refusal."""
+    done: list[str] = []
+    while True:
+        code, answer = await create(http, f"m{len(done):04}")
+        if code != 201:
+            return done, answer
+        done.append(answer["metadata"]["name"])
+        assert len(done) < 1000, "never refused"
+
+
+async def fill_and_free(process: UpProcess, cause: str, free: Callable[[], None]) -> list[str]:
+    """Writes until the disk is full, looks around, frees space, writes again.
+
+    Returns what must be there at the end.
+    """
+    async with client(process) as http:
+        done, refusal = await write_until_refused(http)
+        assert done
+        assert (refusal["kind"], refusal["code"], refusal["reason"]) == ("Status", 500, "InternalError")
+        assert cause in refusal["message"]
+        assert await names(http) == done
+        async with http.get(MAPS, params={"watch": "true"}) as watch:
+            for name in done:
+                assert json.loads(await watch.content.readline())["object"]["metadata"]["name"] == name
+            async with http.patch(
+                f"{MAPS}/{done[0]}",
+                json={"data": {"k": "y" * len(BIG)}},
+                headers={"Content-Type": "application/merge-patch+json"},
+            ) as response:
+                assert response.status == 500
+            async with http.get(f"{MAPS}/{done[0]}") as response:
+                assert (await response.json())["data"] == {"k": BIG}
+            free()
+            code, answer = await create(http, "works")
+            assert code == 201, answer
+            assert json.loads(await watch.content.readline())["object"]["metadata"]["name"] == "works"
+    return [*done, "works"]
+
+
+async def is_there_again(data: Path, expected: list[str]) -> None:
+    process = UpProcess(data)
+    try:
+        async with client(process) as http:
+            assert await names(http) == expected
+    finally:
+        process.kill()
+    assert "Traceback" not in process.said()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 6 MiB of its own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.mark.parametrize("durability", ["normal", "full"])
+async def test_a_full_disk_refuses_writes_until_there_is_room(small_disk: Path, durability: str) -> None:
+    other = small_disk / "other"
+    other.write_bytes(bytes(3 << 20))
+    process = UpProcess(small_disk / "data", "--durability", durability)
+    try:
+        expected = await fill_and_free(process, "disk with the data directory is full", other.unlink)
+    finally:
+        process.kill()
+    await is_there_again(small_disk / "data", expected)
+
+
+async def test_a_system_that_refuses_to_write_is_no_different(tmp_path: Path) -> None:
+    endless = resource.RLIM_INFINITY
+    process = UpProcess(
+        tmp_path / "data", before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, endless))
+    )
+    try:
+        expected = await fill_and_free(
+            process,
+            "could not be journalled and was not made",
+            lambda: resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (endless, endless)) and None,
+        )
+    finally:
+        process.kill()
+    await is_there_again(tmp_path / "data", expected)
+
+
+def take_all_room(filler: Path) -> None:
+    subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4096"], capture_output=True)
+
+
+async def test_a_start_on_a_full_disk_says_so(small_disk: Path, tmp_path: Path) -> None:
+    process = UpProcess(small_disk / "data")
+    async with client(process) as http:
+        await create(http, "kept")
+    process.kill()
+    filler = small_disk / "filler"
+    take_all_room(filler)
+    refused = UpProcess(small_disk / "data", log=tmp_path / "log")
+    assert refused.wait() == 1
+    assert "space" in refused.said()
+    assert str(small_disk / "data") in refused.said()
+    assert "Traceback" not in refused.said()
+    filler.unlink()
+    await is_there_again(small_disk / "data", ["kept"])

@@ -1,0 +1,182 @@
+"""Of several processes one works; another goes on where it left off, and nobody writes who does not lead."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+from longshore.client import Client, Unreachable
+from longshore.machinery.election import LEASES, LeadershipLost
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.up.controllers import Wiring
+from longshore.up.outside import leading
+from longshore.up.outside.settings import Settings
+from support.crashing import OneByOne
+from support.job_world import World, a_world
+from support.scripted_kubelet import Script
+
+SETTINGS = Settings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
+WRITES = ("create", "update", "update_status", "patch", "delete")
+
+
+class Wire(OneByOne):
+    """A client whose connection can be cut. Notes every write that reaches the server, but for events."""
+
+    def __init__(self, client: Client, name: str, written: list[str]) -> None:
+        self.cut = False
+        self._client, self._name, self._written = client, name, written
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._client, verb)
+        return self._write(found) if verb in WRITES else found
+
+    def _write(self, write: Any) -> Any:
+        async def reached(what: Any, *arguments: Any, **options: Any) -> Any:
+            if self.cut:
+                raise Unreachable("the cable is out")
+            if what not in (("v1", "Event"), LEASES):
+                self._written.append(self._name)
+            return await write(what, *arguments, **options)
+
+        return reached
+
+
+class Process:
+    """`longshore controllers`, without the process."""
+
+    def __init__(self, world: World, name: str, written: list[str], settings: Settings = SETTINGS) -> None:
+        self.wire = Wire(world.client, name, written)
+        self.started = asyncio.Event()
+        self.waits_for: list[str] = []
+        wiring = Wiring(world.clock, random.Random(name), managed_by=settings.managed_by)
+        self._task = asyncio.create_task(
+            leading.work(
+                self.wire,  # type: ignore[arg-type] # a client in all it does
+                settings,
+                wiring,
+                identity=name,
+                started=self.started.set,
+                waiting=self.waits_for.append,
+            )
+        )
+
+    async def stop(self) -> BaseException | None:
+        """Ends it as a signal does; what it ended with."""
+        self._task.cancel()
+        (ended,) = await asyncio.gather(self._task, return_exceptions=True)
+        return ended
+
+
+def play(story: Any) -> None:
+    async def main(clock: VirtualClock) -> None:
+        async with a_world(clock, Script(runs=lambda pod: 20.0)) as world:
+            await story(world, [])
+
+    virtual.run(main)
+
+
+def test_one_works_and_the_other_waits_and_says_for_whom() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        two = Process(world, "two", written)
+        await world.job(completions=3, parallelism=1)
+        await world.ended()
+        assert set(written) == {"one"}
+        assert two.waits_for == ["one"]
+        assert one.waits_for == []
+        assert not two.started.is_set()
+        await one.stop()
+        await two.stop()
+
+    play(story)
+
+
+def test_one_that_is_stopped_hands_over_at_once() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        two = Process(world, "two", written)
+        await world.job(completions=3, parallelism=1)
+        await world.status(succeeded=1)
+        assert isinstance(await one.stop(), asyncio.CancelledError)
+        lease = await world.client.get(LEASES, "longshore-controllers", "ns")
+        assert not lease["spec"].get("holderIdentity")
+        before = len(written)
+        begun = world.clock.monotonic()
+        await two.started.wait()
+        assert world.clock.monotonic() - begun < 5
+        await world.ended()
+        assert set(written[before:]) == {"two"}
+        await two.stop()
+
+    play(story)
+
+
+def test_one_that_cannot_renew_stops_before_the_other_starts() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        two = Process(world, "two", written)
+        await world.job(completions=4, parallelism=2)
+        await world.status(succeeded=2, active=2)
+        one.wire.cut = True
+        await two.started.wait()
+        one.wire.cut = False  # too late: it has given up by itself
+        before = len(written)
+        await world.ended()
+        assert set(written[before:]) == {"two"}
+        assert isinstance(await one.stop(), LeadershipLost)
+        job = await world.get()
+        assert job is not None
+        assert job["status"]["succeeded"] == 4
+        assert len(world.kubelet.pods) == 4
+        await two.stop()
+
+    play(story)
+
+
+def test_one_whose_lease_was_taken_stops_at_its_next_renewal() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        await world.client.patch(
+            LEASES, "longshore-controllers", {"spec": {"holderIdentity": "somebody"}}, "ns"
+        )
+        await world.clock.sleep(3)
+        before = len(written)
+        await world.job()
+        await world.clock.sleep(60)
+        assert written[before:] == []
+        assert isinstance(await one.stop(), LeadershipLost)
+
+    play(story)
+
+
+def test_without_election_it_starts_at_once_and_makes_no_lease() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        settings = Settings(managed_by="kubernetes.io/job-controller", leader_elect=False)
+        one = Process(world, "one", written, settings)
+        await world.job()
+        await world.ended()
+        assert (await world.client.list(LEASES)).items == []
+        await one.stop()
+
+    play(story)
+
+
+def test_different_leases_lead_side_by_side() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        other = Settings(managed_by="longshore.dev/job-controller", lease="other", lease_namespace="ns")
+        one, two = Process(world, "one", written), Process(world, "two", written, other)
+        await world.job("j")
+        await world.job("k", managedBy="longshore.dev/job-controller")
+        await world.ended("j")
+        await world.ended("k")
+        assert set(written) == {"one", "two"}
+        await one.stop()
+        await two.stop()
+
+    play(story)

@@ -1,0 +1,160 @@
+"""The rights that `longshore manifests` gives are enough, and none of them is idle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from longshore.api.errors import StatusError
+from longshore.apiserver.request.call import User
+from longshore.client import DeleteOptions
+from longshore.client.local import LocalClient
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.up import manifests
+from longshore.up.controllers import Wiring
+from longshore.up.outside import leading
+from longshore.up.outside.settings import Settings
+from support.job_world import JOBS, NS, PODS, World, a_job, a_world, beside
+from support.scripted_kubelet import Script
+
+ACCOUNT = User(
+    "system:serviceaccount:longshore-system:longshore-controllers",
+    ("system:serviceaccounts", "system:serviceaccounts:longshore-system", "system:authenticated"),
+)
+ONLY_ELSEWHERE = {("update", "batch", "jobs/finalizers")}
+"""Asked for by an admission plugin that longshore does not have."""
+NOT_STREAMED = {("list", "batch", "jobs"), ("list", "", "pods")}
+"""Asked for on servers that do not stream lists."""
+MANAGED = {"managedBy": "longshore.dev/job-controller"}
+
+
+class Noting(LocalClient):
+    """Notes what is asked for, in RBAC's words."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.asked: set[tuple[str, str, str]] = set()
+
+    def _call(self, ask: Any) -> Any:
+        resource = "/".join(filter(None, (ask.resource.plural, ask.subresource)))
+        self.asked.add((ask.verb, ask.resource.group, resource))
+        return super()._call(ask)
+
+
+def granted(objects: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    return {
+        (verb, group, resource)
+        for obj in objects
+        for rule in obj.get("rules", ())
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[None]]) -> None:
+    """Tells a story with the controllers outside, as the account that the manifests make."""
+
+    async def main(clock: VirtualClock) -> None:
+        async with a_world(clock, Script(holds=True)) as world:
+            client = Noting(world.api, user=ACCOUNT)
+            for obj in manifests.documents(wanted):
+                if obj["kind"] != "Deployment":
+                    await world.client.create((obj["apiVersion"], obj["kind"]), obj)
+            settings = Settings(namespace=wanted.only, lease_namespace=wanted.namespace)
+            wiring = Wiring(clock, random.Random(1), namespace=wanted.only, managed_by=settings.managed_by)
+            work = leading.work(
+                client, settings, wiring, identity="me", started=lambda: None, waiting=lambda holder: None
+            )
+            async with beside(work):
+                await story(world, client)
+
+    virtual.run(main)
+
+
+async def _everything(world: World, client: Noting) -> None:
+    """All that the Job controller ever does."""
+    labels = {"app": "x"}
+    own = {"manualSelector": True, "selector": {"matchLabels": labels}, "labels": labels}
+    template = a_job(labels=labels)["spec"]["template"]
+    await world.client.create(PODS, {**template, "metadata": {"name": "orphan", "labels": labels}}, NS)
+    await world.job(completions=2, parallelism=2, **own, **MANAGED)
+    await world.running(2)
+    await world.patch(parallelism=1)
+    await world.status(active=1, terminating=0)
+    world.finish(1)
+    await world.status(succeeded=1, active=1, ready=1)
+    (pod,) = [pod for pod in await world.pods() if pod["status"]["phase"] == "Running"]
+    await world.client.patch(PODS, pod["metadata"]["name"], {"metadata": {"labels": {"app": "y"}}}, NS)
+    await world.until(lambda: _is_loose(world, pod["metadata"]["name"]))
+    world.hold_no_more()
+    await world.client.delete(PODS, pod["metadata"]["name"], NS)
+    await world.ended()
+    await world.job("refused", **MANAGED, backoffLimit=0)
+    await world.client.create(
+        ("v1", "ResourceQuota"), {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}}, NS
+    )
+    await world.job("again", **MANAGED)
+    await world.clock.sleep(900)  # long enough for an event to repeat
+    await world.client.delete(JOBS, "refused", NS, DeleteOptions(propagation="Background"))
+    await world.clock.sleep(20)
+
+
+async def _is_loose(world: World, name: str) -> bool:
+    return not (await world.client.get(PODS, name, NS))["metadata"].get("ownerReferences")
+
+
+def test_the_rights_are_enough_and_each_is_used() -> None:
+    wanted = manifests.Wanted()
+
+    async def story(world: World, client: Noting) -> None:
+        await _everything(world, client)
+        rights = granted(manifests.documents(wanted))
+        assert client.asked <= rights
+        assert rights - client.asked <= ONLY_ELSEWHERE | NOT_STREAMED
+
+    play(wanted, story)
+
+
+def test_rights_in_one_namespace_are_enough_for_that_namespace_and_end_there() -> None:
+    wanted = manifests.Wanted(only=NS)
+
+    async def story(world: World, client: Noting) -> None:
+        await _everything(world, client)
+        assert not [obj for obj in manifests.documents(wanted) if obj["kind"].startswith("Cluster")]
+        with pytest.raises(StatusError, match="cannot list resource"):
+            await client.list(PODS, "default")
+
+    play(wanted, story)
+
+
+def test_jobs_of_other_managers_are_left_alone() -> None:
+    async def story(world: World, client: Noting) -> None:
+        await world.job("kubernetes-own")
+        await world.job("another", managedBy="example.org/controller")
+        await world.job(**MANAGED)
+        await world.running(1)
+        await world.clock.sleep(60)
+        assert len(await world.pods()) == 1
+        for name in ("kubernetes-own", "another"):
+            job = await world.get(name)
+            assert job is not None
+            assert not job.get("status")
+
+    play(manifests.Wanted(), story)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("cronjob", "garbage", "job", "namespace", "podgc", "ttl"),
+        *("volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow", "volcano-podgroup"),
+        "volcano-queue",
+    ],
+)
+def test_every_controller_that_can_run_outside_has_rights(name: str) -> None:
+    assert manifests.rules([name])
