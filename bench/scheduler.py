@@ -18,7 +18,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import uvloop
-from longshore.scheduler.fitting.claims import Volumes
 
 from longshore import scheduler
 from longshore.api.types import Obj
@@ -26,6 +25,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
+from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger
 from longshore.scheduler.single.decide import View, decide

@@ -179,5 +179,7 @@ def test_the_documentation_quotes_the_example_as_it_is() -> None:
 
 def test_the_documentation_names_every_module() -> None:
     text = (ROOT / "docs" / "toolkit.md").read_text()
-    for module in (ROOT / "src" / "longshore" / "machinery").glob("[!_]*.py"):
-        assert f"`{module.stem}.py`" in text, f"docs/toolkit.md says nothing of {module.name}"
+    folder = ROOT / "src" / "longshore" / "machinery"
+    for module in folder.rglob("[!_]*.py"):
+        name = module.relative_to(folder).as_posix()
+        assert f"`{name}`" in text, f"docs/toolkit.md says nothing of {name}"

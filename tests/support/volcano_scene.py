@@ -71,8 +71,9 @@ async def _with_its_rights(api: Api, client: Client, name: str) -> LocalClient:
 
 
 def _name_of(run: Run) -> str:
-    package = getattr(run, "func", run).__module__.split(".")[2]
-    return {"volcano_flow": "volcano-jobflow"}.get(package, package.replace("_", "-"))
+    """The controller's name on the command line, from its package below `longshore.controllers`."""
+    parts = getattr(run, "func", run).__module__.split(".")[2:-1]
+    return "-".join(parts).replace("volcano-flow", "volcano-jobflow")
 
 
 def play(
