@@ -27,22 +27,30 @@ def deadline(seconds: float) -> float:
 
 
 def seen(
-    server: Server, target: Target, look: Callable[[Obj], Found | None], until: float | None
+    server: Server,
+    target: Target,
+    look: Callable[[Obj], Found | None],
+    until: float | None,
+    *,
+    existed: bool = False,
 ) -> Found | None:
-    """The first thing `look` finds in the object, now or later; None when time is up. Raises Deleted."""
+    """The first thing `look` finds in the object, now or later; None when time is up.
+
+    Raises Deleted for an object that was seen, or that `existed` a moment ago, and is not there any more.
+    """
     query = {
         "fieldSelector": f"metadata.name={target.name}",
         "sendInitialEvents": "true",
         "resourceVersionMatch": "NotOlderThan",
         "allowWatchBookmarks": "true",
     }
-    known = ""
+    known = "old" if existed else ""
     while until is None or time.monotonic() < until:
         try:
             for type, obj in server.events(target.kind.path(target.namespace), query, until=until):
                 if type == "BOOKMARK":
                     if known == "old":
-                        raise Deleted  # it went between two watches
+                        raise Deleted  # it went before this watch began
                     continue
                 if type == "DELETED":
                     raise Deleted
@@ -73,6 +81,6 @@ def deleted(server: Server, target: Target, until: float | None, uid: str = "") 
         return True if uid and obj["metadata"]["uid"] != uid else None
 
     try:
-        return seen(server, target, replaced, until) is True
+        return seen(server, target, replaced, until, existed=True) is True
     except Deleted:
         return True

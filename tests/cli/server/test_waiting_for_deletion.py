@@ -1,0 +1,72 @@
+"""Waiting until an object is gone ends when it is, whenever it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from longshore.api.errors import StatusError
+from longshore.api.types import Obj
+from longshore.cli.arguments.targets import Target
+from longshore.cli.server import wait_for
+from longshore.cli.server.requests import Server
+
+POD: Obj = {"metadata": {"name": "x", "namespace": "default", "uid": "1"}}
+BOOKMARK: Obj = {"metadata": {"annotations": {"k8s.io/initial-events-end": "true"}, "resourceVersion": "9"}}
+
+
+class _Kind:
+    def path(self, namespace: str) -> str:
+        return f"/api/v1/namespaces/{namespace}/pods"
+
+
+class _Target:
+    name, namespace, path, kind = "x", "default", "/api/v1/namespaces/default/pods/x", _Kind()
+
+
+class _Server:
+    """Answers the GET with the pod, and each watch with what is scripted for it."""
+
+    def __init__(self, *watches: list[tuple[str, Obj]]) -> None:
+        self._watches = [*watches]
+
+    def json(self, method: str, path: str) -> Obj:
+        return POD
+
+    def events(self, path: str, query: Any, *, until: float | None) -> Iterator[tuple[str, Obj]]:
+        if not self._watches:
+            pytest.fail("it waits for ever")
+        yield from self._watches.pop(0)
+
+
+def _deleted(*watches: list[tuple[str, Obj]], uid: str = "1") -> bool:
+    server, target = cast(Server, _Server(*watches)), cast(Target, _Target())
+    return wait_for.deleted(server, target, None, uid)
+
+
+def test_an_object_that_goes_between_the_look_and_the_watch_is_gone() -> None:
+    assert _deleted([("BOOKMARK", BOOKMARK)])
+
+
+def test_an_object_that_goes_during_the_watch_is_gone() -> None:
+    assert _deleted([("ADDED", POD), ("BOOKMARK", BOOKMARK), ("DELETED", POD)])
+
+
+def test_an_object_that_goes_between_two_watches_is_gone() -> None:
+    assert _deleted([("ADDED", POD), ("BOOKMARK", BOOKMARK)], [("BOOKMARK", BOOKMARK)])
+
+
+def test_another_object_of_the_name_is_not_the_one_that_went() -> None:
+    other = {"metadata": {**POD["metadata"], "uid": "2"}}
+    assert _deleted([("ADDED", other)])
+
+
+def test_a_server_that_refuses_the_watch_is_heard() -> None:
+    class Refusing(_Server):
+        def events(self, path: str, query: Any, *, until: float | None) -> Iterator[tuple[str, Obj]]:
+            raise StatusError(403, "Forbidden", "no")
+
+    with pytest.raises(StatusError, match="no"):
+        wait_for.deleted(cast(Server, Refusing()), cast(Target, _Target()), None, "1")
