@@ -157,9 +157,13 @@ class Client(Protocol):
         name: str = "",
         subresource: str = "",
         dry_run: bool = False,
+        strict: bool = False,
         manager: str = "",
     ) -> Obj:
-        """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`."""
+        """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`.
+
+        With `strict`, a field that the kind does not have is an error (400); else the server drops it.
+        """
 
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False

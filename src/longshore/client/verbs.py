@@ -173,11 +173,14 @@ class VerbClient(ABC):
         name: str = "",
         subresource: str = "",
         dry_run: bool = False,
+        strict: bool = False,
         manager: str = "",
     ) -> Obj:
         resource = known(what) or await self.resource(what)
         namespace = place_of(resource, obj, namespace)
         query = self._write_query(dry_run, manager)
+        if strict:
+            query["fieldValidation"] = "Strict"
         if subresource:
             ask = named("create", resource, name or name_in(obj), namespace, subresource, query)
         else:

@@ -36,6 +36,8 @@ class Plan:
     """Resource, object, source. Applied first, not waited for."""
     wanted: list[tuple[str, Resource, Obj, str]] = field(default_factory=list)
     """The same behind `job`, `pod` or `vcjob`."""
+    templates: list[tuple[Resource, Obj, str]] = field(default_factory=list)
+    """Objects that are only checked: the CronJobs whose Jobs are run."""
     said: list[str] = field(default_factory=list)
     """What does not run as written, and why."""
 
@@ -66,6 +68,7 @@ async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> P
                 out.wanted.append(("job", resource, obj, source))
             case "batch", "CronJob":
                 job = await place.client.resource(("batch/v1", "Job"))
+                out.templates.append((resource, obj, source))
                 out.wanted.append(("job", job, _once(obj), source))
                 out.said.append(
                     f"cronjob/{obj['metadata'].get('name')} has no end: it is run once, now; "
@@ -96,6 +99,8 @@ def _once(cronjob: Obj) -> Obj:
 async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
     """Creates everything. Raises Failure before anything is written, if the server would refuse it."""
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
+    for resource, obj, source in plan.templates:
+        await _check(place, resource, obj, source, namespaces)
     for _, resource, obj, source in plan.wanted:
         await _try(place, resource, obj, source, namespaces, replace)
     for resource, obj, source in sorted(plan.needed, key=lambda entry: entry[0].kind != "Namespace"):
@@ -113,6 +118,16 @@ async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
         run.see(made, run.started)
         runs.append(run)
     return runs
+
+
+async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming: set[str]) -> None:
+    """Raises Said if the server would refuse it; that there is one of its name already does not matter."""
+    try:
+        await _created(place, resource, obj, dry_run=True)
+    except StatusError as err:
+        there = err.code == 409 and err.reason == "AlreadyExists"
+        if not there and not (err.code == 404 and obj["metadata"].get("namespace", "") in coming):
+            raise Said(f"{source}: {refusals.text(err)}", 2) from None
 
 
 async def _try(
@@ -152,11 +167,13 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 
 
 async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
-    """Created. A new namespace needs a moment for its service account, and a new longshore for its queues."""
+    """Creates it; a field that its kind does not have is refused. A new namespace needs a moment for its service account, and a new longshore for its queues."""
     namespace = obj["metadata"].get("namespace", "")
     for again in range(_TRIES):
         try:
-            return await place.client.create(resource, obj, namespace, dry_run=dry_run, manager=MANAGER)
+            return await place.client.create(
+                resource, obj, namespace, dry_run=dry_run, strict=True, manager=MANAGER
+            )
         except StatusError as err:
             soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
             if not soon or again == _TRIES - 1:
