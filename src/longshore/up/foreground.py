@@ -1,16 +1,15 @@
-"""`longshore up` in a terminal: starts, says so in one line, and stops at Ctrl-C or SIGTERM."""
+"""`longshore up` in a terminal: starts, says so in one line, and stops at Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import shlex
-import signal
 import sys
 from typing import TYPE_CHECKING
 
 from longshore import __version__
-from longshore.up import startup
+from longshore.up import startup, stopping
 from longshore.up.options import Options
 
 if TYPE_CHECKING:
@@ -35,17 +34,9 @@ def ready_line(longshore: Longshore) -> str:
 async def _until_stopped(options: Options) -> None:
     from longshore.up.running import running
 
-    loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-
-    def asked() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        stop.set()
-
     async with running(options) as longshore:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, asked)
+        stopping.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         await stop.wait()
         print("longshore is stopping", file=sys.stderr, flush=True)

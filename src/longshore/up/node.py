@@ -61,7 +61,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)
     amounts = capacity.of_machine(root, declared=options.node_capacity)
-    engines = {name: Watched(engine) for name, engine in _engines(options.runtime, root).items()}
+    engines = {name: Watched(engine) for name, engine in _engines(options, root).items()}
     name = node_name()
     archive = Archive(root / "archive")
     place.show(Door(name, tuple(engines.values()), root, wiring.clock, archive))
@@ -102,11 +102,12 @@ def node_name() -> str:
     return re.sub("[^a-z0-9.-]+", "-", socket.gethostname().lower()).strip("-.") or "localhost"
 
 
-def _engines(default: str, root: Path) -> dict[str, Runtime]:
+def _engines(options: Options, root: Path) -> dict[str, Runtime]:
     """The default one first."""
+    default = options.runtime
     from longshore.node.runtimes.process import ProcessRuntime
 
-    made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper")}
+    made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper", owned=options.in_memory)}
     if default == "podman" or shutil.which("podman"):
         from longshore.node.runtimes.podman import PodmanRuntime
 

@@ -32,7 +32,7 @@ def test_a_child_that_nobody_started_here_is_killed(told: bool, monkeypatch: pyt
     others = {*procfs.Snapshot().children(os.getpid())}
     if not told:
         monkeypatch.setattr(procfs, "own_children", lambda: None)
-    environ = {procfs.TAG: "a/key/0"}
+    environ = {procfs.KEY: "a/key/0", procfs.HOME: "me"}
     ours, orphan = (subprocess.Popen(["/bin/sleep", "100"], env=environ) for _ in range(2))
     try:
         killing.orphans({ours.pid, *others}, set())

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import sys
 import time
 from argparse import Namespace
@@ -216,15 +215,9 @@ def _display(arguments: Namespace) -> Display:
 
 
 def _interrupts() -> asyncio.Event:
-    """Set at Ctrl-C or SIGTERM. The second one is not waited for."""
-    loop = asyncio.get_running_loop()
+    """Set at Ctrl-C, SIGTERM or SIGHUP."""
+    from longshore.up import stopping
+
     asked = asyncio.Event()
-
-    def once() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        asked.set()
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, once)
+    stopping.on_signal(asked.set)
     return asked

@@ -167,7 +167,10 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 
 
 async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
-    """Creates it; a field that its kind does not have is refused. A new namespace needs a moment for its service account, and a new longshore for its queues."""
+    """Creates it; a field that its kind does not have is refused.
+
+    A new namespace needs a moment for its service account, and a new longshore for its queues.
+    """
     namespace = obj["metadata"].get("namespace", "")
     for again in range(_TRIES):
         try:

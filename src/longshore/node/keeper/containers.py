@@ -35,6 +35,10 @@ _ASK_TIMES = 25
 _NO_CODE = "its exit code is not known: the keeper that started it was killed"
 
 
+_RESTARTED = "the machine was restarted"
+_FOREIGN = "it runs, or ran, for the data directory that this one is a copy of"
+
+
 class Containers:
     """`told` hears of those that have ended."""
 
@@ -67,12 +71,11 @@ class Containers:
         """Takes over from an earlier keeper."""
         self._book.load()
         open_ones = [e for e in self._book.entries.values() if e.phase in ("intent", "running")]
-        same_boot = self._book.same_boot
-        alive, gone = adoption.survivors(open_ones) if same_boot else ([], open_ones)
+        foreign = _FOREIGN if self._book.copied else "" if self._book.same_boot else _RESTARTED
+        alive, gone = ([], open_ones) if foreign else adoption.survivors(open_ones)
         self._book.compact()
         if gone:
-            why = "it ended while no keeper was there" if same_boot else "the machine was restarted"
-            self._book.lost(gone, why)
+            self._book.lost(gone, foreign or "it ended while no keeper was there")
         if alive:
             self._book.started(alive)
         self._namespaces.messages.clean({entry.message_file for entry in alive})
@@ -122,6 +125,8 @@ class Containers:
             return list(results.values())
         begun: list[Entry] = []
         for entry in new:
+            if self._book.home and entry.spec is not None:
+                entry.spec["env"][procfs.HOME] = self._book.home
             try:
                 self._launch(entry)
                 begun.append(entry)
@@ -232,7 +237,7 @@ class Containers:
         os.close(entry.pidfd)
         entry.pidfd = -1
         self._over(entry, status)
-        killing.tagged({entry.key})
+        killing.tagged({entry.tag})
         self._tell()
 
     def _tell(self) -> None:
@@ -250,7 +255,7 @@ class Containers:
     def sweep(self) -> None:
         """Ends those who left an ended container's session and group: they are our children now."""
         mine = {*self._running, *self.others}
-        killing.orphans(mine, {entry.key for entry in self._running.values()})
+        killing.orphans(mine, {entry.tag for entry in self._running.values()})
 
     # Signals
 

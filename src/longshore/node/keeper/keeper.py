@@ -42,6 +42,8 @@ class Keeper:
         self._limiter = limits.choose()
         self._containers = Containers(self._loop, self._book, namespaces, self._limiter, self._ended)
         self._connections: set[Connection] = set()
+        self._owner: Connection | None = None
+        """Whose end is the end of everything: a longshore that keeps nothing."""
         self._stopping: list[tuple[Connection, int]] = []
         self._leaving = False
         self._idle_since = 0.0
@@ -73,6 +75,8 @@ class Keeper:
         for fd in connection.descriptors:
             os.close(fd)
         self._stopping = [(peer, number) for peer, number in self._stopping if peer is not connection]
+        if connection is self._owner and not self._leaving:
+            self._end_all()
         self._rest()
 
     def _rest(self) -> None:
@@ -118,8 +122,15 @@ class Keeper:
         match op:
             case "hello":
                 connection.subscribed = True
+                if payload and payload["owned"]:
+                    self._owner = connection
                 states = [entry.state() for entry in self._book.entries.values()]
-                return {"version": frames.VERSION, "pid": os.getpid(), "states": states}
+                return {
+                    "version": frames.VERSION,
+                    "pid": os.getpid(),
+                    "states": states,
+                    "copied": self._book.copied,
+                }
             case "signal":
                 return self._containers.signal(*payload)
             case "exec":
@@ -190,11 +201,14 @@ class Keeper:
 
     def _terminated(self) -> None:
         """SIGTERM: the machine or the service is stopped, and nothing may be left behind."""
+        self._end_all()
+        self._rest()
+
+    def _end_all(self) -> None:
         self._leaving = True
         for connection in list(self._connections):
             connection.close()
         self._containers.kill_all()
-        self._rest()
 
 
 def _refusal(number: int, problem: Refused | OSError) -> bytes:

@@ -38,12 +38,15 @@ _TAG = "LONGSHORE_CONTAINER"
 
 class ProcessRuntime:
     """`directory` is the keeper's: socket and journal. `environ` is what containers see of the host's
-    environment, of which only the variables that any program needs are taken."""
+    environment, of which only the variables that any program needs are taken. With `owned`, no container
+    outlives this process."""
 
     name = "process"
 
-    def __init__(self, directory: Path, *, environ: Mapping[str, str] = os.environ) -> None:
-        self._link = Link(directory, self._greeted, self._ended)
+    def __init__(
+        self, directory: Path, *, environ: Mapping[str, str] = os.environ, owned: bool = False
+    ) -> None:
+        self._link = Link(directory, self._greeted, self._ended, owned=owned)
         self._changed: Callable[[State], None] = _nobody
         self._remembered: list[State] = []
         self._running: dict[str, Key] = {}

@@ -7,6 +7,7 @@ request names what should be, not what should be done once more: a key that was 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
@@ -19,6 +20,12 @@ from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart
 
 _PATIENCE = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
+
+_COPIED = (
+    "this data directory is a copy: the processes of the longshore it was copied from are left alone, "
+    "and the containers that ran there are lost here"
+)
+log = logging.getLogger(__name__)
 
 Heard: TypeAlias = Callable[[bool, Any], Any]
 """Told whether a request was granted, and the answer; returns the answer as whoever waits is to have it."""
@@ -34,7 +41,11 @@ class Link(asyncio.Protocol):
         directory: Path,
         greeted: Callable[[list[frames.State]], None],
         ended: Callable[[frames.State], None],
+        *,
+        owned: bool = False,
     ) -> None:
+        """With `owned`, the keeper ends everything when this process does, however it does."""
+        self._owned = owned
         self._directory = directory
         self._greeted = greeted
         self._ended = ended
@@ -140,12 +151,14 @@ class Link(asyncio.Protocol):
         waiting = [data for data, *_ in self._requests.values()]
         self._transport = transport
         self._outgoing.clear()
-        hello = await self.request("hello", None)
+        hello = await self.request("hello", {"owned": self._owned})
         if hello["version"] != frames.VERSION:
             raise KeeperGone(
                 f"the keeper (pid {hello['pid']}) is of another version of longshore and still runs; "
                 f"stop it with: kill {hello['pid']}"
             )
+        if hello.get("copied") and not self.keeper_pid:
+            log.warning("%s", _COPIED)
         self.keeper_pid = hello["pid"]
         self._greeted(hello["states"])
         if waiting:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import random
-import signal
 import socket
 import sys
 import uuid
@@ -22,6 +21,7 @@ from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import RealClock
+from longshore.up import stopping
 from longshore.up.controllers import Wiring
 from longshore.up.foreground import event_loop
 from longshore.up.outside import leading, metrics
@@ -60,9 +60,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
         working = asyncio.create_task(_work(client, connection.server, settings, wiring))
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, working.cancel)
+        stopping.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 

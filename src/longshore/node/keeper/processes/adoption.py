@@ -31,7 +31,7 @@ def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
         if not entry.pid:
             if tags is None:
                 tags = procfs.tagged()
-            if pids := tags.get(entry.key):
+            if pids := tags.get(entry.tag):
                 entry.pid = pids[0]
                 entry.ticks = procfs.start_ticks(entry.pid)
                 entry.started_at = entry.intended_at
@@ -47,7 +47,7 @@ def _watch(entry: Entry) -> bool:
         return False
     fields = procfs.stat(entry.pid)
     same = fields and abs(int(fields[19]) - entry.ticks) <= _SAME_START
-    if not same or (int(fields[3]) != entry.pid and procfs.tag_of(entry.pid) != entry.key):
+    if not same or (int(fields[3]) != entry.pid and procfs.tag_of(entry.pid) != entry.tag):
         os.close(pidfd)
         return False
     entry.pidfd = pidfd

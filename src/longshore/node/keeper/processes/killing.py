@@ -29,32 +29,32 @@ def containers(entries: list[Entry], ours: set[int]) -> None:
     for entry in entries:
         for pid in snapshot.members(entry.pid):
             one(pid)
-    keys = {entry.key for entry in entries}
+    tags = {entry.tag for entry in entries}
     for pid in snapshot.children(os.getpid()):
-        if pid not in ours and procfs.tag_of(pid) in keys:
+        if pid not in ours and procfs.tag_of(pid) in tags:
             one(pid)
     if any(entry.adopted for entry in entries):
-        tagged({entry.key for entry in entries if entry.adopted})
+        tagged({entry.tag for entry in entries if entry.adopted})
 
 
 def orphans(ours: set[int], running: set[str]) -> None:
-    """Children that nobody started here, of containers that do not run. One without a tag cleared its
-    environment: whose it is nobody can say while anything runs."""
+    """Ends children that nobody started here, of containers other than those `running`, by tag. One without
+    a tag cleared its environment: whose it is nobody can say while anything runs."""
     children = procfs.own_children()
     if children is not None and children <= ours:
         return  # as nearly always: spares the walk through all processes
     snapshot = procfs.Snapshot()
     for pid in snapshot.children(os.getpid()):
         if pid not in ours:
-            key = procfs.tag_of(pid)
-            if key not in running if key else not running:
+            tag = procfs.tag_of(pid)
+            if tag not in running if tag else not running:
                 for member in snapshot.members(pid):
                     one(member)
 
 
-def tagged(keys: Iterable[str]) -> None:
+def tagged(tags: Iterable[str]) -> None:
     """By the tag alone: for containers whose orphans are not our children."""
     found = procfs.tagged()
-    for key in keys:
-        for pid in found.get(key, ()):
+    for tag in tags:
+        for pid in found.get(tag, ()):
             one(pid)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 
-TAG = "LONGSHORE_CONTAINER"
+KEY = "LONGSHORE_CONTAINER"
 """The variable that names the key of the container a process belongs to."""
+HOME = "LONGSHORE_KEEPER"
+"""The variable that names the id of the directory whose keeper started it. Two keepers know containers of one
+key where the directory of one is a copy of the other's."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -43,12 +46,20 @@ def start_ticks(pid: int) -> int:
     return int(fields[19]) if fields and fields[0] not in b"ZX" else 0
 
 
+def tag(home: str, key: str) -> str:
+    """A container's key and its keeper's id in one text."""
+    return f"{key}@{home}"
+
+
 def tag_of(pid: int) -> str:
-    """The key in its environment, or ""."""
+    """The tag in its environment, or ""."""
+    key = home = ""
     for entry in read(f"/proc/{pid}/environ").split(b"\0"):
         if entry.startswith(b"LONGSHORE_CONTAINER="):
-            return entry[20:].decode(errors="replace")
-    return ""
+            key = entry[20:].decode(errors="replace")
+        elif entry.startswith(b"LONGSHORE_KEEPER="):
+            home = entry[17:].decode(errors="replace")
+    return tag(home, key) if key else ""
 
 
 def everyone() -> list[int]:
@@ -102,10 +113,10 @@ class Snapshot:
 
 
 def tagged() -> dict[str, list[int]]:
-    """All living processes with a tag, by key, in the order of their start."""
+    """All living processes with a tag, by tag, in the order of their start."""
     found: dict[str, list[tuple[int, int]]] = {}
     for pid in everyone():
-        key = tag_of(pid)
-        if key and (ticks := start_ticks(pid)):
-            found.setdefault(key, []).append((ticks, pid))
-    return {key: [pid for _, pid in sorted(pids)] for key, pids in found.items()}
+        carried = tag_of(pid)
+        if carried and (ticks := start_ticks(pid)):
+            found.setdefault(carried, []).append((ticks, pid))
+    return {carried: [pid for _, pid in sorted(pids)] for carried, pids in found.items()}

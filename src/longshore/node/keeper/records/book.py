@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 
+from longshore.node.keeper.processes import procfs
 from longshore.node.keeper.records import journal
 from longshore.node.keeper.records.entry import Entry
 
@@ -14,6 +16,14 @@ class Book:
         self._journal = journal.Journal(path)
         self.entries: dict[str, Entry] = {}
         self._late: list[str] = []
+        directory = os.stat(os.path.dirname(path))
+        self._place = directory.st_dev, directory.st_ino
+        self.home = ""
+        """The id of this keeper's directory, which the processes it starts carry. Empty while containers run
+        that were started before directories had one."""
+        self.copied = False
+        """Whether the journal was written in another directory, of which this one is a copy: then the
+        processes it speaks of belong to the other one's keeper."""
         self.same_boot = True
         """Whether the processes of the journal can still be there."""
 
@@ -24,6 +34,9 @@ class Book:
             match fields:
                 case ["boot", boot]:
                     self.same_boot = boot == here
+                case ["home", home, device, inode]:
+                    self.home = home
+                    self.copied = self.same_boot and (int(device), int(inode)) != self._place
                 case ["intent", key, at, log, memory, message]:
                     self.entries[key] = Entry(
                         key, journal.unescape(log), float(at), int(memory), journal.unescape(message)
@@ -46,9 +59,13 @@ class Book:
                     self.entries.pop(key, None)
                 case _:
                     pass  # a line that a full disk cut in the middle
+        for entry in self.entries.values():
+            entry.tag = procfs.tag(self.home, entry.key)
+        if self.copied or not (self.home or any(entry.phase == "running" for entry in self.entries.values())):
+            self.home = os.urandom(8).hex()
 
     def compact(self) -> None:
-        lines = [journal.line("boot", journal.boot_id())]
+        lines = [journal.line("boot", journal.boot_id()), journal.line("home", self.home, *self._place)]
         for entry in self.entries.values():
             lines += entry.lines()
         self._journal.rewrite(lines)
@@ -57,6 +74,7 @@ class Book:
     def intend(self, entries: list[Entry]) -> None:
         self._write([entry.intent_line() for entry in entries])
         for entry in entries:
+            entry.tag = procfs.tag(self.home, entry.key)
             self.entries[entry.key] = entry
 
     def started(self, entries: list[Entry]) -> None:

@@ -41,6 +41,7 @@ class Entry:
         "spec",
         "started_at",
         "stdin",
+        "tag",
         "termination",
         "ticks",
         "watchers",
@@ -48,6 +49,8 @@ class Entry:
 
     def __init__(self, key: str, log: str, intended_at: float, memory: int, termination: str) -> None:
         self.key = key
+        self.tag = ""
+        """What its processes carry in their environment: the keeper's own id and the key; see procfs.py."""
         self.intended_at = intended_at
         self.phase = "intent"
         self.pid = 0

@@ -1,0 +1,27 @@
+"""The signals that stop longshore: Ctrl-C, SIGTERM, and SIGHUP when its terminal goes away."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Final
+
+_NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def on_signal(asked: Callable[[], object]) -> None:
+    """Calls `asked` at the first of these signals. The second one is not waited for: it ends the process.
+
+    SIGHUP stays ignored where it was when the process started: that is what `nohup` is for.
+    """
+    loop = asyncio.get_running_loop()
+    numbers = [n for n in _NUMBERS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN]
+
+    def once() -> None:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+        asked()
+
+    for number in numbers:
+        loop.add_signal_handler(number, once)

@@ -1,0 +1,54 @@
+"""Processes of a longshore that keeps nothing end with it, however it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from longshore.node.keeper.processes import procfs
+from support.longshore_command import Command
+
+
+def _first_line(file: Path) -> str:
+    until = time.monotonic() + 30
+    while not (file.exists() and file.read_text().endswith("\n")):
+        assert time.monotonic() < until, f"{file} was not written"
+        time.sleep(0.02)
+    return file.read_text().strip()
+
+
+def _gone(pid: int) -> bool:
+    until = time.monotonic() + 10
+    while procfs.start_ticks(pid):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_a_run_that_is_ended_leaves_none(longshore: Command, number: int) -> None:
+    process = longshore.start("run", "--", "sh", "-c", "echo $$ > pid; exec sleep 1000")
+    pid = int(_first_line(longshore.home / "pid"))
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert _gone(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_an_up_in_memory_that_is_ended_leaves_none(longshore: Command, number: int) -> None:
+    up = longshore.start("up", "--in-memory", "--port", "0")
+    assert up.stdout is not None
+    config = up.stdout.readline().rpartition("KUBECONFIG=")[2].strip()
+    file = longshore.home / "pid"
+    container = {"name": "c", "image": "i", "command": ["sh", "-c", f"echo $$$$ > {file}; exec sleep 1000"]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    longshore.ok("apply", "-f", "-", "--kubeconfig", config, stdin=json.dumps(pod))
+    pid = int(_first_line(file))
+    up.send_signal(number)
+    up.communicate(timeout=30)
+    assert _gone(pid)
