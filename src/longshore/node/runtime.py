@@ -76,6 +76,8 @@ class Container:
     log: FilePath = ""
     """Where its output goes, as lines `TIME stdout|stderr F|P TEXT`; the engine rotates it to `.1`, `.2` …
     and makes it (and its directory) at the first output: no file means no output."""
+    whole_log: bool = False
+    """Nothing of the log may be dropped while the container runs, however long it gets."""
     termination_message: FilePath | None = None
     """A file of this machine, seen at `termination_path` inside; made by the engine if it has to be."""
     termination_path: str = "/dev/termination-log"

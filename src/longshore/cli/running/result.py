@@ -19,10 +19,12 @@ def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
     return stopped or "failed"
 
 
-def document(runs: list[Run], outcome: Outcome, seconds: float, server: str, said: list[str]) -> Obj:
+def document(
+    runs: list[Run], outcome: Outcome, code: int, seconds: float, server: str, said: list[str]
+) -> Obj:
     return {
         "result": outcome,
-        "exitCode": CODES[outcome],
+        "exitCode": code,
         "seconds": round(seconds, 3),
         "server": server,
         "runs": [_run(run) for run in runs],

@@ -25,7 +25,8 @@ from longshore.cli.server import refusals
 from longshore.client import DeleteOptions, Unreachable
 
 _LAST_WORDS, _LAST_LINES = 1.0, 5.0
-"""Seconds that the failures and the last log lines may take to arrive."""
+"""Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
+_INCOMPLETE = "the output above is not complete: some of it could not be read"
 
 
 async def main(arguments: Namespace) -> int:
@@ -82,7 +83,9 @@ class _Session:
 
     async def run(self, manifests: list[files.Manifest]) -> int:
         begun = time.monotonic()
-        plan = await starting.plan(self._here, manifests, self._arguments.namespace)
+        plan = await starting.plan(
+            self._here, manifests, self._arguments.namespace, whole_logs=self._arguments.logs
+        )
         for text in plan.said:
             self._display.say(text)
         if not plan.wanted:
@@ -95,21 +98,26 @@ class _Session:
             outcome = result.of(runs, stopped)
             if stopped is not None:
                 await self._stop([run for run in runs if run.end is None])
-            await self._settle(runs)
+            complete = await self._settle(runs, stopped)
         finally:
             for task in self._background:
                 task.cancel()
             await asyncio.gather(*self._background, return_exceptions=True)
             self._display.close()
         self._last_words(runs, outcome)
+        code = result.CODES[outcome]
+        if not complete:
+            code = code or 1
+            plan.said.append(_INCOMPLETE)
+            self._display.say(_INCOMPLETE)
         if self._arguments.output == "json":
             took = time.monotonic() - begun
             sys.stdout.write(
-                objects.as_json(result.document(runs, outcome, took, self._here.server, plan.said))
+                objects.as_json(result.document(runs, outcome, code, took, self._here.server, plan.said))
             )
             sys.stdout.flush()
         await self._tidy(runs, outcome)
-        return result.CODES[outcome]
+        return code
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
         """Until all have ended (None), time is up, or somebody has had enough."""
@@ -151,19 +159,24 @@ class _Session:
         self._display.changed(run)
         self._told.set()
 
-    async def _settle(self, runs: list[Run]) -> None:
-        """What belongs to the end but comes a moment later: failures' last words, lines of output."""
+    async def _settle(self, runs: list[Run], stopped: result.Outcome | None) -> bool:
+        """Waits for what belongs to the end but comes a moment later: failures' last words, lines of output.
+
+        False when lines are missing of a run that nobody `stopped`.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_WORDS):
                 while any(run.end is not None and run.looked_at < run.failed for run in runs):
                     self._told.clear()
                     await self._told.wait()
+        complete = True
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_LINES):
+            async with asyncio.timeout(None if stopped is None else _LAST_LINES):
                 for streams in self._streams:
-                    await streams.finish()
+                    complete = await streams.finish() and complete
         for streams in self._streams:
             streams.cancel()
+        return complete or stopped is not None
 
     async def _stop(self, runs: list[Run]) -> None:
         """Suspends Jobs where somebody can resume them; a throw-away longshore takes all with it anyway."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from longshore.api.resources import Resource
 
 MANAGER: Final = "longshore"
+WHOLE_LOGS: Final = "longshore.dev/whole-logs"
+"""The node reads it: `node/preparing/preparer.py`."""
 _TRIES: Final = 100
 
 
@@ -42,9 +44,15 @@ class Plan:
     """What does not run as written, and why."""
 
 
-async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> Plan:
-    """Sorts the manifests. Raises Failure for kinds the server does not have."""
+async def plan(
+    place: Place, manifests: Sequence[Manifest], namespace: str, *, whole_logs: bool = False
+) -> Plan:
+    """Sorts the manifests. Raises Failure for kinds the server does not have.
+
+    With `whole_logs`, the node is asked to drop nothing of what the pods write: it is shown as it comes.
+    """
     out = Plan()
+    logged = _with_whole_logs if whole_logs else _as_it_is
     for manifest in manifests:
         obj, source = manifest
         try:
@@ -65,19 +73,19 @@ async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> P
                     out.said.append(
                         f"job/{obj['metadata'].get('name')} is suspended in {source}: it is started now"
                     )
-                out.wanted.append(("job", resource, obj, source))
+                out.wanted.append(("job", resource, logged(obj), source))
             case "batch", "CronJob":
                 job = await place.client.resource(("batch/v1", "Job"))
                 out.templates.append((resource, obj, source))
-                out.wanted.append(("job", job, _once(obj), source))
+                out.wanted.append(("job", job, logged(_once(obj)), source))
                 out.said.append(
                     f"cronjob/{obj['metadata'].get('name')} has no end: it is run once, now; "
                     f"for its schedule use: longshore apply -f {source}"
                 )
             case "batch.volcano.sh", "Job":
-                out.wanted.append(("vcjob", resource, obj, source))
+                out.wanted.append(("vcjob", resource, logged(obj), source))
             case "", "Pod" if (obj.get("spec") or {}).get("restartPolicy") in ("Never", "OnFailure"):
-                out.wanted.append(("pod", resource, obj, source))
+                out.wanted.append(("pod", resource, logged(obj), source))
             case _:
                 out.needed.append((resource, obj, source))
                 if "template" in (obj.get("spec") or {}) or resource.kind == "Pod":
@@ -85,6 +93,39 @@ async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> P
                         f"{resource.singular}/{obj['metadata'].get('name')} has no end: not waited for"
                     )
     return out
+
+
+def _as_it_is(obj: Obj) -> Obj:
+    return obj
+
+
+def _with_whole_logs(obj: Obj) -> Obj:
+    """A Job, pod or Volcano Job whose pods ask the node to drop nothing of their logs. A malformed one is
+    left to the server, which says what is wrong with it."""
+    spec = obj.get("spec")
+    if not isinstance(spec, dict):
+        return obj
+    if obj["kind"] == "Pod":
+        return _annotated(obj)
+    if isinstance(template := spec.get("template"), dict):
+        return {**obj, "spec": {**spec, "template": _annotated(template)}}
+    if isinstance(tasks := spec.get("tasks"), list):
+        marked = [
+            {**task, "template": _annotated(task["template"])}
+            if isinstance(task, dict) and isinstance(task.get("template"), dict)
+            else task
+            for task in tasks
+        ]
+        return {**obj, "spec": {**spec, "tasks": marked}}
+    return obj
+
+
+def _annotated(template: Obj) -> Obj:
+    meta = template.get("metadata") or {}
+    return {
+        **template,
+        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), WHOLE_LOGS: "true"}},
+    }
 
 
 def _once(cronjob: Obj) -> Obj:

@@ -16,6 +16,8 @@ Line = Callable[[str, bytes], None]
 """Takes a prefix and a line with its end."""
 _AT_ONCE = 64
 """Logs that are read side by side; the others wait for a place."""
+_SILENT_SECONDS = 10.0
+"""Without a byte of any log that is still on its way: then nothing more is expected."""
 
 
 class Streams:
@@ -26,22 +28,41 @@ class Streams:
         self._tasks: set[asyncio.Task[None]] = set()
         self._seen: set[tuple[str, str]] = set()
         self._places = asyncio.Semaphore(_AT_ONCE)
+        self._chunks = 0
+        self._broken = False
+        """Whether a log ended before it was read to its end."""
 
     async def follow(self) -> None:
         """Begins with each container as soon as it has started, until cancelled."""
-        run = self._run
-        selector = following.labels(run)
-        fields = "" if selector else f"metadata.name={run.name}"
+        labels, fields = self._pods()
         async for event in following.events(
-            self._place, ("v1", "Pod"), run.namespace, labels=selector, fields=fields
+            self._place, ("v1", "Pod"), self._run.namespace, labels=labels, fields=fields
         ):
             if event.type in ("ADDED", "MODIFIED"):
                 self._pod(event.object)
 
-    async def finish(self) -> None:
-        """Waits for the lines that are still on their way."""
-        if self._tasks:
-            await asyncio.gather(*self._tasks)
+    async def finish(self) -> bool:
+        """Waits for the lines that are still on their way, for as long as any come. Whether all have come."""
+        labels, fields = self._pods()
+        try:
+            found = await self._place.client.list(
+                ("v1", "Pod"), self._run.namespace, labels=labels, fields=fields
+            )
+        except (StatusError, Unreachable):
+            return False
+        for pod in found.items:
+            self._pod(pod)
+        while self._tasks:
+            before = self._chunks
+            _, waiting = await asyncio.wait(self._tasks, timeout=_SILENT_SECONDS)
+            if waiting and self._chunks == before:
+                return False
+        return not self._broken
+
+    def _pods(self) -> tuple[str, str]:
+        """The label and field selectors of the run's pods."""
+        labels = following.labels(self._run)
+        return labels, "" if labels else f"metadata.name={self._run.name}"
 
     def cancel(self) -> None:
         for task in self._tasks:
@@ -72,6 +93,7 @@ class Streams:
                 opened = self._place.http.stream(path, {"container": container, "follow": "true"})
                 async with opened as chunks:
                     async for chunk in chunks:
+                        self._chunks += 1
                         *lines, rest = (rest + chunk).split(b"\n")
                         for line in lines:
                             self._line(prefix, line + b"\n")
@@ -80,8 +102,10 @@ class Streams:
                 for text in kept.splitlines():
                     self._line(prefix, f"{text}\n".encode())
                 if not kept:
+                    self._broken = True
                     self._line(prefix, f"(no more output can be read: {err})\n".encode())
             except Unreachable as err:
+                self._broken = True
                 self._line(prefix, f"(no more output can be read: {err})\n".encode())
         if rest:
             self._line(prefix, rest + b"\n")

@@ -284,6 +284,13 @@ class Containers:
 
 def _entry(spec: Spec, now: float) -> Entry:
     termination = spec["termination"]
-    entry = Entry(spec["key"], spec["log"], now, spec["memory"] or 0, termination[0] if termination else "")
+    entry = Entry(
+        spec["key"],
+        spec["log"],
+        now,
+        spec["memory"] or 0,
+        termination[0] if termination else "",
+        whole_log=spec.get("whole_log", False),
+    )
     entry.spec = spec
     return entry

@@ -40,6 +40,8 @@ from longshore.node.runtime import Container, Key, Mount
 
 _RENEW_EVERY: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
+WHOLE_LOGS: Final = "longshore.dev/whole-logs"
+"""An annotation of pods: with "true", nothing of their logs is dropped while they run."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
 """What a container can do without where nothing can be mounted: Volcano's svc says the same in variables."""
 
@@ -167,6 +169,7 @@ class Preparer:
             limits.of_container(spec, pod_spec),
             identity.read_only_root,
             log=f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log",
+            whole_log=(meta.get("annotations") or {}).get(WHOLE_LOGS) == "true",
             termination_message=f"{self._root_text}/{uid}/containers/{name}/{attempt}",
             termination_path=get("terminationMessagePath") or "/dev/termination-log",
             stdin=bool(get("stdin")),

@@ -70,7 +70,8 @@ def create(container: Container, image: str, machine: Machine) -> list[str]:
     # Pods have addresses of this machine's loopback network, so all share its network.
     words += ["--network", "host", "--systemd", "false", "--sdnotify", "ignore", "--http-proxy=false"]
     words += ["--log-driver", "k8s-file", "--log-opt", f"path={container.log}"]
-    words += ["--log-opt", f"max-size={_LOG_SIZE}"]
+    if not container.whole_log:
+        words += ["--log-opt", f"max-size={_LOG_SIZE}"]
     for limit in machine.ulimits:
         words += ["--ulimit", limit]
     for name, value in container.env:

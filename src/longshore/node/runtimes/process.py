@@ -147,6 +147,7 @@ class ProcessRuntime:
             "env": self._env(text, container),
             "cwd": container.working_dir,
             "log": str(container.log),
+            "whole_log": container.whole_log,
             "mounts": [(mount.source, mount.target, mount.read_only) for mount in container.mounts],
             "termination": (str(message), container.termination_path) if message is not None else None,
             "hostname": container.hostname,

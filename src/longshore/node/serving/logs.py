@@ -3,6 +3,9 @@
 Lines are as engines write them, `TIME stdout|stderr F|P TEXT`; `P` is a piece of a line that goes on. When a
 file is full it becomes `.1`, what was `.1` becomes `.2`, and so on. A reader holds the file it reads open, so
 that being renamed, or even removed, takes nothing from it.
+
+A file that follows another begins with a line `TIME stdout R BYTES`: how much was logged before it. Where
+that is more than a follower has read, files went by that it never saw: it says how many bytes were in them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import BinaryIO, Final
 from longshore.api.log_options import LogOptions
 
 _BLOCK: Final = 1 << 17
+_MARKER_BYTES: Final = 128
 _SHORTEST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.25
 """A follower looks often while lines come, and ever less often while none do."""
@@ -97,6 +101,8 @@ async def _follow(path: Path, files: list[BinaryIO], ended: asyncio.Event) -> As
             if file is not None:
                 while block := _whole_lines(file):  # written between our reading and its renaming
                     yield block
+                if lost := _lost(file, fresh):
+                    yield lost
                 file.close()
             files[:] = [fresh]
             file, pause = fresh, _SHORTEST_PAUSE
@@ -130,6 +136,30 @@ def _next(path: Path, file: BinaryIO | None) -> BinaryIO | None:
         return open(newer, "rb") if newer is not None else None
     except FileNotFoundError:
         return None
+
+
+def _lost(read: BinaryIO, fresh: BinaryIO) -> bytes:
+    """The line that says how much was logged between these two files, of which the first is read to its end;
+    empty when it was nothing, or the engine does not tell."""
+    stamp, before = _marker(fresh)
+    missing = before - _marker(read)[1] - os.fstat(read.fileno()).st_size
+    if before <= 0 or missing <= 0:
+        return b""
+    return b"%b stdout F longshore: %d bytes of this log are lost: they came faster than they were read\n" % (
+        stamp,
+        missing,
+    )
+
+
+def _marker(file: BinaryIO) -> tuple[bytes, int]:
+    """The time in the first line of a file that follows another, and the bytes logged before it; else 0."""
+    at = file.tell()
+    file.seek(0)
+    parts = file.read(_MARKER_BYTES).partition(b"\n")[0].split(b" ")
+    file.seek(at)
+    if len(parts) == 4 and parts[2] == b"R" and parts[3].isdigit():
+        return parts[0], int(parts[3])
+    return b"", 0
 
 
 def _whole_lines(file: BinaryIO) -> bytes:
@@ -172,7 +202,7 @@ def _line_starts_from_end(file: BinaryIO) -> Iterator[int]:
             if not (is_last and position + at + 1 == end):
                 yield position + at + 1
             is_last = False
-    if end:
+    if end and not _marker(file)[0]:
         yield 0
 
 
@@ -191,7 +221,7 @@ class _Printer:
         since, timestamps = self._since, self._timestamps
         for line in block.split(b"\n"):
             parts = line.split(b" ", 3)
-            if len(parts) != 4 or parts[0] < since:
+            if len(parts) != 4 or parts[0] < since or parts[2] == b"R":
                 continue
             if timestamps and self._begins:
                 out.append(parts[0].removesuffix(b"+00:00").removesuffix(b"Z") + b"Z ")

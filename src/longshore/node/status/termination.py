@@ -57,6 +57,6 @@ def _tail(log: FilePath) -> bytes:
     said = b""
     for line in lines:
         parts = line.split(b" ", 3)
-        if len(parts) == 4:
+        if len(parts) == 4 and parts[2] != b"R":
             said += parts[3] + (b"\n" if parts[2] == b"F" else b"")
     return b"\n".join(said.split(b"\n")[-_LOG_LINES - 1 :])[-_LOG_BYTES:]

@@ -37,9 +37,14 @@ class Book:
                 case ["home", home, device, inode]:
                     self.home = home
                     self.copied = self.same_boot and (int(device), int(inode)) != self._place
-                case ["intent", key, at, log, memory, message]:
+                case ["intent", key, at, log, memory, message, *more]:
                     self.entries[key] = Entry(
-                        key, journal.unescape(log), float(at), int(memory), journal.unescape(message)
+                        key,
+                        journal.unescape(log),
+                        float(at),
+                        int(memory),
+                        journal.unescape(message),
+                        whole_log="whole-log" in more,
                     )
                 case ["started", key, pid, ticks, at, inode, file] if key in self.entries:
                     entry = self.entries[key]

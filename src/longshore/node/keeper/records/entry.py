@@ -47,7 +47,16 @@ class Entry:
         "watchers",
     )
 
-    def __init__(self, key: str, log: str, intended_at: float, memory: int, termination: str) -> None:
+    def __init__(
+        self,
+        key: str,
+        log: str,
+        intended_at: float,
+        memory: int,
+        termination: str,
+        *,
+        whole_log: bool = False,
+    ) -> None:
         self.key = key
         self.tag = ""
         """What its processes carry in their environment: the keeper's own id and the key; see procfs.py."""
@@ -61,7 +70,7 @@ class Entry:
         self.signal = 0
         self.reason = ""
         self.message = ""
-        self.log = LogFile(log)
+        self.log = LogFile(log, whole=whole_log)
         self.spec: Spec | None = None
         self.adopted = False
         """Found running by a keeper that did not start it, and so is not its parent."""
@@ -119,6 +128,7 @@ class Entry:
             escape(self.log.path),
             self.memory,
             escape(self.termination),
+            *(("whole-log",) if self.log.whole else ()),
         )
 
     def started_line(self) -> str:

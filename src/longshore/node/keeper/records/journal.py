@@ -2,7 +2,8 @@
 
     boot     BOOT-ID                                     the machine these lines speak of
     home     ID DEVICE INODE                             the directory they were written in, by its own name
-    intent   KEY TIME LOG MEMORY TERMINATION-MESSAGE     about to start it; never again after this line
+    intent   KEY TIME LOG MEMORY TERMINATION-MESSAGE [whole-log]
+                                                         about to start it; never again after this line
     started  KEY PID START-TICKS TIME PIPE MESSAGE-FILE  runs
     exited   KEY TIME CODE SIGNAL REASON MESSAGE         ended
     lost     KEY TIME MESSAGE                            ended, and nobody knows how

@@ -4,6 +4,10 @@
 
 `P` instead of `F` marks a part of a line: it was longer than 16 KiB, or the last one had no line end. The
 file and its directory are made at the first output. A disk that is full loses lines, never the container.
+
+Five files of 10 MiB are kept, as kubelets keep them. From the second on, each begins with a line of the kind
+`R`, whose text is the number of bytes logged in the files before it: a reader who is too slow knows from it
+how much went by. A log that is wanted whole is one file of any size.
 """
 
 from __future__ import annotations
@@ -35,12 +39,16 @@ _clock = _Clock()
 
 
 class LogFile:
-    __slots__ = ("_fd", "_rest", "_size", "path")
+    __slots__ = ("_before", "_fd", "_rest", "_size", "path", "whole")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, whole: bool = False) -> None:
         self.path = path
+        self.whole = whole
+        """Never rotated: somebody wants every byte of it."""
         self._fd = -1
         self._size = 0
+        self._before = 0
+        """Bytes logged in the files before this one."""
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
@@ -83,7 +91,7 @@ class LogFile:
             if self._fd < 0:
                 self._open()
             self._size += os.write(self._fd, data)
-            if self._size >= _ROTATE_AT:
+            if self._size >= _ROTATE_AT and not self.whole:
                 self._rotate()
         except OSError:
             return  # no space, or the directory cannot be made: the container goes on without this output
@@ -96,11 +104,26 @@ class LogFile:
             os.makedirs(os.path.dirname(self.path), mode=0o750, exist_ok=True)
             self._fd = os.open(self.path, flags, 0o640)
         self._size = os.fstat(self._fd).st_size
+        if not self._size and self._before:
+            self._size = os.write(self._fd, b"%b stdout R %d\n" % (_clock.stamp(), self._before))
+        elif self._size and not self._before:
+            self._before = _logged_before(self.path)
 
     def _rotate(self) -> None:
         os.close(self._fd)
         self._fd = -1
+        self._before += self._size
         for number in range(_FILES - 1, 0, -1):
             older = f"{self.path}.{number - 1}" if number > 1 else self.path
             if os.path.exists(older):
                 os.rename(older, f"{self.path}.{number}")
+
+
+def _logged_before(path: str) -> int:
+    """Bytes in the files before this one, as its first line says: another keeper began it."""
+    try:
+        with open(path, "rb") as file:
+            parts = file.read(128).partition(b"\n")[0].split(b" ")
+    except OSError:
+        return 0
+    return int(parts[3]) if len(parts) == 4 and parts[2] == b"R" and parts[3].isdigit() else 0

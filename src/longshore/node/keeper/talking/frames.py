@@ -14,7 +14,7 @@ import marshal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing would be a third of what the keeper imports
-    from typing import Any, TypedDict
+    from typing import Any, NotRequired, TypedDict
 
     Message = tuple[str, int, Any]
     State = tuple[str, str, int, float, float, int, int, str, str]
@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
         env: dict[str, str]
         cwd: str
         log: str
+        whole_log: NotRequired[bool]
         mounts: list[tuple[str, str, bool]]
         """Source, target, read-only."""
         termination: tuple[str, str] | None
