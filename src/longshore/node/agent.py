@@ -18,6 +18,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.background import Hands
@@ -49,7 +50,7 @@ from longshore.node.registration import Registration
 from longshore.node.runtime import Runtime, State
 from longshore.node.status import moments
 from longshore.node.status.build import HOST_IP
-from longshore.node.status.writer import PODS, StatusWriter
+from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """What events name as their source; kubectl and people look for it."""
@@ -127,7 +128,7 @@ class Agent(Handler):
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
         fields = f"spec.nodeName={name}" if client.shared is None else ""
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=fields)
+        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, fields=fields)
         self._ledger, self._addresses = Ledger(capacity), Addresses()
         self._explanations = explanations
         self._metrics = NodeMetrics(registry, self)

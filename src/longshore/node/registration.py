@@ -13,6 +13,7 @@ from typing import Final
 
 import longshore
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.kinds.node import NOT_READY
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
@@ -20,8 +21,6 @@ from longshore.machinery.time.clock import Clock, to_micros, to_seconds
 from longshore.node.capacity import Capacity
 from longshore.node.status.build import HOST_IP
 
-NODES: Final = ("v1", "Node")
-LEASES: Final = ("coordination.k8s.io/v1", "Lease")
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
 HEARTBEAT_SECONDS: Final = 10.0
@@ -85,13 +84,13 @@ class Registration:
 
     async def _register(self) -> None:
         try:
-            node = await self._client.get(NODES, self._name)
+            node = await self._client.get(kinds.NODES, self._name)
         except StatusError as err:
             if err.code != 404:
                 raise
             meta = {"name": self._name, "labels": self._all_labels(), "annotations": self.annotations}
             first = {"metadata": meta, "status": self._status({})}
-            node = await self._client.create(NODES, first)
+            node = await self._client.create(kinds.NODES, first)
         taints = (node.get("spec") or {}).get("taints") or []
         kept = [taint for taint in taints if taint.get("key") != NOT_READY]
         old = node["metadata"]
@@ -101,10 +100,10 @@ class Registration:
         }
         if len(kept) < len(taints) or any(found != (old.get(key) or {}) for key, found in wanted.items()):
             patch = {"metadata": wanted, "spec": {"taints": kept or None}}
-            node = await self._client.patch(NODES, self._name, patch)
+            node = await self._client.patch(kinds.NODES, self._name, patch)
         status = self._status(node.get("status") or {})
         if status != node.get("status"):
-            await self._client.update_status(NODES, {**node, "status": status})
+            await self._client.update_status(kinds.NODES, {**node, "status": status})
 
     def _all_labels(self) -> dict[str, str]:
         arch = _ARCH.get(platform.machine(), platform.machine())
@@ -174,7 +173,7 @@ class Registration:
         if self._lease is not None:
             try:
                 self._lease = await self._client.update(
-                    LEASES, {**self._lease, "spec": {**self._lease["spec"], **spec}}, LEASE_NAMESPACE
+                    kinds.LEASES, {**self._lease, "spec": {**self._lease["spec"], **spec}}, LEASE_NAMESPACE
                 )
                 return
             except StatusError as err:
@@ -182,15 +181,15 @@ class Registration:
                     raise
                 self._lease = None
         try:
-            found = await self._client.get(LEASES, self._name, LEASE_NAMESPACE)
+            found = await self._client.get(kinds.LEASES, self._name, LEASE_NAMESPACE)
         except StatusError as err:
             if err.code != 404:
                 raise
             lease = {"metadata": {"name": self._name, "namespace": LEASE_NAMESPACE}, "spec": spec}
-            self._lease = await self._client.create(LEASES, lease, LEASE_NAMESPACE)
+            self._lease = await self._client.create(kinds.LEASES, lease, LEASE_NAMESPACE)
         else:
             renewed = {**found, "spec": {**(found.get("spec") or {}), **spec}}
-            self._lease = await self._client.update(LEASES, renewed, LEASE_NAMESPACE)
+            self._lease = await self._client.update(kinds.LEASES, renewed, LEASE_NAMESPACE)
 
 
 def _first_line(path: str) -> str:

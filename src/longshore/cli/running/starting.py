@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.arguments.files import Manifest
 from longshore.cli.main import Failure, Said
@@ -65,7 +66,7 @@ async def plan(place: Place, manifests: Sequence[Manifest], namespace: str) -> P
                     )
                 out.wanted.append(("job", resource, obj, source))
             case "batch", "CronJob":
-                job = await place.client.resource(("batch/v1", "Job"))
+                job = await place.client.resource(kinds.JOBS)
                 out.wanted.append(("job", job, _once(obj), source))
                 out.said.append(
                     f"cronjob/{obj['metadata'].get('name')} has no end: it is run once, now; "

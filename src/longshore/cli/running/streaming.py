@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.running import following
 from longshore.cli.running.place import Place
@@ -33,7 +34,7 @@ class Streams:
         selector = following.labels(run)
         fields = "" if selector else f"metadata.name={run.name}"
         async for event in following.events(
-            self._place, ("v1", "Pod"), run.namespace, labels=selector, fields=fields
+            self._place, kinds.PODS, run.namespace, labels=selector, fields=fields
         ):
             if event.type in ("ADDED", "MODIFIED"):
                 self._pod(event.object)

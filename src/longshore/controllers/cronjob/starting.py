@@ -5,6 +5,7 @@ from __future__ import annotations
 from longshore.api import cron, field
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import child, missed, timing
 from longshore.controllers.cronjob.draft import Draft
@@ -142,7 +143,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name}")
         draft.why.append(f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
-    draft.active.append(ownership.object_ref(created, child.JOBS))
+    draft.active.append(ownership.object_ref(created, kinds.JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
 

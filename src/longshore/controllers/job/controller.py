@@ -6,11 +6,12 @@ import asyncio
 import random
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
-from longshore.controllers.job.spec import JOBS, RESERVED_MANAGER
+from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.view import BackoffTimes
 from longshore.controllers.job.waking import selector_index
@@ -27,7 +28,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache
-from longshore.machinery.writes.pod_control import PODS
 
 WORKERS: Final = 32
 """Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
@@ -84,9 +84,9 @@ class JobController:
         registry: Registry,
         explanations: Explanations,
     ) -> None:
-        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace)
         self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, namespace=namespace)
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(
@@ -147,7 +147,7 @@ class JobController:
             return
         if job["spec"].get("completionMode") not in _MODES:
             skipped = "Skipped Job sync because completion mode is unknown"
-            self._recorder.event(reference(job, JOBS), "Warning", "UnknownCompletionMode", skipped)
+            self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
             return
         await Sync(self._tools, key, job).run()
 

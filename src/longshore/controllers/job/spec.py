@@ -10,7 +10,6 @@ from typing import Final
 
 from longshore.api.types import Obj
 
-JOBS: Final = ("batch/v1", "Job")
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
 """On every pod of a Job until the pod is counted, so that none can vanish uncounted."""
 INDEX: Final = "batch.kubernetes.io/job-completion-index"

@@ -6,11 +6,12 @@ import asyncio
 import logging
 import random
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
-from longshore.controllers.namespace.observe import NAMESPACES, observe, wanted
+from longshore.controllers.namespace.observe import observe, wanted
 from longshore.machinery.informers.informer import Informer, OnChange
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -42,7 +43,7 @@ async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
         failures[name] = failed
         return LOOK_AGAIN_SECONDS
 
-    namespaces = Informer(client, NAMESPACES, clock=clock, rng=rng)
+    namespaces = Informer(client, kinds.NAMESPACES, clock=clock, rng=rng)
     namespaces.add_handler(OnChange(changed))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.controllers.podgc.decide import Reason, Removal
 
-PODS: Final = ("v1", "Pod")
 _TERMINAL: Final = ("Succeeded", "Failed")
 
 
@@ -18,14 +18,16 @@ async def act(client: Client, removal: Removal, now: str) -> None:
     meta = removal.pod["metadata"]
     name, namespace = meta["name"], meta["namespace"]
     try:
-        pod = await client.get(PODS, name, namespace)
+        pod = await client.get(kinds.PODS, name, namespace)
         if pod["metadata"]["uid"] != meta["uid"]:
             return
         patch = failed(pod, removal.reason, now)
         if patch is not None:
-            await client.patch(PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status")
+            await client.patch(
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+            )
         options = DeleteOptions(grace_period_seconds=0, uid=meta["uid"])
-        await client.delete(PODS, name, namespace, options)
+        await client.delete(kinds.PODS, name, namespace, options)
     except StatusError as err:
         if err.code != 404:
             raise

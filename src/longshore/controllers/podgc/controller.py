@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.controllers.podgc.act import PODS, act
+from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
     Removal,
@@ -26,7 +27,6 @@ from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock, to_seconds
 
-NODES: Final = ("v1", "Node")
 PERIOD_SECONDS: Final = 20.0
 _AT_ONCE: Final = 20
 
@@ -43,8 +43,8 @@ async def run(
 ) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all."""
     indexers = {"state": _states, "node": _node}
-    pods = Informer(client, PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
-    nodes = Informer(client, NODES, clock=clock, rng=rng)
+    pods = Informer(client, kinds.PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
+    nodes = Informer(client, kinds.NODES, clock=clock, rng=rng)
     controller = PodGc(client, pods, nodes, clock=clock, registry=registry or Registry(), threshold=threshold)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(pods.run())
@@ -138,7 +138,7 @@ class PodGc:
 
     async def _is_gone(self, node: str) -> bool:
         try:
-            await self._client.get(NODES, node)
+            await self._client.get(kinds.NODES, node)
         except StatusError as err:
             if err.code == 404 and (err.details or {}).get("name") == node:
                 return True

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.writes import ownership
-
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
-COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")
-POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
-QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 TASK_SPEC: Final = "volcano.sh/task-spec"
 TASK_INDEX: Final = "volcano.sh/task-index"
@@ -74,7 +70,7 @@ def phase_of(job: Obj) -> str:
 
 def owner_reference(job: Obj) -> Obj:
     """What objects of a Job carry, so that they go with it."""
-    return ownership.controller_ref(job, JOBS)
+    return ownership.controller_ref(job, kinds.VOLCANO_JOBS)
 
 
 def pod_name(job: str, task: str, index: int) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
@@ -21,7 +22,6 @@ from longshore.node.pod.life import Life
 from longshore.node.status import moments
 from longshore.node.status.build import status_of
 
-PODS: Final = ("v1", "Pod")
 HOLD_SECONDS: Final = 0.025
 """Enough for a command that does nothing, also where eight of them and longshore share two processors. A
 kubelet takes many times as long to notice that something runs.
@@ -156,13 +156,13 @@ class StatusWriter:
     async def _put(self, pod: Obj, status: Obj) -> Obj:
         meta = {key: value for key, value in pod["metadata"].items() if key != "managedFields"}
         obj = {"metadata": meta, "spec": pod["spec"], "status": status}
-        return await self._client.update_status(PODS, obj, meta["namespace"], manager=MANAGER)
+        return await self._client.update_status(kinds.PODS, obj, meta["namespace"], manager=MANAGER)
 
     async def _fresh(self, life: Life) -> bool:
         """Reads the pod anew; False when it is gone, or another one has its name."""
         facts = life.memory.facts
         try:
-            pod = await self._client.get(PODS, facts.name, facts.namespace)
+            pod = await self._client.get(kinds.PODS, facts.name, facts.namespace)
         except (StatusError, Unreachable) as err:
             if isinstance(err, StatusError) and err.code == 404:
                 return False

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -23,7 +24,6 @@ from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock, to_seconds
 from longshore.scheduler.fitting.pod_shape import Pod
 
-PODS: Final = ("v1", "Pod")
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 _RATE: Final = 50.0
 _BURST: Final = 100.0
@@ -159,7 +159,7 @@ class Reporter:
         namespace, name = pod.key
         try:
             await self._client.patch(
-                PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
             )
         except StatusError as err:
             if err.code not in (404, 409):

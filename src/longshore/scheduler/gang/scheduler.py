@@ -10,6 +10,7 @@ import uuid
 from dataclasses import replace
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key, key_of
@@ -25,10 +26,8 @@ from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
 from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
-from longshore.scheduler.gang.writing import PODGROUPS, QUEUES
 
 NAME: Final = "volcano"
-_PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FAILURE_PAUSE: Final = 1.0
 _BOUND: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
@@ -64,9 +63,9 @@ class GangScheduler:
         self._changes, self._counted, self._busy = 0, cluster.clock.monotonic(), False
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
-        self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
-        self._queues = cluster.follow(QUEUES, watching.Queues(self))
-        self._priorities = cluster.follow(_PRIORITIES, watching.Priorities(self))
+        self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
+        self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
+        self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=name, registry=registry or Registry())
 
     async def run(self) -> None:

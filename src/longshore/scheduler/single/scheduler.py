@@ -13,6 +13,7 @@ from collections.abc import Coroutine, Hashable
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -22,7 +23,7 @@ from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
-from longshore.scheduler.cluster import POD_KIND, Cluster
+from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import pod_claims, verdict
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.metrics import Metrics
@@ -268,7 +269,7 @@ class DefaultScheduler:
         patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
         try:
             await self._cluster.client.patch(
-                POD_KIND, pod.key[1], patch, pod.key[0], type=PatchType.STRATEGIC, subresource="status"
+                kinds.PODS, pod.key[1], patch, pod.key[0], type=PatchType.STRATEGIC, subresource="status"
             )
         except (StatusError, Unreachable) as err:
             log.debug("pod %s/%s keeps the name of a node it lost: %s", *pod.key, err)

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from longshore.api import types
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
@@ -21,7 +22,7 @@ from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.writes.ownership import controller_of, owner_key
-from longshore.machinery.writes.pod_control import PODS, finalizer_patch
+from longshore.machinery.writes.pod_control import finalizer_patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class Orphans:
         namespace, name = key_of(pod)
         try:
             await self._client.patch(
-                PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
+                kinds.PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
             )
         except StatusError as err:
             if err.code != 404:

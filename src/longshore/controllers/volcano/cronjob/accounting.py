@@ -6,6 +6,7 @@ from typing import Final
 
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
@@ -37,7 +38,7 @@ def _record(view: View, draft: Draft, due: Instant | None) -> str:
         if job["metadata"]["name"] == name:
             draft.last_schedule = instants.utc(due)
             if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
-                draft.active.append(ownership.object_ref(job, child.JOBS))
+                draft.active.append(ownership.object_ref(job, kinds.VOLCANO_JOBS))
             return name
     return ""
 

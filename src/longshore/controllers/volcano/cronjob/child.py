@@ -6,12 +6,11 @@ from typing import Final
 
 from longshore.api import cron
 from longshore.api.cron import Instant
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.time import instants
 from longshore.machinery.writes import ownership
 
-CRONJOBS: Final = ("batch.volcano.sh/v1alpha1", "CronJob")
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 FINISHED: Final = ("Completed", "Failed", "Terminated")
 
@@ -30,7 +29,7 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
     meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
-    meta["ownerReferences"] = [ownership.controller_ref(cronjob, CRONJOBS)]
+    meta["ownerReferences"] = [ownership.controller_ref(cronjob, kinds.VOLCANO_CRON_JOBS)]
     return {"metadata": meta, "spec": template.get("spec") or {}}
 
 

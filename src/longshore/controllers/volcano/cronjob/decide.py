@@ -11,6 +11,7 @@ from typing import NamedTuple
 from longshore.api import cron, field
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import accounting, child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
@@ -145,7 +146,7 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
     assert made is not None
     if not child.ended(made):
-        draft.active.append(ownership.object_ref(made, child.JOBS))
+        draft.active.append(ownership.object_ref(made, kinds.VOLCANO_JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(f"started job {name}", look_again=when.look_again)
 

@@ -11,11 +11,12 @@ from typing import Final
 
 from longshore.api import times
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.flow import templates as listing
 from longshore.controllers.volcano.flow.decide import Plan, View, decide
-from longshore.controllers.volcano.flow.names import BY_FLOW, FLOWS, JOBS, TEMPLATES, job_name, mark
+from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, mark
 from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
@@ -49,9 +50,11 @@ async def run(
     """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     informer = partial(Informer, client, clock=clock, rng=rng, namespace=namespace)
-    flows = informer(FLOWS, indexers={"template": _entries})
-    templates = informer(TEMPLATES)
-    jobs = informer(JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim)
+    flows = informer(kinds.JOB_FLOWS, indexers={"template": _entries})
+    templates = informer(kinds.JOB_TEMPLATES)
+    jobs = informer(
+        kinds.VOLCANO_JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim
+    )
     controller = FlowController(
         client, flows, templates, jobs, recorder, clock=clock, registry=registry or Registry()
     )
@@ -137,7 +140,7 @@ class FlowController(Handler):
         except StatusError as err:
             if self._queue.requeues(key) == COMPLAIN_AFTER:
                 text = f"SyncJobFlow JobFlow failed for {err}"
-                self._recorder.event(reference(flow, FLOWS), "Warning", "SyncJobFlow", text)
+                self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
             raise
         return None
 
@@ -162,7 +165,7 @@ class FlowController(Handler):
         for job in plan.create:
             await self._create(flow, job)
         if plan.status is not None:
-            await self._client.update_status(FLOWS, {**flow, "status": plan.status}, namespace)
+            await self._client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
             if plan.ended:
                 self._counters[plan.ended].inc(namespace)
         if plan.missing:
@@ -172,16 +175,18 @@ class FlowController(Handler):
     async def _create(self, flow: Obj, job: Obj) -> None:
         name = job["metadata"]["name"]
         try:
-            await self._client.create(JOBS, job, job["metadata"]["namespace"])
+            await self._client.create(kinds.VOLCANO_JOBS, job, job["metadata"]["namespace"])
         except StatusError as err:
             if err.reason != "AlreadyExists":
                 raise
             return
-        self._recorder.event(reference(flow, FLOWS), "Normal", "Created", f"create a job named {name}!")
+        self._recorder.event(
+            reference(flow, kinds.JOB_FLOWS), "Normal", "Created", f"create a job named {name}!"
+        )
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
-            await self._client.delete(JOBS, name, namespace, _BACKGROUND)
+            await self._client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
         except StatusError as err:
             if err.code != 404:
                 raise

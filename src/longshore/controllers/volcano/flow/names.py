@@ -6,9 +6,6 @@ from typing import Final
 
 from longshore.api.types import Obj
 
-FLOWS: Final = ("flow.volcano.sh/v1alpha1", "JobFlow")
-TEMPLATES: Final = ("flow.volcano.sh/v1alpha1", "JobTemplate")
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 BY_FLOW: Final = "volcano.sh/createdByJobFlow"
 BY_TEMPLATE: Final = "volcano.sh/createdByJobTemplate"
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from longshore.api import times
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano.job import decide
@@ -27,14 +28,7 @@ from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
 from longshore.controllers.volcano.job.waking.requests import SYNC, Request
-from longshore.controllers.volcano.names import (
-    COMMANDS,
-    FINISHED,
-    RESTARTING,
-    SYNC_JOB,
-    TERMINATE_JOB,
-    phase_of,
-)
+from longshore.controllers.volcano.names import FINISHED, RESTARTING, SYNC_JOB, TERMINATE_JOB, phase_of
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.informers.cache import Key
 
@@ -194,7 +188,7 @@ class Visit:
 
     async def _delete_command(self, request: Request) -> bool:
         try:
-            await self._tools.client.delete(COMMANDS, request.command, self._key[0], DeleteOptions())
+            await self._tools.client.delete(kinds.COMMANDS, request.command, self._key[0], DeleteOptions())
         except StatusError as err:
             if err.code != 404:
                 raise
@@ -244,7 +238,7 @@ class Visit:
     async def _resume(self, intent: Intent) -> None:
         """Goes on with what was begun: all of it, or the end of it."""
         self.why.append(f"goes on with {intent.action}, which was begun before")
-        if intent.request.command and await self._act.exists(COMMANDS, intent.request.command):
+        if intent.request.command and await self._act.exists(kinds.COMMANDS, intent.request.command):
             await self._delete_command(intent.request)
         if intent.undone(self._job):
             await self._execute(intent.action, intent.request, again=True)

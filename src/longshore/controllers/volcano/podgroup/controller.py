@@ -11,10 +11,10 @@ import random
 from functools import partial
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup import act
-from longshore.controllers.volcano.podgroup.act import PODS
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_of, wanted
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -26,7 +26,7 @@ from longshore.machinery.writes import ownership
 
 SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
-_WORKLOADS: Final = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
+_WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _REVISION: Final = "controller-revision-hash"
 _QUEUE: Final = "volcano_podgroup"
 
@@ -45,7 +45,7 @@ async def run(
     """Makes PodGroups until cancelled."""
     pods = Informer(
         client,
-        PODS,
+        kinds.PODS,
         clock=clock,
         rng=rng,
         namespace=namespace,
@@ -138,7 +138,7 @@ class PodGroupController(Handler):
             pods = [p for p in pods if (p["metadata"].get("labels") or {}).get(_REVISION) == newest]
         if pods:
             name, namespace = pods[0]["metadata"]["name"], pods[0]["metadata"]["namespace"]
-            pod = await self._client.get(PODS, name, namespace)
+            pod = await self._client.get(kinds.PODS, name, namespace)
             await act.overwrite(wanted(pod, await act.owners_of(pod, self._client)), self._client)
 
 

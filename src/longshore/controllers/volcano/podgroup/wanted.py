@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from longshore.api import pod_resources, quantity
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.writes import ownership
 
@@ -85,7 +86,7 @@ def _owners(pod: Obj) -> list[Obj]:
     if ownership.controller_of(pod) is not None:
         listed: list[Obj] = pod["metadata"]["ownerReferences"]
         return listed
-    return [ownership.controller_ref(pod, ("v1", "Pod"))]
+    return [ownership.controller_ref(pod, kinds.PODS)]
 
 
 def usage(spec: Obj) -> dict[str, str]:

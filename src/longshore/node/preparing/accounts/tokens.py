@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from longshore.api.facts import kinds
 from longshore.client import Client
 from longshore.machinery.time.clock import Clock, parse
 
-_ACCOUNTS: Final = ("v1", "serviceaccounts")
 _RENEW_AT: Final = 0.8
 _LONGEST: Final = 86400.0
 
@@ -50,7 +50,7 @@ class Tokens:
     async def _ask(self, account: Account, audience: str, seconds: int) -> Token:
         spec = {"audiences": [audience] if audience else [], "expirationSeconds": seconds}
         answer = await self._client.create(
-            _ACCOUNTS,
+            kinds.SERVICE_ACCOUNTS,
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
             account.namespace,
             name=account.name,
