@@ -18,7 +18,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.background import Hands
@@ -219,7 +219,7 @@ class Agent(Handler):
         uid = obj["metadata"]["uid"]
         states = self._engines.take(uid)
         status = obj.get("status") or {}
-        is_over = status.get("phase") in recall.TERMINAL
+        is_over = pod_state.has_ended(obj)
         if uid in self._endings.reported:
             if is_over:
                 self._endings.reported.discard(uid)
@@ -241,7 +241,7 @@ class Agent(Handler):
             memory.pod = new
         if not memory.terminal and not life.writing:
             phase = (new.get("status") or {}).get("phase")
-            if phase in recall.TERMINAL:
+            if phase in pod_state.ENDED:
                 memory.terminal = phase  # by somebody else; our own is noted when it is written
                 self.wake(life)
         if "deletionTimestamp" in new["metadata"]:

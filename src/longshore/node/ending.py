@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.machinery.informers.cache import Cache
@@ -20,7 +20,6 @@ from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
-from longshore.node.pod import recall
 from longshore.node.pod.life import Life
 
 _DELETE_PAUSE: Final = 1.0
@@ -103,7 +102,7 @@ class Endings:
             del self._lives[facts.uid]
             if not memory.gone:
                 seen = self._pods.get(facts.namespace, facts.name) or {}
-                if (seen.get("status") or {}).get("phase") not in recall.TERMINAL:
+                if not pod_state.has_ended(seen):
                     self.reported.add(facts.uid)
 
 

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.informers.cache import Cache
@@ -25,7 +25,6 @@ from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger, Node
 from longshore.scheduler.single.decide import View
 
-_ENDED: Final = ("Succeeded", "Failed")
 _NO_LABELS: Final[Mapping[str, str]] = {}
 
 
@@ -122,7 +121,7 @@ class _Pods(Handler):
         ledger = cluster.ledger
         flags = 0
         node = spec.get("nodeName")
-        if (obj.get("status") or _NO_LABELS).get("phase") in _ENDED:
+        if pod_state.has_ended(obj):
             if ledger.remove(uid) is not None:
                 flags = verdict.ROOM
         elif node:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
@@ -105,11 +106,7 @@ class Stage:
 
     async def live(self) -> list[Obj]:
         """Pods that are neither ended nor being deleted."""
-        return [
-            p
-            for p in await self.pods()
-            if pod_facts.phase(p) not in pod_facts.TERMINAL and not pod_facts.deleting(p)
-        ]
+        return [p for p in await self.pods() if not pod_state.has_ended(p) and not pod_facts.deleting(p)]
 
     async def end(self, pod: Obj, phase: str, *, exit: int | None = None, ago: float = 0) -> None:
         """Reports the end of a pod, as a kubelet does."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, times
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.request import body, options
@@ -142,9 +143,9 @@ def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
     """Seconds a pod may take to stop; 0 for every other kind."""
     if not call.resource.strategy.graceful:
         return 0
-    spec, phase = obj.get("spec") or {}, (obj.get("status") or {}).get("phase")
+    spec = obj.get("spec") or {}
     grace = wanted.grace if wanted.grace is not None else spec.get("terminationGracePeriodSeconds", 0)
-    if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or pod_state.has_ended(obj):
         return 0
     return 1 if grace < 0 else int(grace)
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from longshore.api import durations
+from longshore.api.facts import conditions, job_state
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import (
     AGE,
@@ -17,27 +18,23 @@ from longshore.apiserver.tables.cells import (
     Printer,
     age_of,
     column,
-    condition_is_true,
     containers_of,
     name_of,
     selector_text,
     wide,
 )
 
-# Whatever a Job is on the way to, an end it has reached is what people look for first.
-_ENDED: Final = ("Complete", "Failed")
 _UNDERWAY: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
 def _job_status(job: Obj) -> str:
-    conditions = job.get("status", {}).get("conditions")
-    for type in _ENDED if conditions else ():
-        if condition_is_true(conditions, type):
-            return type
+    known = (job.get("status") or {}).get("conditions") or ()
+    if (end := job_state.end_of(job)) is not None:
+        return str(end["type"])
     if job["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    for type in _UNDERWAY if conditions else ():
-        if condition_is_true(conditions, type):
+    for type in _UNDERWAY:
+        if conditions.is_true(known, type):
             return type
     return "Running"
 

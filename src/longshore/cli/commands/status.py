@@ -59,16 +59,17 @@ def _found(server: Server) -> Obj:
 
 def _node(node: Obj, pods: list[Obj]) -> Obj:
     from longshore.api import pod_resources, quantity
+    from longshore.api.facts import conditions, pod_state
 
     name, status = node["metadata"]["name"], node.get("status") or {}
     has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
     mine = [pod for pod in pods if pod["spec"].get("nodeName") == name]
-    there = [pod for pod in mine if pod["status"].get("phase") not in ("Succeeded", "Failed")]
+    there = [pod for pod in mine if not pod_state.has_ended(pod)]
     for pod in there:
         for resource, amount in pod_resources.pod_requests(pod["spec"]).items():
             if resource in used:
                 used[resource] = quantity.add(used[resource], amount)
-    ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), {"status": "Unknown"})
+    ready = conditions.find(node, "Ready") or {"status": "Unknown"}
     return {
         "name": name,
         "ready": ready["status"],

@@ -10,10 +10,9 @@ from typing import Final
 
 from longshore.api import cron
 from longshore.api.cron import Instant
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -32,5 +31,5 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
     meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
-    meta["ownerReferences"] = [ownership.controller_ref(cronjob, kinds.CRON_JOBS)]
+    meta["ownerReferences"] = [owners.controller_ref(cronjob, kinds.CRON_JOBS)]
     return {"metadata": meta, "spec": template["spec"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from longshore.api import cron, field
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import child, missed, timing
 from longshore.controllers.cronjob.draft import Draft
@@ -14,7 +14,6 @@ from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
 from longshore.machinery.time import instants
 from longshore.machinery.time.instants import SECOND
-from longshore.machinery.writes import ownership
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -143,7 +142,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name}")
         draft.why.append(f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
-    draft.active.append(ownership.object_ref(created, kinds.JOBS))
+    draft.active.append(owners.object_ref(created, kinds.JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
 
@@ -191,7 +190,7 @@ def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Pla
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
-    if not ownership.is_controlled_by(job, draft.cronjob):
+    if not owners.is_controlled_by(job, draft.cronjob):
         return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):
         return draft.plan(because=f"job {name} is active already")

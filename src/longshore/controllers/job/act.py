@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence, Set
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.controllers.job.memory import Memory
@@ -118,7 +118,7 @@ class Act:
         results = await side_by_side([*map(remove, pods)])
         gone, first = _sorted_out(results)
         removed = [pod for pod, went in zip(pods, gone, strict=True) if went]
-        return PodResults(len(removed), sum(pod_facts.ready(pod) for pod in removed)), first
+        return PodResults(len(removed), sum(pod_state.is_ready(pod) for pod in removed)), first
 
     async def _delete(self, pod: Obj) -> None:
         try:

@@ -6,9 +6,8 @@ import asyncio
 import random
 from typing import Final
 
-from longshore.api.facts import kinds
+from longshore.api.facts import job_state, kinds
 from longshore.client import Client
-from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -140,7 +139,7 @@ class JobController:
         uid = job["metadata"]["uid"]
         if not self._ownership.ours(job):
             return
-        if job_spec.finished(job):
+        if job_state.has_ended(job):
             self._memory.job_ended(key, uid)
             return
         if uid in self._memory.finished:

@@ -15,7 +15,7 @@ from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.view import BackoffTimes, View
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key
-from longshore.machinery.writes.ownership import Claims
+from longshore.machinery.writes.claims import Claims
 
 
 async def observe(

@@ -80,11 +80,3 @@ def read(job: Obj) -> Spec:
 def mode(job: Obj) -> str:
     """completionMode, as metrics name it."""
     return "Indexed" if job["spec"].get("completionMode") == "Indexed" else "NonIndexed"
-
-
-def finished(job: Obj) -> bool:
-    """Whether the Job has come to its end: Complete or Failed is True."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-            return True
-    return False

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volume import decide, names
@@ -115,7 +115,7 @@ class Controller:
 
 def _uses(pod: Obj, name: str) -> bool:
     spec = pod["spec"]
-    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or pod_state.has_ended(pod):
         return False
     return any(
         (volume.get("persistentVolumeClaim") or {}).get("claimName") == name

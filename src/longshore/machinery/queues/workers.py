@@ -18,8 +18,8 @@ from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.machinery.queues.workqueue import DEFAULT_BASE, DEFAULT_CAP, Gauges, ShutDown, WorkQueue
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.writes.claims import CannotAdopt
 from longshore.machinery.writes.own_writes import StaleCache
-from longshore.machinery.writes.ownership import CannotAdopt
 
 K = TypeVar("K", bound=Hashable)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.node.pod import backoff
 from longshore.node.pod.facts import facts_of
 from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import Key, State
 from longshore.node.status import moments
-
-TERMINAL = ("Succeeded", "Failed")
 
 
 def new(pod: Obj, ip: str) -> Memory:
@@ -31,7 +30,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     status = pod.get("status") or {}
     memory.start_time = status.get("startTime") or ""
     memory.started_at = moments.seconds(memory.start_time)
-    if status.get("phase") in TERMINAL:
+    if status.get("phase") in pod_state.ENDED:
         memory.terminal = status["phase"]
     by_name: dict[str, dict[int, State]] = {}
     for state in states:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
@@ -171,7 +171,7 @@ class StatusWriter:
         if pod["metadata"]["uid"] != facts.uid:
             return False
         life.memory.pod = pod
-        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        if pod_state.has_ended(pod):
             life.memory.terminal = pod["status"]["phase"]  # somebody else has spoken, and that stays
             return False
         return True

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import conditions, kinds
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -171,9 +171,7 @@ class Reporter:
 
 def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
     """The change to a pod's status; None when it stands there already."""
-    old = next(
-        (c for c in (pod.get("status") or {}).get("conditions") or () if c["type"] == "PodScheduled"), None
-    )
+    old = conditions.find(pod, "PodScheduled")
     patch: Obj = {}
     wanted = {"status": "False", "reason": report.reason, "message": text}
     if old is None or any(old.get(key) != value for key, value in wanted.items()):

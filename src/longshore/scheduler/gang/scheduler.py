@@ -10,7 +10,7 @@ import uuid
 from dataclasses import replace
 from typing import Final
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key, key_of
@@ -99,7 +99,7 @@ class GangScheduler:
     def _hurry(self, before: Obj | None, pod: Obj, key: Key | None) -> None:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
-            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            if pod_state.has_ended(pod):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
                 self.pace.tell(LATER if self.is_busy() else _BOUND)

@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Hashable
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -36,7 +36,6 @@ _TURN: Final = 256
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 _ANYWAY_SECONDS: Final = 300.0
 """All who wait are tried again this often, should a change have gone unnoticed."""
-_ENDED: Final = ("Succeeded", "Failed")
 
 log = logging.getLogger(__name__)
 
@@ -102,11 +101,7 @@ class DefaultScheduler:
     def pod_changed(self, pod: Obj) -> None:
         meta, spec = pod["metadata"], pod["spec"]
         uid = meta["uid"]
-        if (
-            spec.get("nodeName")
-            or "deletionTimestamp" in meta
-            or (pod.get("status") or {}).get("phase") in _ENDED
-        ):
+        if spec.get("nodeName") or "deletionTimestamp" in meta or pod_state.has_ended(pod):
             if uid in self._pending or uid in self._seen or uid in self._failures:
                 self._dismiss(uid)
         elif spec.get("schedulingGates"):

@@ -13,11 +13,12 @@ from collections.abc import Sequence, Set
 from typing import Final
 
 from longshore.api import indexes, times
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, outcome
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
-from longshore.controllers.job.pods import pod_facts, wanted
+from longshore.controllers.job.pods import wanted
 from longshore.controllers.job.pods.counting import Held, valid
 
 MOST_UNCOUNTED: Final = 500
@@ -78,7 +79,7 @@ def before_killing(plan: Plan) -> Tracking | None:
     """
     if plan.outcome is None or not plan.view.satisfied:
         return None
-    return track(plan, PodResults(len(plan.delete), sum(pod_facts.ready(pod) for pod in plan.delete)))
+    return track(plan, PodResults(len(plan.delete), sum(pod_state.is_ready(pod) for pod in plan.delete)))
 
 
 def goes_on(tracking: Tracking) -> bool:

@@ -6,12 +6,11 @@ from typing import Final
 
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
 from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """Terminated Jobs are somebody's doing; they stay."""
@@ -38,7 +37,7 @@ def _record(view: View, draft: Draft, due: Instant | None) -> str:
         if job["metadata"]["name"] == name:
             draft.last_schedule = instants.utc(due)
             if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
-                draft.active.append(ownership.object_ref(job, kinds.VOLCANO_JOBS))
+                draft.active.append(owners.object_ref(job, kinds.VOLCANO_JOBS))
             return name
     return ""
 

@@ -12,6 +12,7 @@ from typing import Final
 from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.volcano.cronjob import child
@@ -27,7 +28,6 @@ from longshore.machinery.time import clockjumps, instants
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.time.localzone import local_zone
 from longshore.machinery.writes.own_writes import StaleCache, Written
-from longshore.machinery.writes.ownership import controller_of
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 1000

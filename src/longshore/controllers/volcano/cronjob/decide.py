@@ -11,12 +11,11 @@ from typing import NamedTuple
 from longshore.api import cron, field
 from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import accounting, child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
 from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
 _RUNNING = "Skipping job creation because another job is already running"
 _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
@@ -146,7 +145,7 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
     assert made is not None
     if not child.ended(made):
-        draft.active.append(ownership.object_ref(made, kinds.VOLCANO_JOBS))
+        draft.active.append(owners.object_ref(made, kinds.VOLCANO_JOBS))
     draft.last_schedule = instants.utc(due)
     return draft.plan(f"started job {name}", look_again=when.look_again)
 
@@ -168,8 +167,8 @@ def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(f"job {name} cannot be read: {job}", problem=job)
-    if not ownership.is_controlled_by(job, draft.cronjob):
-        owner = (ownership.controller_of(job) or {}).get("name", "none")
+    if not owners.is_controlled_by(job, draft.cronjob):
+        owner = (owners.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
         draft.warning("ForeignJob", text)
         return draft.plan("somebody else has the Job of that name", look_again=when.look_again)

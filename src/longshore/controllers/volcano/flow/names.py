@@ -18,9 +18,3 @@ def mark(obj: Obj) -> str:
 
 def job_name(flow: Obj, entry: str) -> str:
     return f"{flow['metadata']['name']}-{entry}"
-
-
-def phase_of(obj: Obj) -> str:
-    """The phase of a Job or flow."""
-    phase: str = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
-    return phase

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from longshore.api import times, types
 from longshore.api.cron import duration
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
-from longshore.controllers.volcano.flow.names import phase_of
 
 _LISTS: Final = {
     "Pending": "pendingJobs",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
+from longshore.api.facts import volcano_job_state
 from longshore.api.types import Obj
 from longshore.machinery.time import clock
-
-_FINISHED: Final = ("Completed", "Failed", "Terminated")
-"""An aborted Job may be resumed, so it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,5 +37,4 @@ def wanted(job: Obj) -> bool:
     """Whether the Job may be due as it is: quick, for every change of every Job."""
     if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None:
         return False
-    phase = ((job.get("status") or {}).get("state") or {}).get("phase")
-    return phase in _FINISHED and "deletionTimestamp" not in job["metadata"]
+    return volcano_job_state.has_ended(job) and "deletionTimestamp" not in job["metadata"]

@@ -13,6 +13,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
@@ -21,7 +22,6 @@ from longshore.controllers.volcano.job.pods import plugin_objects
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.names import phase_of
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from longshore.api import times
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.phases import Change
-from longshore.controllers.volcano.names import phase_of
 from longshore.machinery.time.clock import parse
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.controllers.volcano import plugins
@@ -17,7 +18,7 @@ from longshore.controllers.volcano.job.act import AT_ONCE, Act, Refused, togethe
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
-from longshore.controllers.volcano.names import FORWARDING, PENDING, phase_of
+from longshore.controllers.volcano.names import FORWARDING, PENDING
 from longshore.machinery.time.clock import parse
 
 

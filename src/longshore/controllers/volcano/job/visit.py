@@ -12,7 +12,8 @@ from typing import Final
 
 from longshore.api import times
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, volcano_job_state
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano.job import decide
@@ -28,7 +29,7 @@ from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
 from longshore.controllers.volcano.job.waking.requests import SYNC, Request
-from longshore.controllers.volcano.names import FINISHED, RESTARTING, SYNC_JOB, TERMINATE_JOB, phase_of
+from longshore.controllers.volcano.names import RESTARTING, SYNC_JOB, TERMINATE_JOB
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.informers.cache import Key
 
@@ -132,7 +133,7 @@ class Visit:
             await self._attempt(SYNC, SYNC_JOB)
 
     def _ended(self) -> bool:
-        return phase_of(self._job) in FINISHED and not recovery.unfinished(self._act.view)
+        return volcano_job_state.has_ended(self._job) and not recovery.unfinished(self._act.view)
 
     def _delay(self, request: Request, found: policy.Match) -> None:
         since = self._act.now() if request.since is None else min(request.since, self._act.now())

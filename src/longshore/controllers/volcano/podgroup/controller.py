@@ -11,7 +11,7 @@ import random
 from functools import partial
 from typing import Final
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup import act
@@ -22,7 +22,6 @@ from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes import ownership
 
 SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
@@ -89,7 +88,7 @@ def group_of(pod: Obj) -> str:
 
 
 def _owner(pod: Obj) -> tuple[str, ...]:
-    owner = ownership.controller_of(pod)
+    owner = owners.controller_of(pod)
     return () if owner is None else (owner["uid"],)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.job.pods import job_volumes
 from longshore.controllers.volcano.names import owner_reference
 from longshore.controllers.volcano.plugins import Plugin, Wanted
-from longshore.machinery.writes.ownership import controller_of
 
 
 class ClaimMissing(Exception):

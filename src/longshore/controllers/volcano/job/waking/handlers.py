@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.memory import Memory
@@ -13,7 +14,7 @@ from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import group_phase, opens_gate
 from longshore.controllers.volcano.job.waking import requests
 from longshore.controllers.volcano.job.waking.requests import SYNC, PodOf, Request
-from longshore.controllers.volcano.names import UNKNOWN, phase_of
+from longshore.controllers.volcano.names import UNKNOWN
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 

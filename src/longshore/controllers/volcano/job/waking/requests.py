@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import group_phase
@@ -27,7 +28,6 @@ from longshore.controllers.volcano.names import (
     UNKNOWN,
 )
 from longshore.machinery.time.clock import parse
-from longshore.machinery.writes.ownership import controller_of
 
 
 @dataclass(frozen=True, slots=True)
