@@ -19,6 +19,7 @@ from pathlib import Path
 
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of, controller_ref, owner_index, owner_key
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.config.connection import from_kubeconfig
@@ -84,7 +85,7 @@ class CrewController:
         self.informers = Informers(client, clock=clock, rng=rng)
         self.crews = self.informers.get(CREWS, labels=LABEL)
         self.pods = self.informers.get(kinds.PODS, indexers={"owner": owner_index})
-        self.queue: WorkQueue[Key] = WorkQueue(clock, base=1.0, cap=60.0)
+        self.queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(1.0, 60.0))
         self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
         self.control = PodControl(client, self.recorder)
         self.written: Written[Key] = Written({"pods": self.pods.cache})

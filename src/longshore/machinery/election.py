@@ -16,11 +16,12 @@ from typing import Any, Final, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import Clock, to_micros
+from longshore.machinery.time.clock import Clock
 
 T = TypeVar("T")
 
@@ -164,7 +165,7 @@ class Election:
 
     async def _write(self, old: Obj) -> None:
         """Makes this process the holder. A conflict (somebody was quicker) is raised."""
-        now = to_micros(self._clock.now())
+        now = rfc3339.micros_from_moment(self._clock.now())
         mine = old.get("holderIdentity") == self._identity
         spec = {
             **old,
@@ -195,7 +196,7 @@ class Election:
                 # A renewal that was cut short may have been written all the same.
                 self._observe(await self._client.get(kinds.LEASES, self._name, self._namespace))
                 if self.is_leader:
-                    now = to_micros(self._clock.now())
+                    now = rfc3339.micros_from_moment(self._clock.now())
                     spec = {key: value for key, value in self._spec.items() if key != "holderIdentity"}
                     await self._put(spec | {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now})
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.background import Hands
@@ -48,7 +49,6 @@ from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
 from longshore.node.registration import Registration
 from longshore.node.runtime import Runtime, State
-from longshore.node.status import moments
 from longshore.node.status.build import HOST_IP
 from longshore.node.status.writer import StatusWriter
 
@@ -282,7 +282,7 @@ class Agent(Handler):
         uid, spec = pod["metadata"]["uid"], pod["spec"]
         memory = recall.new(pod, self._address(uid, pod))
         memory.started_at = float(int(self._clock.now().timestamp()))
-        memory.start_time = moments.text(memory.started_at)
+        memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         if "deletionTimestamp" in pod["metadata"]:
             self._deleted(life)
@@ -301,7 +301,7 @@ class Agent(Handler):
         if not memory.start_time:
             memory.started_at = min((s.started_at for s in states if s.started_at), default=0.0)
             memory.started_at = float(int(memory.started_at or self._clock.now().timestamp()))
-            memory.start_time = moments.text(memory.started_at)
+            memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         life.keys = {state.key for state in states}
         life.written = pod.get("status")
@@ -310,7 +310,7 @@ class Agent(Handler):
         if "deletionTimestamp" in pod["metadata"]:
             self._deleted(life)
             # It had some of its grace period already. Whole seconds: the last one may not be over.
-            ends = moments.seconds(pod["metadata"]["deletionTimestamp"]) + 1.0
+            ends = rfc3339.seconds(pod["metadata"]["deletionTimestamp"]) + 1.0
             left = max(ends - self._clock.now().timestamp(), 0.0)
             memory.delete_grace = min(memory.delete_grace, left)
         life.adopting = True

@@ -15,15 +15,18 @@ import longshore
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.kinds.node import NOT_READY
+from longshore.api.time import rfc3339
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.time.clock import Clock, to_micros, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.node.capacity import Capacity
 from longshore.node.status.build import HOST_IP
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
 HEARTBEAT_SECONDS: Final = 10.0
+_REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
 _REPORT_EVERY: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
 _ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
@@ -58,7 +61,7 @@ class Registration:
 
     async def register(self) -> None:
         """The node is there and ready when this returns. Tries until it succeeds."""
-        pause = 0.2
+        failures = 0
         while True:
             try:
                 await self._register()
@@ -66,8 +69,8 @@ class Registration:
                 return
             except (StatusError, Unreachable) as err:
                 log.warning("node %s could not be registered, trying again: %s", self._name, err)
-            await self._clock.sleep(pause)
-            pause = min(2 * pause, 7.0)
+            failures += 1
+            await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
     async def run(self) -> None:
         """Heartbeats until cancelled."""
@@ -117,7 +120,7 @@ class Registration:
         }
 
     def _status(self, before: Obj) -> Obj:
-        now = to_seconds(self._clock.now())
+        now = rfc3339.from_moment(self._clock.now())
         old = {c["type"]: c for c in before.get("conditions") or ()}
         conditions = []
         for kind, value, reason, message in _HEALTHY:
@@ -168,7 +171,7 @@ class Registration:
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": to_micros(self._clock.now()),
+            "renewTime": rfc3339.micros_from_moment(self._clock.now()),
         }
         if self._lease is not None:
             try:

@@ -16,9 +16,10 @@ from longshore.client import DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
 from longshore.client.verbs import VerbClient
-from longshore.controllers.job import BackoffTimes, run
+from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
+from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
@@ -58,7 +59,7 @@ class Stage:
         self.registry = Registry()
         self.explanations = Explanations()
         self.managed_by = RESERVED_MANAGER
-        self.times = BackoffTimes()
+        self.times = REPLACEMENT_PAUSES
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

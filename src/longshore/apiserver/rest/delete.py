@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, times
+from longshore.api import errors
 from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.request import body, options
@@ -162,10 +164,10 @@ def _delete_gracefully(
     old_grace = meta.get("deletionGracePeriodSeconds") or 0
     if grace >= old_grace:
         return Outcome(entry.obj, False)
-    ends, now = times.parse(meta["deletionTimestamp"]).seconds + grace - old_grace, api.seconds()
+    ends, now = rfc3339.parse(meta["deletionTimestamp"]) // SECOND + grace - old_grace, api.seconds()
     if ends < now:
         ends, grace = now, 1
-    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = times.format_seconds(ends), grace
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339.from_seconds(ends), grace
     return _stage(api, entry, obj, wanted)
 
 
@@ -173,7 +175,7 @@ def _mark(api: Api, call: Call, obj: Obj, *, grace: int) -> None:
     """Sets deletionTimestamp and what goes with it; a second mark only shortens the grace."""
     meta = obj["metadata"]
     if "deletionTimestamp" not in meta:
-        meta["deletionTimestamp"] = times.format_seconds(api.seconds() + grace)
+        meta["deletionTimestamp"] = rfc3339.from_seconds(api.seconds() + grace)
         if call.resource.strategy.counts_generation and meta.get("generation"):
             meta["generation"] += 1
         call.resource.strategy.begin_deletion(obj)

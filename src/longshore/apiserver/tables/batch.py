@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
 from longshore.api.facts import conditions, job_state
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import (
     AGE,
@@ -51,7 +51,7 @@ def _duration(status: Obj, now: datetime) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    return durations.between(start, end) if end else durations.age(start, now)
+    return ages.between(start, end) if end else ages.age(start, now)
 
 
 def _job(job: Obj, now: datetime) -> list[Any]:
@@ -82,7 +82,7 @@ def _cron_job(cron: Obj, now: datetime) -> list[Any]:
         # A word, although the column says boolean: this is what Kubernetes sends.
         _truth(spec.get("suspend")),
         len(status.get("active") or ()),
-        durations.age(last, now) if last else NONE,
+        ages.age(last, now) if last else NONE,
         age_of(cron, now),
         names,
         images,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 
 NONE: Final = "<none>"
@@ -63,7 +63,7 @@ def name_of(obj: Obj) -> str:
 
 
 def age_of(obj: Obj, now: datetime) -> str:
-    return durations.age(obj["metadata"].get("creationTimestamp"), now)
+    return ages.age(obj["metadata"].get("creationTimestamp"), now)
 
 
 def containers_of(pod_spec: Obj) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
 from longshore.api.facts import conditions as facts
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import (
     AGE,
@@ -54,8 +54,8 @@ class _Restarts:
         self.last = max(self.last, finished)
 
     def text(self, now: datetime) -> str:
-        if self.count and self.last and durations.moment(self.last):
-            return f"{self.count} ({durations.age(self.last, now)} ago)"
+        if self.count and self.last and ages.moment(self.last):
+            return f"{self.count} ({ages.age(self.last, now)} ago)"
         return str(self.count)
 
 

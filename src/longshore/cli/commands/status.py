@@ -7,6 +7,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longshore.api.time import ages
+
 if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
@@ -98,12 +100,11 @@ def _counted(states: object) -> dict[str, int]:
 
 
 def _text(found: Obj) -> str:
-    from longshore.api import durations
     from longshore.cli.printing.columns import aligned
 
     lines = [f"server\t{found['server']}, Kubernetes {found['version']}"]
     if process := found.get("process"):
-        since = durations.human(process["seconds"])
+        since = ages.human(process["seconds"])
         lines.append(f"process\t{process['pid']}, for {since}, on {process['dataDirectory']}")
     for node in found["nodes"]:
         ready = "ready" if node["ready"] == "True" else "not ready"

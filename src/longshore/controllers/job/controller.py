@@ -7,12 +7,13 @@ import random
 from typing import Final
 
 from longshore.api.facts import job_state, kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
-from longshore.controllers.job.view import BackoffTimes
+from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import Gathering
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
@@ -31,10 +32,9 @@ from longshore.machinery.writes.own_writes import StaleCache
 WORKERS: Final = 32
 """Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
 the more syncs wait together."""
-_FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
+_RETRIES: Final = Doubling(1.0, 60.0)
 """Upstream's seconds after an error of the API."""
 _MODES: Final = (None, "NonIndexed", "Indexed")
-_BACKOFF: Final = BackoffTimes()
 
 
 async def run(
@@ -45,7 +45,7 @@ async def run(
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
     workers: int = WORKERS,
-    backoff: BackoffTimes = _BACKOFF,
+    backoff: Doubling = REPLACEMENT_PAUSES,
     registry: Registry | None = None,
     explanations: Explanations | None = None,
 ) -> None:
@@ -79,7 +79,7 @@ class JobController:
         managed_by: str,
         namespace: str,
         workers: int,
-        backoff: BackoffTimes,
+        backoff: Doubling,
         registry: Registry,
         explanations: Explanations,
     ) -> None:
@@ -89,12 +89,10 @@ class JobController:
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(
-            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=QueueMetrics(registry, "job", clock)
+            clock, pauses=_RETRIES, gauges=QueueMetrics(registry, "job", clock)
         )
         gauges = QueueMetrics(registry, "job_orphan_pod", clock)
-        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(
-            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges
-        )
+        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(clock, pauses=_RETRIES, gauges=gauges)
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache)
         self._metrics = JobMetrics(registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)

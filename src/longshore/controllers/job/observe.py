@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.spec import FINALIZER
-from longshore.controllers.job.view import BackoffTimes, View
+from longshore.controllers.job.view import View
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.claims import Claims
@@ -25,7 +26,7 @@ async def observe(
     pods: Cache,
     memory: Memory,
     now: float,
-    times: BackoffTimes,
+    times: Doubling,
     on_write: Callable[[Obj], Any],
 ) -> View:
     """The Job with its pods as of now."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.controllers.podgc.act import act
@@ -25,7 +26,7 @@ from longshore.controllers.podgc.decide import (
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 
 PERIOD_SECONDS: Final = 20.0
 _AT_ONCE: Final = 20
@@ -151,7 +152,7 @@ class PodGc:
         labels = removal.pod["metadata"]["namespace"], removal.reason.value
         self._removed.inc(*labels)
         try:
-            await act(self._client, removal, to_seconds(self._clock.now()))
+            await act(self._client, removal, rfc3339.from_moment(self._clock.now()))
         except (StatusError, Unreachable) as err:
             self._errors.inc(*labels)
             log.warning("cannot remove pod %s, trying again later: %s", _name(removal), err)

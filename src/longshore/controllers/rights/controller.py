@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.rights.decide import NAME, ROLE, Plan, decide
 from longshore.machinery.informers.informer import OnChange
@@ -23,7 +24,7 @@ _LONGEST_PAUSE: Final = 30.0
 
 async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
     """Keeps the bindings in place until cancelled."""
-    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     bindings = informers.get(kinds.ROLE_BINDINGS, fields=f"metadata.name={NAME}")

@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
 from longshore.machinery.informers.cache import key_of
@@ -23,7 +24,7 @@ _LONGEST_PAUSE = 30.0
 
 async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> None:
     """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
-    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")

@@ -13,6 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volume import decide, names
@@ -44,7 +45,7 @@ async def run(client: Client, directory: Path, *, clock: Clock, rng: random.Rand
 class Controller:
     def __init__(self, client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
         self._client = client
-        self._queue: WorkQueue[Key] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+        self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
         self._informers = Informers(client, clock=clock, rng=rng)
         self._claims = self._informers.get(kinds.CLAIMS)
         self._volumes = self._informers.get(kinds.VOLUMES)

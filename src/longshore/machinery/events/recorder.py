@@ -18,9 +18,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from longshore.api import names, times
+from longshore.api import names
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.correlation import Correlator, Seen
@@ -196,7 +197,7 @@ class Recorder:
 
     def _time(self, second: int) -> str:
         if second != self._now[0]:
-            self._now = second, times.format_seconds(second)
+            self._now = second, rfc3339.from_seconds(second)
         return self._now[1]
 
     def _name(self, about: str, micros: int) -> str:

@@ -15,8 +15,9 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from longshore.api.errors import StatusError
+from longshore.api.time.doubling import Doubling
 from longshore.client import Unreachable
-from longshore.machinery.queues.workqueue import DEFAULT_BASE, DEFAULT_CAP, Gauges, ShutDown, WorkQueue
+from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, Gauges, ShutDown, WorkQueue
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.claims import CannotAdopt
 from longshore.machinery.writes.own_writes import StaleCache
@@ -148,11 +149,10 @@ class Shards(Generic[K]):
         count: int,
         object_of: Callable[[K], str],
         *,
-        base: float = DEFAULT_BASE,
-        cap: float = DEFAULT_CAP,
+        pauses: Doubling = DEFAULT_PAUSES,
         gauges: Gauges | None = None,
     ) -> None:
-        self.queues = tuple(WorkQueue[K](clock, base=base, cap=cap, gauges=gauges) for _ in range(count))
+        self.queues = tuple(WorkQueue[K](clock, pauses=pauses, gauges=gauges) for _ in range(count))
         self._object_of = object_of
 
     def queue_of(self, key: K) -> WorkQueue[K]:

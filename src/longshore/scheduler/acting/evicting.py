@@ -7,10 +7,11 @@ import logging
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class Evictor:
 
     async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
         namespace, name = victim.key
-        now = to_seconds(self._clock.now())
+        now = rfc3339.from_moment(self._clock.now())
         new = [
             {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": now, **rest}
             for kind, rest in conditions.items()

@@ -17,11 +17,12 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
@@ -152,7 +153,7 @@ class Reporter:
         text = report.text[:_LONGEST]
         version = pod.obj["metadata"].get("resourceVersion", "")
         self._recorder.event(_reference(pod.key, pod.uid, version), "Warning", "FailedScheduling", text)
-        status = _patch(pod.obj, report, text, to_seconds(self._clock.now()))
+        status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))
         if status is None:
             return
         patch = {"metadata": {"uid": pod.uid}, "status": status}

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -33,7 +34,7 @@ from longshore.scheduler.single.pending import Group, Pending
 NAME: Final = "default-scheduler"
 _TURN: Final = 256
 """Decisions before others in the event loop get their turn."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+_PAUSES: Final = Doubling(1.0, 10.0)
 _ANYWAY_SECONDS: Final = 300.0
 """All who wait are tried again this often, should a change have gone unnoticed."""
 
@@ -294,8 +295,7 @@ class DefaultScheduler:
         count = self._failures[pod.uid] = self._failures.get(pod.uid, 0) + 1
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self._explain(pod, ("the binding failed",), problem)
-        pause = min(_FIRST_PAUSE * 2 ** min(count - 1, 10), _LONGEST_PAUSE)
-        self._clock.call_later(pause, lambda: self._come_back(pod))
+        self._clock.call_later(_PAUSES.after(count), lambda: self._come_back(pod))
         self._cluster.wake(verdict.ROOM)
 
     def _come_back(self, pod: Pod) -> None:

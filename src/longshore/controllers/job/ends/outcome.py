@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api import indexes as runs
 from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, success_policy
 from longshore.controllers.job.ends.conditions import Outcome
@@ -73,7 +74,7 @@ def time_left(view: View, spec: Spec, start_time: str | None) -> float | None:
     """
     if spec.deadline is None or start_time is None or spec.suspended:
         return None
-    return spec.deadline - (view.now - pod_facts.seconds(start_time))
+    return spec.deadline - (view.now - rfc3339.seconds(start_time))
 
 
 def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:

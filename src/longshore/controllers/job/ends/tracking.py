@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final
 
-from longshore.api import indexes, times
+from longshore.api import indexes
 from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, outcome
 from longshore.controllers.job.ends.conditions import Outcome
@@ -107,7 +108,7 @@ def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
         return ()
     word, value = ("suspended", "True") if plan.spec.suspended else ("resumed", "False")
     reason, message = word.capitalize(), f"Job {word}"
-    now = times.format_seconds(int(plan.view.now))
+    now = rfc3339.from_seconds(plan.view.now)
     changed = conditions.ensured(known, "Suspended", value, f"Job{reason}", message, now)
     if changed is None:
         return ()
@@ -218,7 +219,7 @@ def _write_verdict(verdict: Outcome, status: Obj, now: float) -> bool:
     known = status.get("conditions") or []
     if verdict.type == "Failed" or conditions.true(known, verdict.type) is not None:
         return False
-    at = times.format_seconds(int(now))
+    at = rfc3339.from_seconds(now)
     entry = conditions.made(verdict.type, "True", verdict.reason, verdict.message, at)
     status["conditions"] = [*known, entry]
     return True

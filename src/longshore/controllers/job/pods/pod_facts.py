@@ -5,10 +5,10 @@ Plain questions to a pod's own fields. What they mean for a Job is decided elsew
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
 from longshore.api.facts import conditions
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
 
@@ -81,11 +81,11 @@ def finish_time(pod: Obj) -> float:
         return ended
     unready = conditions.find(pod, "Ready")
     if unready is not None and unready.get("status") == "False" and unready.get("lastTransitionTime"):
-        return seconds(unready["lastTransitionTime"])
+        return rfc3339.seconds(unready["lastTransitionTime"])
     meta = pod["metadata"]
     if "deletionTimestamp" in meta:
-        return seconds(meta["deletionTimestamp"]) - (meta.get("deletionGracePeriodSeconds") or 0)
-    return seconds(meta.get("creationTimestamp"))
+        return rfc3339.seconds(meta["deletionTimestamp"]) - (meta.get("deletionGracePeriodSeconds") or 0)
+    return rfc3339.seconds(meta.get("creationTimestamp"))
 
 
 def _containers_finished(pod: Obj) -> float | None:
@@ -100,12 +100,7 @@ def _containers_finished(pod: Obj) -> float | None:
         ended = ((container.get("state") or {}).get("terminated") or {}).get("finishedAt")
         if not ended:
             return None
-        at = seconds(ended)
+        at = rfc3339.seconds(ended)
         if latest is None or at > latest:
             latest = at
     return latest
-
-
-def seconds(text: str | None) -> float:
-    """A time stamp as seconds since 1970; 0 for none, which is before any other."""
-    return datetime.fromisoformat(text).timestamp() if text else 0.0

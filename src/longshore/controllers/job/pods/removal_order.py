@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from longshore.api.facts import conditions, pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pod_facts
 
@@ -70,7 +71,7 @@ def rank(pod: Obj) -> tuple[Any, ...]:
 
 
 def _newest_first(text: str | None) -> float:
-    return -pod_facts.seconds(text) if text else _ZERO_TIME_FIRST
+    return -rfc3339.seconds(text) if text else _ZERO_TIME_FIRST
 
 
 def _most_restarts(pod: Obj) -> tuple[int, int]:

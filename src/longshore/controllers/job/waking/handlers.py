@@ -18,6 +18,7 @@ from typing import Final
 
 from longshore.api.facts import job_state, pod_state
 from longshore.api.facts.owners import controller_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
@@ -67,7 +68,7 @@ class JobHandler(Handler):
         start = (new.get("status") or {}).get("startTime")
         deadline = new["spec"].get("activeDeadlineSeconds")
         if start and deadline is not None and deadline != old["spec"].get("activeDeadlineSeconds"):
-            self._queue.add_after(key, deadline - (self._now() - pod_facts.seconds(start)))
+            self._queue.add_after(key, deadline - (self._now() - rfc3339.seconds(start)))
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         key = key_of(obj)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import cron
-from longshore.api.cron import Instant
 from longshore.api.facts import kinds, owners, volcano_job_state
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.machinery.time import instants
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 
@@ -26,7 +26,7 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
-    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: rfc3339.in_zone(at, zone)}
     meta["ownerReferences"] = [owners.controller_ref(cronjob, kinds.VOLCANO_CRON_JOBS)]
     return {"metadata": meta, "spec": template.get("spec") or {}}
 

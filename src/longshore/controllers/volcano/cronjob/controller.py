@@ -13,6 +13,7 @@ from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
+from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.volcano.cronjob import child
@@ -24,7 +25,7 @@ from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time import clockjumps, instants
+from longshore.machinery.time import clockjumps
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.time.localzone import local_zone
 from longshore.machinery.writes.own_writes import StaleCache, Written

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from longshore.api import times
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.flow import templates as listing
@@ -154,7 +154,7 @@ class FlowController(Handler):
             {name: job for name, job in named.items() if job is not None},
             self._jobs.cache.by_index("flow", mark(flow)),
             {entry: template for entry, template in templates.items() if template is not None},
-            times.format_seconds(int(self._clock.now().timestamp())),
+            rfc3339.from_seconds(self._clock.now().timestamp()),
         )
 
     async def _act(self, flow: Obj, plan: Plan) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Refused, Tools
@@ -37,7 +38,7 @@ from longshore.machinery.time.clock import Clock
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
 """Each mostly waits for writes to become durable; those of many Jobs become so together."""
-_FIRST_RETRY, _LONGEST_RETRY = 0.005, 1000.0
+_RETRIES: Final = Doubling(0.005, 1000.0)
 """Upstream's seconds after an error."""
 log = logging.getLogger(__name__)
 
@@ -89,7 +90,7 @@ class VolcanoJobController:
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         gauges = QueueMetrics(registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
-            WorkQueue(clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges) for _ in range(workers)
+            WorkQueue(clock, pauses=_RETRIES, gauges=gauges) for _ in range(workers)
         )
         self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
@@ -158,7 +159,7 @@ class VolcanoJobController:
         except (Refused, ClaimMissing, PluginError) as err:
             problem = str(err)
             log.info("%s/%s: trying again: %s", *key, problem)
-            return min(_FIRST_RETRY * 2.0 ** min(remembered.failures - 1, 30), _LONGEST_RETRY)
+            return _RETRIES.after(remembered.failures)
         except Exception as err:
             problem = str(err)
             raise

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.controllers.volcano import plugins
@@ -19,7 +20,6 @@ from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tas
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
 from longshore.controllers.volcano.names import FORWARDING, PENDING
-from longshore.machinery.time.clock import parse
 
 
 class Synced(NamedTuple):
@@ -156,7 +156,7 @@ async def _create(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> 
 
 async def _create_some(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> list[str]:
     """What went wrong. Pods that are there already are no problem, but count only once they are seen."""
-    begun = parse(act.job["metadata"]["creationTimestamp"]).timestamp()
+    begun = rfc3339.seconds(act.job["metadata"]["creationTimestamp"])
     making = act.remembered.making
     making.update(body["metadata"]["name"] for _, body in wanted)
     answers = await act.client.create_together(kinds.PODS, [body for _, body in wanted], act.key[0])

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from longshore.api import times
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano.job import decide
@@ -139,7 +139,7 @@ class Visit:
         since = self._act.now() if request.since is None else min(request.since, self._act.now())
         if self._delays.register(Delayed(request, found.action, since + found.delay)):
             self.why.append(found.why)
-        after = times.format_duration(round(found.delay * 1e9))
+        after = durations.text(round(found.delay * 1e9))
         self._act.event("Normal", "ExecuteAction", f"Execute action {found.action} after {after}")
 
     def _next_due(self) -> Delayed | None:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from longshore.api.facts import kinds
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.client import Client
-from longshore.machinery.time.clock import Clock, parse
+from longshore.machinery.time.clock import Clock
 
 _RENEW_AT: Final = 0.8
 _LONGEST: Final = 86400.0
@@ -57,7 +59,7 @@ class Tokens:
             subresource="token",
         )
         status = answer["status"]
-        life = (parse(status["expirationTimestamp"]) - self._clock.now()).total_seconds()
+        life = (rfc3339.parse(status["expirationTimestamp"]) - instants.of(self._clock.now())) / SECOND
         return Token(status["token"], self._clock.monotonic() + min(life * _RENEW_AT, _LONGEST))
 
     def _forget_old(self) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import group_phase
@@ -27,7 +28,6 @@ from longshore.controllers.volcano.names import (
     TASK_SPEC,
     UNKNOWN,
 )
-from longshore.machinery.time.clock import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,4 +180,4 @@ def ended(pod: Obj) -> float | None:
 
 
 def _seconds(text: str | None) -> float | None:
-    return parse(text).timestamp() if text else None
+    return rfc3339.seconds(text) if text else None
