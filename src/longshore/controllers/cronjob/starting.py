@@ -13,6 +13,7 @@ from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
+from longshore.machinery.queues.try_again import TryAgain
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -168,7 +169,7 @@ def _replace(view: View, draft: Draft) -> Plan | None:
     return None
 
 
-class NotReplaced(Exception):
+class NotReplaced(TryAgain):
     """A Job that is still running could not be deleted for its successor. It is tried again."""
 
     def __init__(self, job: str) -> None:

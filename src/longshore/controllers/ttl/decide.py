@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from longshore.api import errors
 from longshore.api.field import quoted
 from longshore.api.time import durations, instants, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
+from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
     "Complete": "longshore.dev/ttl-after-success",
@@ -47,7 +47,7 @@ class BadAnnotation(ValueError):
 
 
 def decide(job: Obj, now: datetime) -> Plan:
-    """What is due for this Job. Raises StatusError when it does not say when it finished."""
+    """What is due for this Job. Raises TryAgain when it does not say when it finished."""
     if "deletionTimestamp" in job["metadata"]:
         return Plan("it is being deleted already")
     end = ended(job)
@@ -111,5 +111,5 @@ def _finish_time(job: Obj, end: Obj) -> Instant:
     if not end.get("lastTransitionTime"):
         meta = job["metadata"]
         where = f"{meta['namespace']}/{meta['name']}"
-        raise errors.internal(f"unable to find the time when the Job {where} finished")
+        raise TryAgain(f"unable to find the time when the Job {where} finished")
     return rfc3339.parse(end["lastTransitionTime"])

@@ -14,6 +14,7 @@ from longshore.api.facts import owners
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
+from longshore.machinery.queues.try_again import TryAgain
 
 
 def adoption_patch(obj: Obj, ref: Obj, finalizers: Iterable[str] = ()) -> Obj:
@@ -35,7 +36,7 @@ def release_patch(obj: Obj, owner_uid: str, finalizers: Iterable[str] = ()) -> O
     return {"metadata": meta}
 
 
-class CannotAdopt(Exception):
+class CannotAdopt(TryAgain):
     """The owner is gone or going, so it may not take new objects. Looking again shows what it is by then."""
 
 

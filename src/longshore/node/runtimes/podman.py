@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from longshore.api.session import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.doubling import Doubling
 from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
-from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.node.runtimes import podman_arguments as arguments
 from longshore.node.runtimes import podman_usage
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, Ran, ulimits

@@ -13,13 +13,14 @@ from typing import Final
 
 from longshore.api import errors
 from longshore.api.log_options import LogOptions
+from longshore.api.session import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.api.usage import Measured
 from longshore.machinery.time.clock import Clock
 from longshore.node.archive import Archive
-from longshore.node.runtime import CannotStart, Key, Session
+from longshore.node.runtime import CannotStart, Key
 from longshore.node.serving import attempts, logs
 from longshore.node.serving.followed_engine import Watched
 from longshore.node.serving.measuring import Meter

@@ -22,6 +22,7 @@ from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
@@ -137,7 +138,7 @@ class FlowController(Handler):
         log.debug("jobflow %s/%s: %s", *key, plan.why)
         try:
             await self._act(flow, plan)
-        except StatusError as err:
+        except (StatusError, TryAgain) as err:
             if self._queue.requeues(key) == COMPLAIN_AFTER:
                 text = f"SyncJobFlow JobFlow failed for {err}"
                 self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
@@ -170,7 +171,7 @@ class FlowController(Handler):
                 self._counters[plan.ended].inc(namespace)
         if plan.missing:
             name = plan.missing[0]
-            raise StatusError(404, "NotFound", f'getting JobTemplate "{name}" in ns "{namespace}": not found')
+            raise TryAgain(f'getting JobTemplate "{name}" in ns "{namespace}": not found')
 
     async def _create(self, flow: Obj, job: Obj) -> None:
         name = job["metadata"]["name"]

@@ -183,7 +183,7 @@ class QueueController(Handler):
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
         """Tries again, but not for ever: what was asked may never become possible."""
         if self._shards.queue_of(request).requeues(request) < MAX_REQUEUES:
-            raise err if isinstance(err, StatusError) else StatusError(409, "Conflict", str(err)) from err
+            raise err
         text = f"{request[1]} queue failed for {err}"
         self._recorder.event(reference(queue, kinds.QUEUES), "Warning", request[1], text)
 
