@@ -17,6 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of, controller_ref, owner_index, owner_key
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.client.config.connection import from_kubeconfig
@@ -29,9 +32,9 @@ from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock, RealClock
+from longshore.machinery.writes.claims import Claims
 from longshore.machinery.writes.own_writes import Written
-from longshore.machinery.writes.ownership import Claims, controller_of, controller_ref, owner_index, owner_key
-from longshore.machinery.writes.pod_control import PODS, PodControl, from_template, slow_start
+from longshore.machinery.writes.pod_control import PodControl, from_template, slow_start
 
 CREWS = ("v1", "ConfigMap")
 LABEL = "example.org/crew"
@@ -81,8 +84,8 @@ class CrewController:
         self.client = client
         self.informers = Informers(client, clock=clock, rng=rng)
         self.crews = self.informers.get(CREWS, labels=LABEL)
-        self.pods = self.informers.get(PODS, indexers={"owner": owner_index})
-        self.queue: WorkQueue[Key] = WorkQueue(clock, base=1.0, cap=60.0)
+        self.pods = self.informers.get(kinds.PODS, indexers={"owner": owner_index})
+        self.queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(1.0, 60.0))
         self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
         self.control = PodControl(client, self.recorder)
         self.written: Written[Key] = Written({"pods": self.pods.cache})
@@ -120,7 +123,7 @@ class CrewController:
 
         uid = crew["metadata"]["uid"]
         claims = Claims(
-            self.client, PODS, crew, CREWS, matches, on_write=lambda pod: self.wrote(key, crew, pod)
+            self.client, kinds.PODS, crew, CREWS, matches, on_write=lambda pod: self.wrote(key, crew, pod)
         )
         owned = self.pods.cache.by_index("owner", owner_key(namespace, "ConfigMap", name, uid))
         return await claims.claim(owned + self.pods.cache.by_index("owner", namespace))

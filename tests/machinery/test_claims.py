@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.machinery.writes import ownership
-from longshore.machinery.writes.ownership import CannotAdopt, Claims
+from longshore.machinery.writes.claims import CannotAdopt, Claims
 from machinery.control_plane import JOBS, PODS, api, job, pod
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
@@ -59,7 +59,7 @@ class Spy:
 
 async def owner_and_pods(client: LocalClient) -> tuple[Obj, dict[str, Obj]]:
     owner = await client.create(JOBS, job("job"), "ns")
-    ref = ownership.controller_ref(owner, JOBS)
+    ref = owners.controller_ref(owner, JOBS)
     other = {**ref, "uid": "another", "name": "other"}
     wanted = [
         pod("owned", labels={"app": "mine"}, ownerReferences=[ref], finalizers=[FINALIZER]),
@@ -88,7 +88,7 @@ def test_matching_pods_are_kept_or_adopted_and_others_released() -> None:
             claimed = await spy.claims(owner).claim(pods.values())
             assert names(claimed) == ["owned", "orphan", "not-controlled"]
             assert claimed[0] is pods["owned"]
-            uid, ref = owner["metadata"]["uid"], ownership.controller_ref(owner, JOBS)
+            uid, ref = owner["metadata"]["uid"], owners.controller_ref(owner, JOBS)
             assert dict(spy.patches) == {
                 "owned-no-match": {
                     "metadata": {
@@ -228,10 +228,8 @@ def test_objects_are_indexed_by_controller_or_by_namespace() -> None:
             ],
         }
     }
-    assert (
-        ownership.owner_index(owned) == ("ns/Job/job/1",) == (ownership.owner_key("ns", "Job", "job", "1"),)
-    )
-    assert ownership.owner_index({"metadata": {"name": "p", "namespace": "ns"}}) == ("ns",)
+    assert owners.owner_index(owned) == ("ns/Job/job/1",) == (owners.owner_key("ns", "Job", "job", "1"),)
+    assert owners.owner_index({"metadata": {"name": "p", "namespace": "ns"}}) == ("ns",)
     owned["metadata"]["ownerReferences"].pop()  # type: ignore[attr-defined]
-    assert ownership.owner_index(owned) == ("ns",)
-    assert ownership.controller_of(owned) is None
+    assert owners.owner_index(owned) == ("ns",)
+    assert owners.controller_of(owned) is None

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from longshore.machinery.time import virtual
-from longshore.machinery.time.clock import Clock, RealClock, parse, to_micros, to_seconds
+from longshore.machinery.time.clock import Clock, RealClock
 from longshore.machinery.time.virtual import VirtualClock
 
 START = datetime(2026, 3, 29, 0, 30, tzinfo=UTC)
@@ -144,14 +144,6 @@ def test_the_machine_s_clock() -> None:
         assert clock.monotonic() > begun
 
     asyncio.run(main())
-
-
-def test_moments_are_written_as_kubernetes_writes_them() -> None:
-    moment = datetime(2026, 11, 5, 7, 8, 9, 12, tzinfo=UTC)
-    assert to_seconds(moment) == "2026-11-05T07:08:09Z"
-    assert to_micros(moment) == "2026-11-05T07:08:09.000012Z"
-    assert parse(to_micros(moment)) == moment
-    assert parse("2026-11-05T07:08:09Z") == moment.replace(microsecond=0)
 
 
 def test_however_short_a_pause_is_time_passes() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.client.local import LocalClient
-from longshore.machinery.election import LEASES, Election, LeadershipLost
+from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
@@ -83,7 +84,7 @@ class Candidate:
 
 
 async def lease(client: LocalClient) -> Obj:
-    spec: Obj = (await client.get(LEASES, "controllers", "ns"))["spec"]
+    spec: Obj = (await client.get(kinds.LEASES, "controllers", "ns"))["spec"]
     return spec
 
 
@@ -233,7 +234,7 @@ def test_a_leader_that_sees_another_holder_stops_at_once() -> None:
             one = Candidate(clock, client, "one", log)
             one.start()
             await clock.sleep(5)
-            await client.patch(LEASES, "controllers", {"spec": {"holderIdentity": "thief"}}, "ns")
+            await client.patch(kinds.LEASES, "controllers", {"spec": {"holderIdentity": "thief"}}, "ns")
             assert one.task is not None
             with pytest.raises(LeadershipLost):
                 await one.task
@@ -250,10 +251,10 @@ def test_a_change_that_keeps_the_holder_does_not_disturb_it() -> None:
             one = Candidate(clock, client, "one", log)
             one.start()
             await clock.sleep(5)
-            await client.patch(LEASES, "controllers", {"metadata": {"labels": {"a": "b"}}}, "ns")
+            await client.patch(kinds.LEASES, "controllers", {"metadata": {"labels": {"a": "b"}}}, "ns")
             await clock.sleep(30)
             assert log == [(0, "one", "leads")]
-            await client.delete(LEASES, "controllers", "ns")
+            await client.delete(kinds.LEASES, "controllers", "ns")
             await clock.sleep(30)
             assert log == [(0, "one", "leads")]
             assert (await lease(client))["holderIdentity"] == "one"

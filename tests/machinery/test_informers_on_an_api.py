@@ -6,13 +6,13 @@ import asyncio
 import random
 
 from longshore.api.errors import StatusError
+from longshore.api.facts.owners import owner_index
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.machinery.writes.ownership import owner_index
 from machinery.beside import running
 from machinery.control_plane import MAPS, PODS, api, pod
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.queues.workqueue import WorkQueue
 from machinery.manual_clock import ManualClock
@@ -58,7 +59,9 @@ def test_buckets_grow_by_a_factor() -> None:
 
 def test_a_queue_tells_its_depth_and_durations_under_client_go_s_names() -> None:
     clock, registry = ManualClock(), Registry()
-    queue: WorkQueue[str] = WorkQueue(clock, base=1, gauges=QueueMetrics(registry, "job", clock))
+    queue: WorkQueue[str] = WorkQueue(
+        clock, pauses=Doubling(1, 1000), gauges=QueueMetrics(registry, "job", clock)
+    )
     queue.add("a")
     queue.add("b")
     queue.add("b")

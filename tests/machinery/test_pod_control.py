@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery.events.recorder import reference
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.machinery.writes import ownership, pod_control
+from longshore.machinery.writes import pod_control
 from longshore.machinery.writes.pod_control import NoLabels, PodControl, slow_start
 from machinery.control_plane import JOBS, PODS, api, job, pod
 
@@ -177,7 +178,7 @@ def test_a_pod_of_a_template() -> None:
         owner = await client.create(JOBS, job("job"), "ns")
         template = owner["spec"]["template"]
         template = {**template, "metadata": {**template["metadata"], "finalizers": ["example.org/a"]}}
-        ref = ownership.controller_ref(owner, JOBS)
+        ref = owners.controller_ref(owner, JOBS)
         made = pod_control.from_template(
             template,
             ref,

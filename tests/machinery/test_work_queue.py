@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -16,7 +17,7 @@ Main = Callable[[VirtualClock, WorkQueue[str]], Awaitable[None]]
 
 def run(main: Main, *, base: float = 1.0, cap: float = 60.0) -> None:
     async def whole(clock: VirtualClock) -> None:
-        await main(clock, WorkQueue(clock, base=base, cap=cap))
+        await main(clock, WorkQueue(clock, pauses=Doubling(base, cap)))
 
     virtual.run(whole)
 

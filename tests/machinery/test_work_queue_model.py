@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.queues.workqueue import WorkQueue
 from machinery.manual_clock import ManualClock
 
@@ -21,7 +22,7 @@ class QueueAgainstModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = ManualClock()
-        self.queue: WorkQueue[str] = WorkQueue(self.clock, base=BASE, cap=CAP)
+        self.queue: WorkQueue[str] = WorkQueue(self.clock, pauses=Doubling(BASE, CAP))
         self.ready: list[str] = []
         self.again: set[str] = set()
         self.held: set[str] = set()

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from longshore.api.errors import StatusError
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
@@ -43,7 +44,7 @@ def test_so_many_keys_are_worked_on_side_by_side_and_one_key_by_one_worker() -> 
 
 def test_an_error_comes_again_later_each_time_and_success_forgets() -> None:
     async def main(clock: VirtualClock) -> None:
-        queue: WorkQueue[str] = WorkQueue(clock, base=1, cap=60)
+        queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(1, 60))
         at: list[float] = []
 
         async def sync(key: str) -> None:
@@ -79,7 +80,7 @@ def test_a_sync_can_ask_to_be_called_again() -> None:
 
 def test_only_bugs_are_logged_as_errors(caplog: pytest.LogCaptureFixture) -> None:
     async def main(clock: VirtualClock) -> None:
-        queue: WorkQueue[str] = WorkQueue(clock, base=1000)
+        queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(1000, 1000))
         errors = {
             "a": StatusError(409, "Conflict", "changed"),
             "b": StaleCache("pods", 1, 2),

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
-from longshore.machinery.time.clock import to_seconds
 from longshore.machinery.time.virtual import VirtualClock
 
 PODS = ("v1", "Pod")
@@ -146,14 +146,14 @@ class Kubelet:
 
     async def _ended_as(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
         pod.phase = phase  # before the write: nobody may see the end earlier than the ledger has it
-        at = to_seconds(self._clock.now())
+        at = rfc3339.from_moment(self._clock.now())
         state = {"terminated": {"exitCode": code, "startedAt": at, "finishedAt": at}}
         status: Obj = {"phase": phase, "containerStatuses": [_container(state)], **more}
         status["conditions"] = [_ready("False", at), *more.get("conditions", ())]
         await self._report(pod, status)
 
     def _running(self) -> Obj:
-        at = to_seconds(self._clock.now())
+        at = rfc3339.from_moment(self._clock.now())
         state = {"running": {"startedAt": at}}
         return {
             "phase": "Running",

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
-from longshore.machinery.time.clock import to_seconds
 from longshore.machinery.time.virtual import VirtualClock
 from support import told_stories
 from support.crashing import Death
@@ -102,7 +102,7 @@ class Kubelet:
         return True
 
     def _now(self) -> str:
-        return to_seconds(self._clock.now())
+        return rfc3339.from_moment(self._clock.now())
 
     async def _report(self, name: str, uid: str, phase: str, state: Obj) -> None:
         ready = phase == "Running"

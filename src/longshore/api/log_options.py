@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from longshore.api.times import Instant
+from longshore.api.time.instants import Instant
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import codec, shape, times
+from longshore.api import codec, shape
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.structural.strategy import StructuralStrategy
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.access import authz
 from longshore.apiserver.answer import Answer, ListAnswer
@@ -78,7 +79,7 @@ class Api:
         """The time as API objects carry it: RFC 3339, whole seconds, UTC."""
         second = int(self._clock())
         if second != self._now[0]:
-            self._now = (second, times.format_seconds(second))
+            self._now = (second, rfc3339.from_seconds(second))
         return self._now[1]
 
     def seconds(self) -> int:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import times
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.store import StoreError
 
@@ -51,6 +52,6 @@ def is_due(event: Obj, now: int) -> bool:
     series = event.get("series") or {}
     if series.get("lastObservedTime"):
         stamps.append(series["lastObservedTime"])
-    seen = [times.parse(s).seconds for s in stamps]
+    seen = [rfc3339.parse(s) // SECOND for s in stamps]
     # Clients write these stamps; one in the future must not keep an event for ever.
     return max((s for s in seen if s <= now), default=now) + TTL_SECONDS <= now

@@ -15,15 +15,16 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import Clock, to_micros
+from longshore.machinery.time.clock import Clock
 
 T = TypeVar("T")
 
-LEASES: Final = ("coordination.k8s.io/v1", "Lease")
 _JITTER: Final = 1.2
 """Part of the retry period that is added at random while waiting for the Lease."""
 _RELEASE_SECONDS: Final = 5.0
@@ -142,7 +143,7 @@ class Election:
                 await self._write(self._spec)
                 return True
         try:
-            found = await self._client.get(LEASES, self._name, self._namespace)
+            found = await self._client.get(kinds.LEASES, self._name, self._namespace)
         except StatusError as err:
             if err.code != 404:
                 raise
@@ -164,7 +165,7 @@ class Election:
 
     async def _write(self, old: Obj) -> None:
         """Makes this process the holder. A conflict (somebody was quicker) is raised."""
-        now = to_micros(self._clock.now())
+        now = rfc3339.micros_from_moment(self._clock.now())
         mine = old.get("holderIdentity") == self._identity
         spec = {
             **old,
@@ -179,9 +180,9 @@ class Election:
     async def _put(self, spec: Obj) -> None:
         if self._lease is None:
             meta = {"name": self._name, "namespace": self._namespace}
-            self._observe(await self._client.create(LEASES, {"metadata": meta, "spec": spec}))
+            self._observe(await self._client.create(kinds.LEASES, {"metadata": meta, "spec": spec}))
         else:
-            self._observe(await self._client.update(LEASES, {**self._lease, "spec": spec}))
+            self._observe(await self._client.update(kinds.LEASES, {**self._lease, "spec": spec}))
 
     def _observe(self, lease: Obj) -> None:
         self._lease, self._seen = lease, self._clock.monotonic()
@@ -193,14 +194,14 @@ class Election:
         with suppress(StatusError, Unreachable, TimeoutError):
             async with asyncio.timeout(_RELEASE_SECONDS):
                 # A renewal that was cut short may have been written all the same.
-                self._observe(await self._client.get(LEASES, self._name, self._namespace))
+                self._observe(await self._client.get(kinds.LEASES, self._name, self._namespace))
                 if self.is_leader:
-                    now = to_micros(self._clock.now())
+                    now = rfc3339.micros_from_moment(self._clock.now())
                     spec = {key: value for key, value in self._spec.items() if key != "holderIdentity"}
                     await self._put(spec | {"leaseDurationSeconds": 1, "acquireTime": now, "renewTime": now})
 
     def _tell(self, what: str) -> None:
         log.info("%s %s", self._identity, what)
         if self._recorder is not None and self._lease is not None:
-            ref = reference(self._lease, LEASES)
+            ref = reference(self._lease, kinds.LEASES)
             self._recorder.event(ref, "Normal", "LeaderElection", f"{self._identity} {what}")

@@ -18,6 +18,8 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.background import Hands
@@ -47,9 +49,8 @@ from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
 from longshore.node.registration import Registration
 from longshore.node.runtime import Runtime, State
-from longshore.node.status import moments
 from longshore.node.status.build import HOST_IP
-from longshore.node.status.writer import PODS, StatusWriter
+from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """What events name as their source; kubectl and people look for it."""
@@ -127,7 +128,7 @@ class Agent(Handler):
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
         fields = f"spec.nodeName={name}" if client.shared is None else ""
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, fields=fields)
+        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, fields=fields)
         self._ledger, self._addresses = Ledger(capacity), Addresses()
         self._explanations = explanations
         self._metrics = NodeMetrics(registry, self)
@@ -218,7 +219,7 @@ class Agent(Handler):
         uid = obj["metadata"]["uid"]
         states = self._engines.take(uid)
         status = obj.get("status") or {}
-        is_over = status.get("phase") in recall.TERMINAL
+        is_over = pod_state.has_ended(obj)
         if uid in self._endings.reported:
             if is_over:
                 self._endings.reported.discard(uid)
@@ -240,7 +241,7 @@ class Agent(Handler):
             memory.pod = new
         if not memory.terminal and not life.writing:
             phase = (new.get("status") or {}).get("phase")
-            if phase in recall.TERMINAL:
+            if phase in pod_state.ENDED:
                 memory.terminal = phase  # by somebody else; our own is noted when it is written
                 self.wake(life)
         if "deletionTimestamp" in new["metadata"]:
@@ -281,7 +282,7 @@ class Agent(Handler):
         uid, spec = pod["metadata"]["uid"], pod["spec"]
         memory = recall.new(pod, self._address(uid, pod))
         memory.started_at = float(int(self._clock.now().timestamp()))
-        memory.start_time = moments.text(memory.started_at)
+        memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         if "deletionTimestamp" in pod["metadata"]:
             self._deleted(life)
@@ -300,7 +301,7 @@ class Agent(Handler):
         if not memory.start_time:
             memory.started_at = min((s.started_at for s in states if s.started_at), default=0.0)
             memory.started_at = float(int(memory.started_at or self._clock.now().timestamp()))
-            memory.start_time = moments.text(memory.started_at)
+            memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         life.keys = {state.key for state in states}
         life.written = pod.get("status")
@@ -309,7 +310,7 @@ class Agent(Handler):
         if "deletionTimestamp" in pod["metadata"]:
             self._deleted(life)
             # It had some of its grace period already. Whole seconds: the last one may not be over.
-            ends = moments.seconds(pod["metadata"]["deletionTimestamp"]) + 1.0
+            ends = rfc3339.seconds(pod["metadata"]["deletionTimestamp"]) + 1.0
             left = max(ends - self._clock.now().timestamp(), 0.0)
             memory.delete_grace = min(memory.delete_grace, left)
         life.adopting = True

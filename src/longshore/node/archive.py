@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from longshore.api import types
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 
 MOST_BYTES: Final = 256 << 20
@@ -141,7 +142,6 @@ def failed(pod: Obj) -> bool:
 
 def record_of(pod: Obj, at: float) -> Obj:
     """What is remembered of a pod beside its logs."""
-    from longshore.api import times
 
     meta, status = pod["metadata"], pod.get("status") or {}
     owners = [{key: o[key] for key in ("kind", "name", "uid")} for o in meta.get("ownerReferences") or ()]
@@ -152,7 +152,7 @@ def record_of(pod: Obj, at: float) -> Obj:
         "owners": owners,
         "node": (pod.get("spec") or {}).get("nodeName", ""),
         "created": meta.get("creationTimestamp"),
-        "archived": times.format_seconds(int(at)),
+        "archived": rfc3339.from_seconds(at),
         "containers": [_run(entry) for entry in _statuses(status)],
     }
     for key in ("phase", "reason", "message", "startTime"):

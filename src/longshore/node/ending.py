@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.machinery.informers.cache import Cache
@@ -19,9 +20,7 @@ from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
-from longshore.node.pod import recall
 from longshore.node.pod.life import Life
-from longshore.node.status.writer import PODS
 
 _DELETE_PAUSE: Final = 1.0
 
@@ -80,7 +79,7 @@ class Endings:
         options = DeleteOptions(grace_period_seconds=0, uid=facts.uid)
         while not life.memory.gone:
             try:
-                await self._client.delete(PODS, facts.name, facts.namespace, options)
+                await self._client.delete(kinds.PODS, facts.name, facts.namespace, options)
                 break
             except StatusError as err:
                 seen = self._pods.get(facts.namespace, facts.name)
@@ -103,7 +102,7 @@ class Endings:
             del self._lives[facts.uid]
             if not memory.gone:
                 seen = self._pods.get(facts.namespace, facts.name) or {}
-                if (seen.get("status") or {}).get("phase") not in recall.TERMINAL:
+                if not pod_state.has_ended(seen):
                     self.reported.add(facts.uid)
 
 

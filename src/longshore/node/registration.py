@@ -13,18 +13,20 @@ from typing import Final
 
 import longshore
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.kinds.node import NOT_READY
+from longshore.api.time import rfc3339
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.machinery.time.clock import Clock, to_micros, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.node.capacity import Capacity
 from longshore.node.status.build import HOST_IP
 
-NODES: Final = ("v1", "Node")
-LEASES: Final = ("coordination.k8s.io/v1", "Lease")
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_SECONDS: Final = 40
 HEARTBEAT_SECONDS: Final = 10.0
+_REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
 _REPORT_EVERY: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
 _ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
@@ -59,7 +61,7 @@ class Registration:
 
     async def register(self) -> None:
         """The node is there and ready when this returns. Tries until it succeeds."""
-        pause = 0.2
+        failures = 0
         while True:
             try:
                 await self._register()
@@ -67,8 +69,8 @@ class Registration:
                 return
             except (StatusError, Unreachable) as err:
                 log.warning("node %s could not be registered, trying again: %s", self._name, err)
-            await self._clock.sleep(pause)
-            pause = min(2 * pause, 7.0)
+            failures += 1
+            await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
     async def run(self) -> None:
         """Heartbeats until cancelled."""
@@ -85,13 +87,13 @@ class Registration:
 
     async def _register(self) -> None:
         try:
-            node = await self._client.get(NODES, self._name)
+            node = await self._client.get(kinds.NODES, self._name)
         except StatusError as err:
             if err.code != 404:
                 raise
             meta = {"name": self._name, "labels": self._all_labels(), "annotations": self.annotations}
             first = {"metadata": meta, "status": self._status({})}
-            node = await self._client.create(NODES, first)
+            node = await self._client.create(kinds.NODES, first)
         taints = (node.get("spec") or {}).get("taints") or []
         kept = [taint for taint in taints if taint.get("key") != NOT_READY]
         old = node["metadata"]
@@ -101,10 +103,10 @@ class Registration:
         }
         if len(kept) < len(taints) or any(found != (old.get(key) or {}) for key, found in wanted.items()):
             patch = {"metadata": wanted, "spec": {"taints": kept or None}}
-            node = await self._client.patch(NODES, self._name, patch)
+            node = await self._client.patch(kinds.NODES, self._name, patch)
         status = self._status(node.get("status") or {})
         if status != node.get("status"):
-            await self._client.update_status(NODES, {**node, "status": status})
+            await self._client.update_status(kinds.NODES, {**node, "status": status})
 
     def _all_labels(self) -> dict[str, str]:
         arch = _ARCH.get(platform.machine(), platform.machine())
@@ -118,7 +120,7 @@ class Registration:
         }
 
     def _status(self, before: Obj) -> Obj:
-        now = to_seconds(self._clock.now())
+        now = rfc3339.from_moment(self._clock.now())
         old = {c["type"]: c for c in before.get("conditions") or ()}
         conditions = []
         for kind, value, reason, message in _HEALTHY:
@@ -169,12 +171,12 @@ class Registration:
         spec = {
             "holderIdentity": self._name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": to_micros(self._clock.now()),
+            "renewTime": rfc3339.micros_from_moment(self._clock.now()),
         }
         if self._lease is not None:
             try:
                 self._lease = await self._client.update(
-                    LEASES, {**self._lease, "spec": {**self._lease["spec"], **spec}}, LEASE_NAMESPACE
+                    kinds.LEASES, {**self._lease, "spec": {**self._lease["spec"], **spec}}, LEASE_NAMESPACE
                 )
                 return
             except StatusError as err:
@@ -182,15 +184,15 @@ class Registration:
                     raise
                 self._lease = None
         try:
-            found = await self._client.get(LEASES, self._name, LEASE_NAMESPACE)
+            found = await self._client.get(kinds.LEASES, self._name, LEASE_NAMESPACE)
         except StatusError as err:
             if err.code != 404:
                 raise
             lease = {"metadata": {"name": self._name, "namespace": LEASE_NAMESPACE}, "spec": spec}
-            self._lease = await self._client.create(LEASES, lease, LEASE_NAMESPACE)
+            self._lease = await self._client.create(kinds.LEASES, lease, LEASE_NAMESPACE)
         else:
             renewed = {**found, "spec": {**(found.get("spec") or {}), **spec}}
-            self._lease = await self._client.update(LEASES, renewed, LEASE_NAMESPACE)
+            self._lease = await self._client.update(kinds.LEASES, renewed, LEASE_NAMESPACE)
 
 
 def _first_line(path: str) -> str:

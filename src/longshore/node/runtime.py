@@ -7,10 +7,12 @@ until it is removed. Restarting a container means a new key with the next attemp
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from longshore.api.session import Session
 
 FilePath: TypeAlias = str | PathLike[str]
 """Mostly text: to make a `Path` costs more than to start what it is for."""
@@ -127,26 +129,6 @@ class Usage:
     cpu_seconds: float
     """Since it started, children included."""
     memory: int
-
-
-class Session(Protocol):
-    """A command run beside a container (exec), or the container's own streams (attach)."""
-
-    async def write(self, data: bytes) -> None:
-        """To its standard input. Silently nothing when it has gone."""
-
-    async def close_input(self) -> None: ...
-
-    async def resize(self, width: int, height: int) -> None: ...
-
-    def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
-        """Ends when all streams have ended."""
-
-    async def wait(self) -> int:
-        """Its exit code. An attached session ends with that of the container."""
-
-    async def close(self) -> None:
-        """Lets go. A command run by exec is killed, a container is left alone."""
 
 
 @dataclass(frozen=True, slots=True)

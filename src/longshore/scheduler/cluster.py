@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol
 
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.informers.cache import Cache
@@ -24,14 +25,6 @@ from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger, Node
 from longshore.scheduler.single.decide import View
 
-POD_KIND: Final = ("v1", "Pod")
-NODES: Final = ("v1", "Node")
-_NAMESPACES: Final = ("v1", "Namespace")
-_CLAIMS: Final = ("v1", "PersistentVolumeClaim")
-_VOLUMES: Final = ("v1", "PersistentVolume")
-_CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
-_BUDGETS: Final = ("policy/v1", "PodDisruptionBudget")
-_ENDED: Final = ("Succeeded", "Failed")
 _NO_LABELS: Final[Mapping[str, str]] = {}
 
 
@@ -57,14 +50,14 @@ class Cluster:
         self.informers = Informers(client, clock=clock, rng=rng)
         self.listeners: dict[str, Listener] = {}
         self._handlers: list[tuple[Informer, Handler]] = []
-        self.pods: Cache = self.follow(POD_KIND, _Pods(self))
-        self.follow(NODES, _Nodes(self))
-        self._namespaces = self.follow(_NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
+        self.pods: Cache = self.follow(kinds.PODS, _Pods(self))
+        self.follow(kinds.NODES, _Nodes(self))
+        self._namespaces = self.follow(kinds.NAMESPACES, OnChange(lambda _: self.wake(verdict.PODS)))
         volumes = OnChange(lambda _: self.wake(verdict.VOLUMES))
-        self.claims = self.follow(_CLAIMS, volumes)
-        volume_cache = self.follow(_VOLUMES, volumes)
-        class_cache = self.follow(_CLASSES, volumes)
-        self._budgets = self.follow(_BUDGETS, Handler())
+        self.claims = self.follow(kinds.CLAIMS, volumes)
+        volume_cache = self.follow(kinds.VOLUMES, volumes)
+        class_cache = self.follow(kinds.STORAGE_CLASSES, volumes)
+        self._budgets = self.follow(kinds.DISRUPTION_BUDGETS, Handler())
         self.volumes = Volumes(self.claims.get, volume_cache.get, class_cache.get)
         self._view = View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
 
@@ -128,7 +121,7 @@ class _Pods(Handler):
         ledger = cluster.ledger
         flags = 0
         node = spec.get("nodeName")
-        if (obj.get("status") or _NO_LABELS).get("phase") in _ENDED:
+        if pod_state.has_ended(obj):
             if ledger.remove(uid) is not None:
                 flags = verdict.ROOM
         elif node:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, What
 
@@ -37,22 +38,22 @@ QUEUES: tuple[Obj, ...] = (
 
 async def objects(client: Client) -> None:
     """Creates what is missing and leaves alone what is there."""
-    namespaces = [_there(client, ("v1", "Namespace"), {"metadata": {"name": name}}) for name in _NAMESPACES]
-    classes = [_there(client, ("scheduling.k8s.io/v1", "PriorityClass"), row) for row in _PRIORITY_CLASSES]
+    namespaces = [_there(client, kinds.NAMESPACES, {"metadata": {"name": name}}) for name in _NAMESPACES]
+    classes = [_there(client, kinds.PRIORITY_CLASSES, row) for row in _PRIORITY_CLASSES]
     queues = [_open_queue(client, row) for row in QUEUES]
     await asyncio.gather(*namespaces, *classes, *queues)
 
 
 async def _open_queue(client: Client, row: Obj) -> None:
     """A queue that takes work from its first moment, not only when the queue controller has seen it."""
-    what = ("scheduling.volcano.sh/v1beta1", "Queue")
+    what = kinds.QUEUES
     if await _there(client, what, row):
         await client.patch(what, row["metadata"]["name"], {"status": {"state": "Open"}}, subresource="status")
 
 
 async def service(client: Client, host: str, port: int) -> None:
     """`default/kubernetes`, at the address this server really has: nothing here would route another one."""
-    what = ("v1", "Service")
+    what = kinds.SERVICES
     spec: Obj = {
         "clusterIP": host,
         "ports": [{"name": "https", "port": port, "protocol": "TCP", "targetPort": port}],

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import NoReturn
+from typing import Final, NoReturn
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
+_PAUSES: Final = Doubling(1.0, 60.0)
 log = logging.getLogger(__name__)
 
 
 async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock) -> NoReturn:
     """Runs it again and again, until cancelled; the others and the server go on meanwhile."""
-    pause = _FIRST_PAUSE
+    pause = 0.0
     while True:
+        pause = _PAUSES.following(pause)
         try:
             await run()
         except Exception:
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from longshore.api import times
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 
@@ -73,7 +73,7 @@ def page(reasons: Reasons) -> Callable[[str], Obj | None]:
 def _entry(told: Told) -> Obj:
     made: Obj = {
         "uid": told.uid,
-        "at": times.format_seconds(int(told.at)),
+        "at": rfc3339.from_seconds(told.at),
         "times": told.times,
         "why": [str(reason) for reason in told.why],
     }

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from longshore.api.kinds.pod import is_terminal, pod_limits, pod_requests, qos_class
+from longshore.api.facts import pod_state
+from longshore.api.kinds.pod import pod_limits, pod_requests, qos_class
 from longshore.api.types import Obj
 
 
@@ -63,7 +64,7 @@ def test_the_class_of_service_follows_from_requests_and_limits(spec: Obj, wanted
 
 
 def test_a_pod_is_over_when_it_succeeded_or_failed() -> None:
-    assert is_terminal({"status": {"phase": "Succeeded"}})
-    assert is_terminal({"status": {"phase": "Failed"}})
-    assert not is_terminal({"status": {"phase": "Running"}})
-    assert not is_terminal({})
+    assert pod_state.has_ended({"status": {"phase": "Succeeded"}})
+    assert pod_state.has_ended({"status": {"phase": "Failed"}})
+    assert not pod_state.has_ended({"status": {"phase": "Running"}})
+    assert not pod_state.has_ended({})

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from longshore.api import durations
 from longshore.api.kinds import table as kinds
 from longshore.api.resources import Resource
+from longshore.api.time import ages
 from longshore.apiserver import tables
 from support.places import RECORDED
 
@@ -74,7 +74,7 @@ def resource_of(path: str) -> Resource:
 def loosened(cells: list[Any], columns: list[dict[str, Any]]) -> list[Any]:
     out = []
     for cell, column in zip(cells, columns, strict=True):
-        known = cell in (durations.UNKNOWN, "<none>")
+        known = cell in (ages.UNKNOWN, "<none>")
         out.append("<age>" if column["name"] in AGE_COLUMNS and not known else cell)
     return out
 

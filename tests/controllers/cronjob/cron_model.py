@@ -15,14 +15,13 @@ from dataclasses import dataclass, field, replace
 
 from controllers.cronjob.cron_scene import UID, cronjob, job
 from longshore.api import cron, errors
-from longshore.api.cron import Instant
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, Outage, View
-from longshore.machinery.time import instants
-from longshore.machinery.time.instants import SECOND
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 
@@ -132,7 +131,7 @@ class Life:
         assert name not in self.created, f"{name} is started twice"
         if self.state["spec"]["concurrencyPolicy"] == "Forbid":
             assert not self._running(), f"{name} overlaps"
-        made = self.jobs[name] = job(name, at=instants.utc(now), start=instants.utc(now))
+        made = self.jobs[name] = job(name, at=rfc3339.from_instant(now), start=rfc3339.from_instant(now))
         self.created[name] = plan.due
         self._at(now + int(self.rng.expovariate(1 / self.lasts) * SECOND), "end", name)
         if self.rng.random() < self.crashes:
@@ -144,7 +143,7 @@ class Life:
         old = self.jobs[name]
         status = {**old["status"], "conditions": [{"type": how, "status": "True"}]}
         if how == "Complete":
-            status["completionTime"] = instants.utc(now)
+            status["completionTime"] = rfc3339.from_instant(now)
         self.jobs[name] = {**old, "status": status}
 
     def _running(self) -> list[str]:
@@ -189,7 +188,7 @@ def unexplained(life: Life, start: Instant, end: Instant) -> list[str]:
         if at not in run and at not in held and not any(a < at <= b for a, b in skipped):
             before = bisect_right(looks, at + delay) - 1
             if before < 0 or "suspended: starts nothing" not in life.plans[before][1].why:
-                missing.append(instants.utc(at))
+                missing.append(rfc3339.from_instant(at))
         at = schedule.next(at, cron.UTC)
     return missing
 

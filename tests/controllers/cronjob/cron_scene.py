@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from longshore.api import errors
+from longshore.api.time import instants, rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, View
-from longshore.machinery.time import instants
 
 NAME = "backup"
 UID = "uid-of-backup"
@@ -72,7 +72,7 @@ def job(
     labels: dict[str, str] | None = None,
 ) -> Obj:
     """A Job started for `at`; `ended` is Complete or Failed, `done` its completion time."""
-    name = name or f"{NAME}-{instants.parse(at) // (60 * instants.SECOND)}"
+    name = name or f"{NAME}-{rfc3339.parse(at) // (60 * instants.SECOND)}"
     status: Obj = {} if start is None else {"startTime": start}
     if ended:
         status["conditions"] = [{"type": ended, "status": "True"}]
@@ -193,7 +193,7 @@ def sync(
         server.jobs = {job["metadata"]["name"]: job for job in jobs}
     server.cronjob = server.cronjob or cronjob
     server.now = now
-    view = View(cronjob, instants.parse(now), jobs=jobs, **more)
+    view = View(cronjob, rfc3339.parse(now), jobs=jobs, **more)
     answers: dict[Ask, Answer] = {}
     created: list[Obj] = []
     for _ in range(20):

@@ -10,6 +10,7 @@ from typing import Any
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
@@ -18,7 +19,6 @@ from longshore.controllers.cronjob import CronJobController
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import to_seconds
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
@@ -69,7 +69,7 @@ class World:
                 raise
 
     def now(self) -> str:
-        return to_seconds(self.clock.now())
+        return rfc3339.from_moment(self.clock.now())
 
     def controller(self, client: Client | None = None, **options: Any) -> CronJobController:
         given = {

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 
 from controllers.cronjob.cron_model import Life, cronjob, settled, spans, unexplained
 from controllers.cronjob.cron_world import JOBS, a_world, beside
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.informers.informer import Handler
-from longshore.machinery.time import instants, virtual
+from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 
 ZONES = (
@@ -40,8 +41,8 @@ SCHEDULES = (
     "30 1 * * 0",
     "0 12 1,15 * *",
 )
-START = instants.parse("2026-01-01T00:00:00Z")
-END = instants.parse("2027-01-01T00:00:00Z")
+START = rfc3339.parse("2026-01-01T00:00:00Z")
+END = rfc3339.parse("2027-01-01T00:00:00Z")
 DAY = 86_400.0
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from controllers.cronjob.cron_scene import cronjob, job, sync
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
+from longshore.api.time import rfc3339
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery.time import instants
 
-STARTED = Outage(None, instants.parse("2026-06-15T09:10:00Z"))
+STARTED = Outage(None, rfc3339.parse("2026-06-15T09:10:00Z"))
 NOW = "2026-06-15T09:10:00.200Z"
 OLD = "2026-06-10T00:00:00Z"
 
@@ -55,7 +55,7 @@ def test_more_than_a_hundred_are_not_counted() -> None:
 
 
 def test_a_sleep_is_told_with_its_beginning_and_end() -> None:
-    slept = Outage(instants.parse("2026-06-15T06:30:00Z"), instants.parse("2026-06-15T09:10:00Z"))
+    slept = Outage(rfc3339.parse("2026-06-15T06:30:00Z"), rfc3339.parse("2026-06-15T09:10:00Z"))
     state = cronjob(created=OLD, last="2026-06-15T06:00:00Z")
     (text,) = told(sync(state, NOW, outage=slept))
     assert text.startswith(

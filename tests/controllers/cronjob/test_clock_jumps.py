@@ -7,8 +7,8 @@ from typing import Any
 from controllers.cronjob.cron_scene import cronjob, sync
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
+from longshore.api.time import rfc3339
 from longshore.controllers.cronjob.wallclock import WallClock
-from longshore.machinery.time import instants
 
 HOUR = 3600.0
 DAY = 24 * HOUR
@@ -53,10 +53,10 @@ def test_a_sleep_is_an_outage_from_the_last_glance_to_this_one() -> None:
     changes, clock = seen(8 * HOUR, 5.0)
     assert changes == [True]
     assert clock.outage == (
-        instants.parse("2026-06-15T09:00:00Z"),
-        instants.parse("2026-06-15T17:00:00Z"),
+        rfc3339.parse("2026-06-15T09:00:00Z"),
+        rfc3339.parse("2026-06-15T17:00:00Z"),
     )
-    assert clock.steady_since == instants.parse("2026-06-15T09:00:00Z")
+    assert clock.steady_since == rfc3339.parse("2026-06-15T09:00:00Z")
 
 
 def test_a_process_that_was_stopped_is_an_outage_too() -> None:
@@ -66,7 +66,7 @@ def test_a_process_that_was_stopped_is_an_outage_too() -> None:
 def test_a_clock_set_back_begins_a_new_reckoning() -> None:
     changes, clock = seen(-DAY, 5.0)
     assert changes == [False]
-    assert clock.steady_since == instants.parse("2026-06-14T09:00:00Z")
+    assert clock.steady_since == rfc3339.parse("2026-06-14T09:00:00Z")
 
 
 def test_a_clock_set_a_little_is_looked_after_without_a_word() -> None:
@@ -167,5 +167,5 @@ def test_a_last_start_that_a_person_put_into_the_future_stands() -> None:
         last="2027-01-01T00:00:00Z",
         meta={"managedFields": [{**by_hand, "time": "2027-01-01T00:00:01Z"}]},
     )
-    found = sync(ahead, "2026-06-15T12:00:01Z", steady_since=instants.parse("2026-06-15T11:30:00Z"))
+    found = sync(ahead, "2026-06-15T12:00:01Z", steady_since=rfc3339.parse("2026-06-15T11:30:00Z"))
     assert found.names == ["backup-29692080"]

@@ -11,9 +11,9 @@ import yaml
 from controllers.cronjob.cron_scene import cronjob, sync
 from controllers.cronjob.cron_world import CRONJOBS, JOBS, World
 from controllers.cronjob.test_living_cronjobs import play
+from longshore.api.time import instants, rfc3339
 from longshore.cli.main import main
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery.time import instants
 from support.places import ROOT
 
 TEXT = (ROOT / "docs" / "cronjobs.md").read_text()
@@ -41,9 +41,7 @@ def test_the_manifest_runs_once_an_hour_within_its_jitter() -> None:
         async with world.running():
             await world.clock.sleep(3570 + 92)
             (job,) = (await world.client.list(JOBS, "ns")).items
-            late = instants.parse(job["metadata"]["creationTimestamp"]) - instants.parse(
-                "2026-06-15T10:00:00Z"
-            )
+            late = rfc3339.parse(job["metadata"]["creationTimestamp"]) - rfc3339.parse("2026-06-15T10:00:00Z")
             assert 0 <= late <= 91 * instants.SECOND
 
     play(story)
@@ -51,7 +49,7 @@ def test_the_manifest_runs_once_an_hour_within_its_jitter() -> None:
 
 def test_the_event_after_an_outage_reads_as_shown() -> None:
     state = cronjob(created="2026-06-10T00:00:00Z", last="2026-06-15T02:00:00Z", timeZone="Europe/Berlin")
-    outage = Outage(None, instants.parse("2026-06-15T09:10:00Z"))
+    outage = Outage(None, rfc3339.parse("2026-06-15T09:10:00Z"))
     found = sync(state, "2026-06-15T09:10:00.200Z", outage=outage)
     (told,) = (event.message for event in found.plan.events if event.reason == "CatchUp")
     assert told in " ".join(TEXT.split())

@@ -8,7 +8,6 @@ from controllers.cronjob.cron_scene import cronjob, sync
 from controllers.cronjob.cron_world import JOBS, World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.controllers.cronjob import timing
-from longshore.machinery.time.clock import parse
 
 JITTER = {"longshore.dev/jitter": "15m"}
 DELAY = 66.669
@@ -78,7 +77,7 @@ def test_many_cronjobs_of_one_minute_do_not_start_together() -> None:
         async with world.running():
             await world.clock.sleep(3570 + 900)
             jobs = (await world.client.list(JOBS, "ns")).items
-            minutes = {parse(job["metadata"]["creationTimestamp"]).minute for job in jobs}
+            minutes = {job["metadata"]["creationTimestamp"][14:16] for job in jobs}
             assert len(jobs) == 60
             assert len(minutes) == 15
 

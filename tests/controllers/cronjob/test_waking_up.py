@@ -10,13 +10,13 @@ import pytest
 from controllers.cronjob.cron_scene import NAME, UID, cronjob, job
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.handlers import CronJobHandler, JobHandler
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event
 from longshore.controllers.cronjob.view import View
 from longshore.machinery.informers.cache import Cache, Key
-from longshore.machinery.time import instants
 
 KEY = ("ns", NAME)
 
@@ -39,7 +39,7 @@ def on_update(old: Obj, new: Obj, now: str) -> tuple[list[tuple[Key, float]], li
     handler = CronJobHandler(
         queue,  # type: ignore[arg-type]
         Memory(Cache(), Cache()),
-        lambda obj: View(obj, instants.parse(now)),
+        lambda obj: View(obj, rfc3339.parse(now)),
         lambda obj, event: told.append(event),
     )
     handler.on_update(old, new)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.ends.finish import finish
@@ -200,7 +201,7 @@ def sync(
     plan = decide(View(job, NOW + now, pods, **view))
     removed = [p for p in (*plan.delete, *plan.release) if p["metadata"]["name"] not in failed_deletes]
     results = PodResults(
-        len(removed), sum(pod_facts.ready(pod) for pod in removed), len(plan.create) - failed_creates
+        len(removed), sum(pod_state.is_ready(pod) for pod in removed), len(plan.create) - failed_creates
     )
     tracking = track(plan, results)
     stripped = frozenset(p["metadata"]["uid"] for p in tracking.strip) - set(failed_strips)

@@ -9,15 +9,17 @@ from datetime import timedelta
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
 from longshore.client.verbs import VerbClient
-from longshore.controllers.job import BackoffTimes, run
+from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
+from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
@@ -57,7 +59,7 @@ class Stage:
         self.registry = Registry()
         self.explanations = Explanations()
         self.managed_by = RESERVED_MANAGER
-        self.times = BackoffTimes()
+        self.times = REPLACEMENT_PAUSES
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -105,11 +107,7 @@ class Stage:
 
     async def live(self) -> list[Obj]:
         """Pods that are neither ended nor being deleted."""
-        return [
-            p
-            for p in await self.pods()
-            if pod_facts.phase(p) not in pod_facts.TERMINAL and not pod_facts.deleting(p)
-        ]
+        return [p for p in await self.pods() if not pod_state.has_ended(p) and not pod_facts.deleting(p)]
 
     async def end(self, pod: Obj, phase: str, *, exit: int | None = None, ago: float = 0) -> None:
         """Reports the end of a pod, as a kubelet does."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
+from longshore.api.time.doubling import Doubling
 from longshore.controllers.job.pods import pod_facts, replacement_delay
-from longshore.controllers.job.view import NO_FAILURES, BackoffRecord, BackoffTimes
+from longshore.controllers.job.view import NO_FAILURES, REPLACEMENT_PAUSES, BackoffRecord
 
 
 def test_a_failure_just_now_makes_the_replacement_wait() -> None:
@@ -44,7 +45,7 @@ def test_a_success_no_earlier_than_the_failure_takes_the_wait_away() -> None:
     [(0, 0), (1, 10), (2, 20), (3, 40), (4, 80), (5, 160), (6, 320), (7, 600), (8, 600), (5000, 600)],
 )
 def test_the_wait_doubles_up_to_ten_minutes(failures: int, wait: float) -> None:
-    assert replacement_delay.remaining(failures, NOW, NOW, BackoffTimes()) == wait
+    assert replacement_delay.remaining(failures, NOW, NOW, REPLACEMENT_PAUSES) == wait
 
 
 def test_simultaneous_failures_each_count() -> None:
@@ -67,7 +68,7 @@ def test_with_successes_only_the_failures_after_the_last_of_them_count() -> None
 
 
 def test_the_times_can_be_set() -> None:
-    done = sync(a_job(), a_pod("f", "Failed", finished=0), times=BackoffTimes(base=3, cap=4))
+    done = sync(a_job(), a_pod("f", "Failed", finished=0), times=Doubling(3, 4))
     assert done.plan.look_again == 3
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controllers.job.job_stage import JOBS, NS, PODS, Stage, play, refused
+from longshore.api.time.doubling import Doubling
 from longshore.client.ask import Ask
-from longshore.controllers.job import BackoffTimes
 
 
 def test_a_failed_create_is_told_and_tried_again_after_a_second() -> None:
@@ -127,7 +127,7 @@ def test_replacements_wait_longer_after_each_failure(failures: int) -> None:
 
 def test_the_waits_can_be_set() -> None:
     async def scene(stage: Stage) -> None:
-        stage.times = BackoffTimes(base=2, cap=3)
+        stage.times = Doubling(2, 3)
         await stage.start()
         await stage.job()
         (pod,) = await stage.until_live(1)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.controllers.ttl.controller import slim
 from longshore.controllers.ttl.decide import decide, wanted
+from longshore.machinery.queues.try_again import TryAgain
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUCCESS, FAILURE = "longshore.dev/ttl-after-success", "longshore.dev/ttl-after-failure"
@@ -78,7 +78,7 @@ def test_a_job_that_finished_in_the_future_waits_longer_and_says_so() -> None:
 
 
 def test_a_job_that_does_not_say_when_it_finished_is_an_error() -> None:
-    with pytest.raises(StatusError, match="unable to find the time when the Job ns/j finished"):
+    with pytest.raises(TryAgain, match="unable to find the time when the Job ns/j finished"):
         decide(job(ended("Complete", lastTransitionTime=None), ttl=30), NOW)
 
 

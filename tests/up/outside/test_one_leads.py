@@ -6,8 +6,9 @@ import asyncio
 import random
 from typing import Any
 
+from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
-from longshore.machinery.election import LEASES, LeadershipLost
+from longshore.machinery.election import LeadershipLost
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.controllers import Wiring
@@ -36,7 +37,7 @@ class Wire(OneByOne):
         async def reached(what: Any, *arguments: Any, **options: Any) -> Any:
             if self.cut:
                 raise Unreachable("the cable is out")
-            if what not in (("v1", "Event"), LEASES):
+            if what not in (("v1", "Event"), kinds.LEASES):
                 self._written.append(self._name)
             return await write(what, *arguments, **options)
 
@@ -102,7 +103,7 @@ def test_one_that_is_stopped_hands_over_at_once() -> None:
         await world.job(completions=3, parallelism=1)
         await world.status(succeeded=1)
         assert isinstance(await one.stop(), asyncio.CancelledError)
-        lease = await world.client.get(LEASES, "longshore-controllers", "ns")
+        lease = await world.client.get(kinds.LEASES, "longshore-controllers", "ns")
         assert not lease["spec"].get("holderIdentity")
         before = len(written)
         begun = world.clock.monotonic()
@@ -143,7 +144,7 @@ def test_one_whose_lease_was_taken_stops_at_its_next_renewal() -> None:
         one = Process(world, "one", written)
         await one.started.wait()
         await world.client.patch(
-            LEASES, "longshore-controllers", {"spec": {"holderIdentity": "somebody"}}, "ns"
+            kinds.LEASES, "longshore-controllers", {"spec": {"holderIdentity": "somebody"}}, "ns"
         )
         await world.clock.sleep(3)
         before = len(written)
@@ -161,7 +162,7 @@ def test_without_election_it_starts_at_once_and_makes_no_lease() -> None:
         one = Process(world, "one", written, settings)
         await world.job()
         await world.ended()
-        assert (await world.client.list(LEASES)).items == []
+        assert (await world.client.list(kinds.LEASES)).items == []
         await one.stop()
 
     play(story)

@@ -18,10 +18,11 @@ from typing import Annotated, Any, Final, Optional
 
 import msgspec
 
-from longshore.api import quantity, schema, times
+from longshore.api import quantity, schema
 from longshore.api.codec.canonical import OMIT_ZERO
 from longshore.api.codec.jsontext import has_duplicates, is_shallow
 from longshore.api.schema import Field, Type
+from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 
 
@@ -107,7 +108,7 @@ def _read_time(read: Callable[[str], str | None]) -> Callable[[Any], str]:
 def _read_duration(value: Any) -> str:
     if type(value) is not str:
         raise ValueError
-    return times.format_duration(times.parse_duration(value))
+    return durations.text(durations.parse(value))
 
 
 def _read_float(value: Any) -> int | float:
@@ -119,8 +120,8 @@ def _read_float(value: Any) -> int | float:
 
 _HOOKS: Final[dict[Any, Callable[[Any], Any]]] = {
     _Quantity: _read_quantity,
-    _Time: lru_cache(maxsize=1024)(_read_time(times.canonical)),  # whole seconds come many times over
-    _MicroTime: _read_time(times.canonical_micro),
+    _Time: lru_cache(maxsize=1024)(_read_time(rfc3339.canonical)),  # whole seconds come many times over
+    _MicroTime: _read_time(rfc3339.canonical_micro),
     _Duration: _read_duration,
     _Float: _read_float,
 }

@@ -14,10 +14,12 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from longshore.api import quantity, schema, times
+from longshore.api import quantity, schema
 from longshore.api.codec import protowire
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.schema import Field, Type
+from longshore.api.time import durations, rfc3339
+from longshore.api.time.instants import SECOND, ZERO, Instant
 from longshore.api.types import Obj
 
 _Bytes: TypeAlias = Callable[[bytes, int, int, Any], Any]
@@ -192,26 +194,23 @@ def _raw(data: bytes, start: int, stop: int, old: Any) -> bytes:
     return data[start:stop]
 
 
-def _instant(data: bytes, start: int, stop: int) -> times.Instant | None:
+def _instant(data: bytes, start: int, stop: int) -> Instant | None:
     if start == stop:
         return None
     content = {n: v for n, v in protowire.fields(data, start, stop) if isinstance(v, int)}
-    return times.Instant(protowire.signed(content.get(1, 0)), _number("int32", content.get(2, 0)))
+    return protowire.signed(content.get(1, 0)) * SECOND + int(_number("int32", content.get(2, 0)))
 
 
 def _time(data: bytes, start: int, stop: int, old: Any) -> str | None:
     instant = _instant(data, start, stop)
-    if instant is None or instant.seconds == times.ZERO_SECONDS:
+    if instant is None or instant // SECOND == ZERO // SECOND:
         return None
-    return times.format_seconds(instant.seconds)
+    return rfc3339.from_instant(instant)
 
 
 def _micro_time(data: bytes, start: int, stop: int, old: Any) -> str | None:
     instant = _instant(data, start, stop)
-    if instant is None or instant.is_zero:
-        return None
-    seconds, nanos = divmod(instant.seconds * 10**9 + instant.nanos, 10**9)
-    return times.format_micros(seconds, nanos)
+    return None if instant is None or instant == ZERO else rfc3339.micros_from_instant(instant)
 
 
 def _quantity(data: bytes, start: int, stop: int, old: Any) -> str | None:
@@ -242,7 +241,7 @@ def _duration(data: bytes, start: int, stop: int, old: Any) -> str:
     for number, content in protowire.fields(data, start, stop):
         if number == 1 and isinstance(content, int):
             nanos = protowire.signed(content)
-    return times.format_duration(nanos)
+    return durations.text(nanos)
 
 
 def _json(data: bytes, start: int, stop: int, old: Any) -> Any:

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Final
 
-from longshore.api import schema, times
+from longshore.api import schema
 from longshore.api.codec import gobase64, protowire
 from longshore.api.schema import Field, Type
+from longshore.api.time import durations, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj, encode
 
 _Write = Callable[[Any], bytes]
@@ -110,11 +112,11 @@ def _delimited(tag: bytes, content: _Write, value: Any) -> bytes:
 
 
 def _time(text: str) -> bytes:
-    return _instant(times.parse(text).seconds, 0)
+    return _instant(rfc3339.parse(text) // SECOND, 0)
 
 
 def _micro_time(text: str) -> bytes:
-    return _instant(*times.parse_micro(text))
+    return _instant(*divmod(rfc3339.parse_micro(text), SECOND))
 
 
 def _instant(seconds: int, nanos: int) -> bytes:
@@ -157,7 +159,7 @@ _CONTENT: Final[dict[str, _Write]] = {
     "MicroTime": _micro_time,
     "Quantity": lambda text: protowire.delimited(1, text.encode()),
     "IntOrString": _int_or_string,
-    "Duration": lambda text: b"\x08" + protowire.varint(times.parse_duration(text)),
+    "Duration": lambda text: b"\x08" + protowire.varint(durations.parse(text)),
     "FieldsV1": _json,
     "RawExtension": _json,
     "JSON": _json,

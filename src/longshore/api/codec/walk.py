@@ -17,11 +17,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from longshore.api import field as words
-from longshore.api import quantity, schema, times
+from longshore.api import quantity, schema
 from longshore.api.codec import gobase64, gotypes
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.codec.jsontext import MAX_PROBLEMS, Number, Pairs, to_plain
 from longshore.api.schema import Field, Message, Type
+from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 
 _STRING: Final = schema.parse_type("string")
@@ -198,9 +199,9 @@ class Walk:
     def _special(self, node: Any, kind: Type, old: Any) -> Any:
         match kind.name:
             case "Time":
-                return None if node is None else self._own(times.canonical, self._text(node))
+                return None if node is None else self._own(rfc3339.canonical, self._text(node))
             case "MicroTime":
-                return None if node is None else self._own(times.canonical_micro, self._text(node))
+                return None if node is None else self._own(rfc3339.canonical_micro, self._text(node))
             case "Quantity":
                 return None if node is None else self._own(quantity.canonical, _raw_text(node).strip())
             case "Duration":
@@ -304,7 +305,7 @@ def _embedding(message: Message, key: str) -> Iterable[str]:
 
 
 def _duration(text: str) -> str:
-    return times.format_duration(times.parse_duration(text))
+    return durations.text(durations.parse(text))
 
 
 def _members(node: Any) -> Iterable[tuple[str, Any]] | None:

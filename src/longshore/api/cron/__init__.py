@@ -6,13 +6,12 @@ Kubernetes uses, oddities around clock changes included.
 
 from longshore.api.cron.missed import NeverFires, Outlook, due, most_recent, requeue_after
 from longshore.api.cron.parse import ScheduleError, parse, parse_in_zone
-from longshore.api.cron.schedule import Every, Instant, Schedule
-from longshore.api.cron.zones import UTC, UnknownZone, Zone, load
+from longshore.api.cron.schedule import Every, Schedule
+from longshore.api.time.zones import UTC, UnknownZone, Zone, load
 
 __all__ = [
     "UTC",
     "Every",
-    "Instant",
     "NeverFires",
     "Outlook",
     "Schedule",

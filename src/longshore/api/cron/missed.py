@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from longshore.api.cron.schedule import SECOND, Every, Instant, Schedule
-from longshore.api.cron.zones import Zone
+from longshore.api.cron.schedule import SECOND, Every, Schedule
+from longshore.api.time.instants import Instant
+from longshore.api.time.zones import Zone
 
 Missed = Literal["none", "few", "many"]
 

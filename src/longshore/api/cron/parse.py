@@ -10,9 +10,9 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from longshore.api.cron import duration, zones
 from longshore.api.cron.schedule import SECOND, Every, Schedule
 from longshore.api.field import quoted
+from longshore.api.time import durations, zones
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -95,7 +95,7 @@ def _descriptor(spec: str, zone: zones.Zone | None) -> Schedule | Every:
         return _five_fields(_DESCRIPTORS[spec].split(), zone)
     if spec.startswith(_EVERY):
         try:
-            delay = duration.parse(spec[len(_EVERY) :])
+            delay = durations.parse(spec[len(_EVERY) :])
         except ValueError as problem:
             raise ScheduleError(f"failed to parse duration {spec}: {problem}") from None
         return Every(max(delay // SECOND, 1), zone)

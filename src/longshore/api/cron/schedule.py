@@ -9,11 +9,11 @@ beforehand, and a day that does not exist at all is stepped over, so every searc
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-from longshore.api.cron.zones import Zone
+from longshore.api.time.instants import Instant
+from longshore.api.time.zones import Zone
 
-Instant: TypeAlias = int
 """Nanoseconds since 1970, UTC."""
 
 SECOND: Final = 1_000_000_000

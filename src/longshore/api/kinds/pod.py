@@ -14,13 +14,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import pod as checks
 from longshore.api.warnings import pod as pod_warnings
 
-_TERMINAL: Final = frozenset(("Succeeded", "Failed"))
 _KEPT_METADATA: Final = ("labels", "annotations", "finalizers", "ownerReferences")
-
-
-def is_terminal(pod: Obj) -> bool:
-    """Whether all containers have ended for good."""
-    return (pod.get("status") or {}).get("phase") in _TERMINAL
 
 
 class PodStrategy(Strategy):
@@ -164,4 +158,4 @@ def _merge_term(term: Obj, labels: Obj) -> None:
                 selector.setdefault("matchExpressions", []).append(rule)
 
 
-__all__ = ["PodStrategy", "is_terminal", "pod_limits", "pod_requests", "qos_class"]
+__all__ = ["PodStrategy", "pod_limits", "pod_requests", "qos_class"]

@@ -5,15 +5,6 @@ from __future__ import annotations
 from longshore.api.types import Obj
 
 
-def condition(pod: Obj, kind: str) -> Obj | None:
-    """The condition of this type, None when the pod has none."""
-    for entry in (pod.get("status") or {}).get("conditions") or ():
-        if entry.get("type") == kind:
-            found: Obj = entry
-            return found
-    return None
-
-
 def with_condition(
     conditions: list[Obj], kind: str, status: str, *, now: str, reason: str = "", message: str = ""
 ) -> list[Obj]:

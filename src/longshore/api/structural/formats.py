@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import Final
 
-from longshore.api import names, quantity, times
+from longshore.api import names, quantity
+from longshore.api.time import durations
+from longshore.api.time.errors import TimeError
 from longshore.api.types import Obj
 
 Check = Callable[[str], bool]
@@ -96,8 +98,8 @@ def _duration(text: str) -> bool:
     if _SCALA_DURATION.fullmatch(text):
         return True
     try:
-        times.parse_duration(text)
-    except times.TimeError:
+        durations.parse(text)
+    except TimeError:
         return False
     return True
 

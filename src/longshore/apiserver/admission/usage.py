@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from longshore.api import pod_resources, quantity
+from longshore.api.facts import pod_state
 from longshore.api.resources import Resource
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
@@ -53,7 +54,7 @@ def usage(resource: Resource, obj: Obj) -> Usage:
 
 
 def _pod(pod: Obj, used: Usage) -> None:
-    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if pod_state.has_ended(pod):
         return
     spec = pod["spec"]
     used["pods"] = "1"

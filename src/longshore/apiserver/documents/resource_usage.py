@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from longshore.api import errors, times
+from longshore.api import errors
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
+from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 from longshore.api.usage import Measured, Used
 from longshore.apiserver.answer import Answer
@@ -89,9 +90,9 @@ def _of_node(obj: Obj, found: Measured, node: str) -> Obj | None:
 
 
 def _head(obj: Obj, found: Measured) -> Obj:
-    now = times.format_seconds(found.at)
+    now = rfc3339.from_seconds(found.at)
     meta = {key: obj["metadata"][key] for key in ("name", "namespace", "labels") if key in obj["metadata"]}
-    window = times.format_duration(int(found.window * 1000) * 1_000_000)
+    window = durations.text(int(found.window * 1000) * 1_000_000)
     return {"metadata": {**meta, "creationTimestamp": now}, "timestamp": now, "window": window}
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, times
+from longshore.api import errors
+from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, ListAnswer
 from longshore.apiserver.request import body, options
@@ -142,9 +145,9 @@ def _grace(call: Call, obj: Obj, wanted: options.DeleteOptions) -> int:
     """Seconds a pod may take to stop; 0 for every other kind."""
     if not call.resource.strategy.graceful:
         return 0
-    spec, phase = obj.get("spec") or {}, (obj.get("status") or {}).get("phase")
+    spec = obj.get("spec") or {}
     grace = wanted.grace if wanted.grace is not None else spec.get("terminationGracePeriodSeconds", 0)
-    if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or pod_state.has_ended(obj):
         return 0
     return 1 if grace < 0 else int(grace)
 
@@ -161,10 +164,10 @@ def _delete_gracefully(
     old_grace = meta.get("deletionGracePeriodSeconds") or 0
     if grace >= old_grace:
         return Outcome(entry.obj, False)
-    ends, now = times.parse(meta["deletionTimestamp"]).seconds + grace - old_grace, api.seconds()
+    ends, now = rfc3339.parse(meta["deletionTimestamp"]) // SECOND + grace - old_grace, api.seconds()
     if ends < now:
         ends, grace = now, 1
-    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = times.format_seconds(ends), grace
+    meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = rfc3339.from_seconds(ends), grace
     return _stage(api, entry, obj, wanted)
 
 
@@ -172,7 +175,7 @@ def _mark(api: Api, call: Call, obj: Obj, *, grace: int) -> None:
     """Sets deletionTimestamp and what goes with it; a second mark only shortens the grace."""
     meta = obj["metadata"]
     if "deletionTimestamp" not in meta:
-        meta["deletionTimestamp"] = times.format_seconds(api.seconds() + grace)
+        meta["deletionTimestamp"] = rfc3339.from_seconds(api.seconds() + grace)
         if call.resource.strategy.counts_generation and meta.get("generation"):
             meta["generation"] += 1
         call.resource.strategy.begin_deletion(obj)

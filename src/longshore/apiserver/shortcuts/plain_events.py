@@ -12,10 +12,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from longshore.api import times
 from longshore.api.apply import entries, managed
 from longshore.api.kinds import table
 from longshore.api.shape import FieldSet, shape_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.options import WriteOptions
@@ -81,7 +81,7 @@ def _event_of(value: Any, namespace: str) -> Obj | None:
         return None
     if type(count) is not int or not 0 < count <= _MOST:
         return None
-    if not times.is_canonical(first) or not times.is_canonical(last):
+    if not rfc3339.is_canonical(first) or not rfc3339.is_canonical(last):
         return None
     return {
         "metadata": {"name": name, "namespace": namespace},

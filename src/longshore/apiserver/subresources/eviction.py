@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
+from longshore.api.facts import pod_state
 from longshore.api.kinds import pod_binding
 from longshore.api.selectors import labels
 from longshore.api.types import Obj, copy_of
@@ -46,7 +47,7 @@ def evict(api: Api, call: Call) -> Answer:
         return Answer(call.resource, document=SUCCESS, code=201)
     check_preconditions(call, entry, how)
     staged = [] if _exempt(entry.obj) else _spend_budget(api, entry)
-    if not _finished(entry.obj):
+    if not pod_state.has_ended(entry.obj):
         staged.append(api.store.stage(entry.key, pod_binding.evicted(entry.obj, now=api.now())))
         entry = staged[-1].entry
     how = replace(how, uid=None, revision=None)
@@ -54,14 +55,10 @@ def evict(api: Api, call: Call) -> Answer:
     return Answer(call.resource, document=SUCCESS, code=201, staged=staged)
 
 
-def _finished(pod: Obj) -> bool:
-    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-
-
 def _exempt(pod: Obj) -> bool:
     """Pods whose eviction disrupts nothing: pending, finished or on their way out already."""
-    phase = (pod.get("status") or {}).get("phase")
-    return phase in ("Pending", "Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
+    is_pending = (pod.get("status") or {}).get("phase") == "Pending"
+    return is_pending or pod_state.has_ended(pod) or "deletionTimestamp" in pod["metadata"]
 
 
 def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
@@ -103,8 +100,7 @@ def _spend_budget(api: Api, pod: Entry) -> list[Staged]:
 
 def _costs_nothing(pod: Obj, budget: Obj) -> bool:
     """Whether the pod is not ready and so not among the healthy ones that the budget protects."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    if any(c["type"] == "Ready" and c["status"] == "True" for c in conditions):
+    if pod_state.is_ready(pod):
         return False
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True

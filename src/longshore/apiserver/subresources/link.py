@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from longshore.api import errors
+from longshore.api.session import Session
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import truth
-from longshore.apiserver.subresources.node_access import NodeDoor, Session
+from longshore.apiserver.subresources.node_access import NodeDoor
 
 
 class Streams(NamedTuple):

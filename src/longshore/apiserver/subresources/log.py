@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from longshore.api import errors, field, times
+from longshore.api import errors, field
 from longshore.api.log_options import LogOptions
+from longshore.api.time import rfc3339
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import integer, truth
@@ -33,7 +34,7 @@ def _options(call: Call) -> LogOptions:
         follow=truth(call.one("follow")),
         previous=truth(call.one("previous")),
         since_seconds=integer(call.one("sinceSeconds")),
-        since_time=times.parse(since) if since else None,
+        since_time=rfc3339.parse(since) if since else None,
         timestamps=truth(call.one("timestamps")),
         tail_lines=integer(call.one("tailLines")),
         limit_bytes=integer(call.one("limitBytes")),
@@ -60,6 +61,6 @@ def _problems(call: Call) -> list[field.FieldError]:
 
 def _check_time(text: str) -> None:
     try:
-        times.parse(text)
+        rfc3339.parse(text)
     except ValueError as bad:
         raise errors.bad_request(str(bad)) from None

@@ -7,32 +7,13 @@ plain bytes. A server without a node has no door (`Api.door is None`) and says s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator
+from typing import Protocol
 
 from longshore.api.log_options import LogOptions
+from longshore.api.session import Session
 from longshore.api.types import Obj
 from longshore.api.usage import Measured
-
-
-class Session(Protocol):
-    """A command run beside a container (exec), or the container's own streams (attach)."""
-
-    async def write(self, data: bytes) -> None:
-        """To its standard input. Silently nothing when it has gone."""
-
-    async def close_input(self) -> None: ...
-
-    async def resize(self, width: int, height: int) -> None: ...
-
-    def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
-        """Ends when all streams have ended."""
-
-    async def wait(self) -> int:
-        """Its exit code."""
-
-    async def close(self) -> None:
-        """Lets go. A command run by exec is killed, a container is left alone."""
 
 
 class NodeDoor(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, field, times
+from longshore.api import errors, field
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
@@ -45,7 +46,7 @@ def token(api: Api, call: Call) -> Answer:
     text, ends = api.tokens.issue(
         account.obj, seconds=seconds, audiences=spec.get("audiences") or [], bound=spec.get("boundObjectRef")
     )
-    stamp = times.format_seconds(ends)
+    stamp = rfc3339.from_seconds(ends)
     answer: Obj = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
+from longshore.api.facts import conditions, job_state
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import (
     AGE,
@@ -17,27 +18,23 @@ from longshore.apiserver.tables.cells import (
     Printer,
     age_of,
     column,
-    condition_is_true,
     containers_of,
     name_of,
     selector_text,
     wide,
 )
 
-# Whatever a Job is on the way to, an end it has reached is what people look for first.
-_ENDED: Final = ("Complete", "Failed")
 _UNDERWAY: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
 
 
 def _job_status(job: Obj) -> str:
-    conditions = job.get("status", {}).get("conditions")
-    for type in _ENDED if conditions else ():
-        if condition_is_true(conditions, type):
-            return type
+    known = (job.get("status") or {}).get("conditions") or ()
+    if (end := job_state.end_of(job)) is not None:
+        return str(end["type"])
     if job["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    for type in _UNDERWAY if conditions else ():
-        if condition_is_true(conditions, type):
+    for type in _UNDERWAY:
+        if conditions.is_true(known, type):
             return type
     return "Running"
 
@@ -54,7 +51,7 @@ def _duration(status: Obj, now: datetime) -> str:
     start, end = status.get("startTime"), status.get("completionTime")
     if not start:
         return ""
-    return durations.between(start, end) if end else durations.age(start, now)
+    return ages.between(start, end) if end else ages.age(start, now)
 
 
 def _job(job: Obj, now: datetime) -> list[Any]:
@@ -85,7 +82,7 @@ def _cron_job(cron: Obj, now: datetime) -> list[Any]:
         # A word, although the column says boolean: this is what Kubernetes sends.
         _truth(spec.get("suspend")),
         len(status.get("active") or ()),
-        durations.age(last, now) if last else NONE,
+        ages.age(last, now) if last else NONE,
         age_of(cron, now),
         names,
         images,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 
 NONE: Final = "<none>"
@@ -63,7 +63,7 @@ def name_of(obj: Obj) -> str:
 
 
 def age_of(obj: Obj, now: datetime) -> str:
-    return durations.age(obj["metadata"].get("creationTimestamp"), now)
+    return ages.age(obj["metadata"].get("creationTimestamp"), now)
 
 
 def containers_of(pod_spec: Obj) -> tuple[str, str]:
@@ -97,11 +97,3 @@ def _requirement(expression: Obj) -> str:
         return f"!{key}"
     word = "in" if operator == "In" else "notin"
     return f"{key} {word} ({','.join(sorted(expression.get('values') or ()))})"
-
-
-def condition_is_true(conditions: Iterable[Obj] | None, type: str) -> bool:
-    """Whether the first condition of this type says True."""
-    for each in conditions or ():
-        if each.get("type") == type:
-            return each.get("status") == "True"
-    return False

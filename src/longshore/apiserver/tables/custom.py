@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api import durations, field, jsonpath
+from longshore.api import field, jsonpath
 from longshore.api.resources import PrinterColumn
+from longshore.api.time import ages, rfc3339
 from longshore.api.types import Obj, decode
 from longshore.apiserver.tables.cells import NAME, Column, Printer, column, name_of
 
@@ -116,12 +117,12 @@ def _date(value: Any, now: datetime) -> str | None:
     if not isinstance(value, str):
         return None
     if not value:
-        return durations.UNKNOWN
+        return ages.UNKNOWN
     try:
-        datetime.fromisoformat(value)
+        rfc3339.parse(value)
     except ValueError:
-        return durations.INVALID
-    return durations.age(value, now)
+        return ages.INVALID
+    return ages.age(value, now)
 
 
 _CONVERT: Final[dict[str, Callable[[Any, datetime], Any]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import Printer, column, name_of, wide
 
@@ -15,17 +15,17 @@ def _event(event: Obj, now: datetime) -> list[Any]:
     about = event.get("involvedObject") or event.get("regarding") or {}
     source = event.get("source") or event.get("deprecatedSource") or {}
     message = event.get("message") or event.get("note") or ""
-    first = durations.age(event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp"), now)
-    if first == durations.UNKNOWN:
-        first = durations.age(event.get("eventTime"), now)
-    last = durations.age(event.get("lastTimestamp") or event.get("deprecatedLastTimestamp"), now)
-    if last == durations.UNKNOWN:
+    first = ages.age(event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp"), now)
+    if first == ages.UNKNOWN:
+        first = ages.age(event.get("eventTime"), now)
+    last = ages.age(event.get("lastTimestamp") or event.get("deprecatedLastTimestamp"), now)
+    if last == ages.UNKNOWN:
         last = first
     # A single event of the newer API carries no count.
     count = event.get("count") or event.get("deprecatedCount") or 1
     series = event.get("series")
     if series is not None:
-        last = durations.age(series.get("lastObservedTime"), now)
+        last = ages.age(series.get("lastObservedTime"), now)
         count = series.get("count", 0)
     return [
         last,

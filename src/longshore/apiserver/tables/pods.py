@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from longshore.api import durations
+from longshore.api.facts import conditions as facts
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import (
     AGE,
@@ -20,7 +21,6 @@ from longshore.apiserver.tables.cells import (
     Printer,
     age_of,
     column,
-    condition_is_true,
     containers_of,
     labels_text,
     name_of,
@@ -54,8 +54,8 @@ class _Restarts:
         self.last = max(self.last, finished)
 
     def text(self, now: datetime) -> str:
-        if self.count and self.last and durations.moment(self.last):
-            return f"{self.count} ({durations.age(self.last, now)} ago)"
+        if self.count and self.last and ages.moment(self.last):
+            return f"{self.count} ({ages.age(self.last, now)} ago)"
         return str(self.count)
 
 
@@ -144,9 +144,9 @@ def _pod(pod: Obj, now: datetime) -> list[Any]:
     init = _init(status.get("initContainerStatuses") or (), sidecars, len(inits), restarts, sidecar_restarts)
     word = init.stuck or word
     ready = init.ready
-    if not init.stuck or condition_is_true(conditions, "Initialized"):
+    if not init.stuck or facts.is_true(conditions, "Initialized"):
         restarts = sidecar_restarts
-        is_ready = condition_is_true(conditions, "Ready")
+        is_ready = facts.is_true(conditions, "Ready")
         word, running = _main(status.get("containerStatuses") or (), word, is_ready, restarts)
         ready += running
     if metadata.get("deletionTimestamp"):
@@ -172,7 +172,7 @@ def _pod(pod: Obj, now: datetime) -> list[Any]:
 def _gates(gates: Sequence[Obj], conditions: Sequence[Obj]) -> str:
     if not gates:
         return NONE
-    passed = sum(condition_is_true(conditions, g.get("conditionType", "")) for g in gates)
+    passed = sum(facts.is_true(conditions, g.get("conditionType", "")) for g in gates)
     return f"{passed}/{len(gates)}"
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 
+from longshore.api.time import durations
+
 _WEEK = 7 * 24 * 3600.0
 
 
 def seconds(text: str) -> float:
     """For argparse. May be negative."""
-    from longshore.api import times
 
     try:
         return float(text)
     except ValueError:
         pass
     try:
-        return times.parse_duration(text) / 1e9
+        return durations.parse(text) / 1e9
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a duration: write 30s, 5m or 1h30m") from None
 

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-_SECOND = 1_000_000_000
+from longshore.api.time import rfc3339
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def _answers(lines: Iterable[str], zone: Any, count: int) -> Iterator[dict[str, 
 
 def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
     """The coming times of one row; ends with None where there are no more. ValueError says what is wrong."""
-    from longshore.api import cron, times
+    from longshore.api import cron
 
     text, tz, after = row.get("schedule"), row.get("tz"), row.get("after")
     if not isinstance(text, str):
@@ -126,15 +126,13 @@ def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
     chain: list[str | None] = []
     while at is not None and len(chain) < count:
         at = schedule.next(at, zone)
-        chain.append(None if at is None else times.format_seconds(at // _SECOND))
+        chain.append(None if at is None else rfc3339.from_instant(at))
     return chain
 
 
 def _instant(text: str) -> int:
-    from longshore.api import times
 
-    moment = times.parse(text)
-    return moment.seconds * _SECOND + moment.nanos
+    return rfc3339.parse(text)
 
 
 def _after(text: str) -> int:

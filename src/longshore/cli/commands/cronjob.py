@@ -11,11 +11,10 @@ from __future__ import annotations
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Any
 
+from longshore.api.facts import kinds
+
 if TYPE_CHECKING:
     from longshore.client.http import HttpClient
-
-_CRONJOBS = ("batch/v1", "CronJob")
-_JOBS = ("batch/v1", "Job")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,7 +63,7 @@ async def _run(client: HttpClient, arguments: Namespace, namespace: str) -> str:
     from longshore.cli.main import Failure
 
     async with client:
-        cronjob = await client.get(_CRONJOBS, arguments.name, namespace)
+        cronjob = await client.get(kinds.CRON_JOBS, arguments.name, namespace)
         try:
             job = instantiate.job(
                 cronjob,
@@ -75,7 +74,7 @@ async def _run(client: HttpClient, arguments: Namespace, namespace: str) -> str:
             )
         except instantiate.CannotOverride as err:
             raise Failure(str(err), 2) from None
-        made = await client.create(_JOBS, job, namespace)
+        made = await client.create(kinds.JOBS, job, namespace)
     return f"job.batch/{made['metadata']['name']} created"
 
 
@@ -83,7 +82,7 @@ async def _next(client: HttpClient, arguments: Namespace, namespace: str) -> str
     import time
 
     async with client:
-        cronjob = await client.get(_CRONJOBS, arguments.name, namespace)
+        cronjob = await client.get(kinds.CRON_JOBS, arguments.name, namespace)
     return "\n".join(_told(cronjob, time.time_ns(), arguments.n))
 
 

@@ -7,6 +7,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longshore.api.time import ages
+
 if TYPE_CHECKING:
     from longshore.api.types import Obj
     from longshore.cli.server.requests import Server
@@ -59,16 +61,17 @@ def _found(server: Server) -> Obj:
 
 def _node(node: Obj, pods: list[Obj]) -> Obj:
     from longshore.api import pod_resources, quantity
+    from longshore.api.facts import conditions, pod_state
 
     name, status = node["metadata"]["name"], node.get("status") or {}
     has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
     mine = [pod for pod in pods if pod["spec"].get("nodeName") == name]
-    there = [pod for pod in mine if pod["status"].get("phase") not in ("Succeeded", "Failed")]
+    there = [pod for pod in mine if not pod_state.has_ended(pod)]
     for pod in there:
         for resource, amount in pod_resources.pod_requests(pod["spec"]).items():
             if resource in used:
                 used[resource] = quantity.add(used[resource], amount)
-    ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), {"status": "Unknown"})
+    ready = conditions.find(node, "Ready") or {"status": "Unknown"}
     return {
         "name": name,
         "ready": ready["status"],
@@ -97,12 +100,11 @@ def _counted(states: object) -> dict[str, int]:
 
 
 def _text(found: Obj) -> str:
-    from longshore.api import durations
     from longshore.cli.printing.columns import aligned
 
     lines = [f"server\t{found['server']}, Kubernetes {found['version']}"]
     if process := found.get("process"):
-        since = durations.human(process["seconds"])
+        since = ages.human(process["seconds"])
         lines.append(f"process\t{process['pid']}, for {since}, on {process['dataDirectory']}")
     for node in found["nodes"]:
         ready = "ready" if node["ready"] == "True" else "not ready"

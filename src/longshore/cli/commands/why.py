@@ -9,6 +9,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
+from longshore.api.facts import kinds
+
 if TYPE_CHECKING:
     from longshore.client.http import HttpClient
 
@@ -20,9 +22,9 @@ _KINDS = {
     "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
 }
 _SERVED = {
-    "Pod": ("v1", "Pod"),
-    "PodGroup": ("scheduling.volcano.sh/v1beta1", "PodGroup"),
-    "Volcano Job": ("batch.volcano.sh/v1alpha1", "Job"),
+    "Pod": kinds.PODS,
+    "PodGroup": kinds.POD_GROUPS,
+    "Volcano Job": kinds.VOLCANO_JOBS,
 }
 _PLURALS = {"Volcano Job": "vcjobs"}
 _SCHEDULED = ("Pod", "PodGroup")

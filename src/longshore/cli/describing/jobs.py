@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
 from longshore.cli.describing import events, pods
@@ -37,7 +37,7 @@ def describe(job: Obj, happened: Sequence[Obj], now: datetime) -> str:
     if completed:
         lines.pair(0, "Completed At", when(completed))
     if started and completed:
-        lines.pair(0, "Duration", durations.between(started, completed))
+        lines.pair(0, "Duration", ages.between(started, completed))
     if spec.get("activeDeadlineSeconds") is not None:
         lines.pair(0, "Active Deadline Seconds", f"{spec['activeDeadlineSeconds']}s")
     ready = f" ({status['ready']} Ready)" if "ready" in status else ""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from longshore.api import durations, pod_resources, quantity
+from longshore.api import pod_resources, quantity
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import events
 from longshore.cli.describing.text import NONE, Lines, head, when
@@ -89,7 +90,7 @@ def _pods(lines: Lines, pods: Sequence[Obj], has: Mapping[str, str], now: dateti
                 total[name] = quantity.add(total[name], amount) if name in total else amount
         cells = [_share(own, name, has) for name in ("cpu", "memory") for own in (asked, capped)]
         meta = pod["metadata"]
-        age = durations.age(meta.get("creationTimestamp"), now)
+        age = ages.age(meta.get("creationTimestamp"), now)
         lines.add(1, f"{meta['namespace']}\t{meta['name']}\t\t" + "\t".join(cells) + f"\t{age}")
     lines.add(0, "Allocated resources:")
     lines.add(1, "(Total limits may be over 100 percent, i.e., overcommitted.)")

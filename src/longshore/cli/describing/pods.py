@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import containers, events, pod_volumes
 from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
@@ -31,7 +31,7 @@ def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:
     lines.labels("Labels", meta.get("labels"))
     lines.annotations("Annotations", meta.get("annotations"))
     if meta.get("deletionTimestamp"):
-        lines.pair(0, "Status", f"Terminating (lasts {durations.age(meta['deletionTimestamp'], now)})")
+        lines.pair(0, "Status", f"Terminating (lasts {ages.age(meta['deletionTimestamp'], now)})")
         lines.pair(0, "Termination Grace Period", f"{meta.get('deletionGracePeriodSeconds', 0)}s")
     else:
         lines.pair(0, "Status", status.get("phase", ""))

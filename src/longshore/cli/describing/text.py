@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 
 NONE: Final = "<none>"
@@ -71,5 +71,5 @@ def controlled_by(lines: Lines, obj: Obj) -> None:
 
 def when(timestamp: str | None) -> str:
     """`Tue, 01 Jun 2021 10:00:00 +0000`, in this machine's zone."""
-    moment = durations.moment(timestamp)
-    return durations.UNKNOWN if moment is None else moment.astimezone().strftime("%a, %d %b %Y %H:%M:%S %z")
+    moment = ages.moment(timestamp)
+    return ages.UNKNOWN if moment is None else moment.astimezone().strftime("%a, %d %b %Y %H:%M:%S %z")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import types
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
 
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 WHAT: Final = {
-    "job": ("batch/v1", "Job"),
-    "vcjob": ("batch.volcano.sh/v1alpha1", "Job"),
-    "pod": ("v1", "Pod"),
+    "job": kinds.JOBS,
+    "vcjob": kinds.VOLCANO_JOBS,
+    "pod": kinds.PODS,
 }
-_PODS: Final = ("v1", "Pod")
 _LINES: Final = 5
 _MOST: Final = 100
 """Failures remembered; a Job that fails ten thousand times needs no more to be understood."""
@@ -60,7 +60,9 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
     if not selector:
         return
     seen: set[str] = set()
-    async for event in events(place, _PODS, run.namespace, labels=selector, fields="status.phase=Failed"):
+    async for event in events(
+        place, kinds.PODS, run.namespace, labels=selector, fields="status.phase=Failed"
+    ):
         pod = event.object
         if event.type in ("BOOKMARK", "DELETED") or pod["metadata"]["uid"] in seen:
             continue
@@ -76,7 +78,7 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
 
 async def warnings(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
     """Notes why runs wait, until cancelled."""
-    async for event in events(place, ("v1", "Event"), namespace, fields="type=Warning"):
+    async for event in events(place, kinds.EVENTS, namespace, fields="type=Warning"):
         about = event.object.get("involvedObject") or {}
         if event.type not in ("ADDED", "MODIFIED"):
             continue

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.cli.arguments import files
 from longshore.cli.main import Failure
 from longshore.cli.printing import objects
@@ -186,7 +187,7 @@ class _Session:
             with contextlib.suppress(StatusError, Unreachable):
                 if run.kind == "job":
                     patch = {"spec": {"suspend": True}}
-                    await self._here.client.patch(("batch/v1", "Job"), run.name, patch, run.namespace)
+                    await self._here.client.patch(kinds.JOBS, run.name, patch, run.namespace)
                 else:
                     what = following.WHAT[run.kind]
                     await self._here.client.delete(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.arguments.files import Manifest
 from longshore.cli.main import Failure, Said
@@ -75,7 +76,7 @@ async def plan(
                     )
                 out.wanted.append(("job", resource, logged(obj), source))
             case "batch", "CronJob":
-                job = await place.client.resource(("batch/v1", "Job"))
+                job = await place.client.resource(kinds.JOBS)
                 out.templates.append((resource, obj, source))
                 out.wanted.append(("job", job, logged(_once(obj)), source))
                 out.said.append(

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.running import following
 from longshore.cli.running.place import Place
@@ -36,7 +37,7 @@ class Streams:
         """Begins with each container as soon as it has started, until cancelled."""
         labels, fields = self._pods()
         async for event in following.events(
-            self._place, ("v1", "Pod"), self._run.namespace, labels=labels, fields=fields
+            self._place, kinds.PODS, self._run.namespace, labels=labels, fields=fields
         ):
             if event.type in ("ADDED", "MODIFIED"):
                 self._pod(event.object)
@@ -46,7 +47,7 @@ class Streams:
         labels, fields = self._pods()
         try:
             found = await self._place.client.list(
-                ("v1", "Pod"), self._run.namespace, labels=labels, fields=fields
+                kinds.PODS, self._run.namespace, labels=labels, fields=fields
             )
         except (StatusError, Unreachable):
             return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from longshore.api import durations
+from longshore.api.time import ages
 from longshore.api.types import Obj
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -23,16 +23,16 @@ def first_time(event: Obj) -> str:
 
 def in_order(events: list[Obj]) -> list[Obj]:
     """Oldest first."""
-    return sorted(events, key=lambda event: durations.moment(last_time(event)) or _NEVER)
+    return sorted(events, key=lambda event: ages.moment(last_time(event)) or _NEVER)
 
 
 def seen(event: Obj, now: datetime) -> str:
     """`5s`, or `5s (x3 over 2m)` for what happened again and again."""
     count = (event.get("series") or {}).get("count") or event.get("count") or 0
-    last = durations.age(last_time(event) or None, now)
+    last = ages.age(last_time(event) or None, now)
     if count > 1:
-        return f"{last} (x{count} over {durations.age(first_time(event) or None, now)})"
-    return durations.age(first_time(event) or None, now)
+        return f"{last} (x{count} over {ages.age(first_time(event) or None, now)})"
+    return ages.age(first_time(event) or None, now)
 
 
 def source(event: Obj) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from longshore.api.facts import job_state, pod_state
 from longshore.api.types import Obj
 
 KINDS: Final = {("batch", "Job"), ("", "Pod"), ("batch.volcano.sh", "Job")}
@@ -34,13 +35,12 @@ def of(group: str, obj: Obj) -> End | None:
             return None
         return End(_VOLCANO[phase], state.get("reason") or phase, state.get("message", ""))
     if group == "batch":
-        for condition in status.get("conditions") or ():
-            if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-                well = condition["type"] == "Complete"
-                return End(well, condition.get("reason", ""), condition.get("message", ""))
-        return None
+        end = job_state.end_of(obj)
+        if end is None:
+            return None
+        return End(end["type"] == "Complete", end.get("reason", ""), end.get("message", ""))
     phase = status.get("phase")
-    if phase not in ("Succeeded", "Failed"):
+    if phase not in pod_state.ENDED:
         return None
     return End(phase == "Succeeded", status.get("reason", "") or _exit(status), status.get("message", ""))
 

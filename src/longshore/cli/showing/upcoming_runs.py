@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api import cron
-from longshore.api.cron import Instant
+from longshore.api.time.instants import Instant
 
 SECOND: Final = 1_000_000_000
 Next: TypeAlias = Callable[[Instant], Instant | None]

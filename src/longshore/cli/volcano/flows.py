@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from longshore.api.time import ages
 from longshore.cli.volcano import verbs
 from longshore.cli.volcano.verbs import FLOW, Verb, Wrong
 
@@ -94,7 +95,6 @@ class Noun:
         return [manifest.obj for manifest in files.parse(raw, name)]
 
     def _table(self, found: list[Obj]) -> str:
-        from longshore.api import durations
 
         titles: tuple[str, ...] = ("Name", "Namespace")
         rows = [titles + (("Phase", "Age") if self.has_phase else ())]
@@ -104,7 +104,7 @@ class Noun:
             row: tuple[str, ...] = (meta["name"], meta["namespace"])
             if self.has_phase:
                 phase = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
-                row += (phase, durations.age(meta["creationTimestamp"], now))
+                row += (phase, ages.age(meta["creationTimestamp"], now))
             rows.append(row)
         return verbs.fitted(rows, _SPACING)
 

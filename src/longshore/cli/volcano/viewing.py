@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from longshore.api import durations, gotext
+from longshore.api import gotext
+from longshore.api.time import ages
 from longshore.cli.volcano import verbs
 from longshore.cli.volcano.verbs import BATCH, Wrong
 
@@ -148,7 +149,7 @@ def told(events: list[Obj], now: datetime) -> Iterator[str]:
     yield _event(("Type", "Reason", "Age", "Form", "Message"))
     yield _event(("-------",) * 5)
     for event in events:
-        last, first = (durations.age(event.get(key), now) for key in ("lastTimestamp", "firstTimestamp"))
+        last, first = (ages.age(event.get(key), now) for key in ("lastTimestamp", "firstTimestamp"))
         count = event.get("count") or 1
         age = f"{last} (x{count} over {first})" if count > 1 else first
         source = event.get("source") or {}
@@ -167,5 +168,5 @@ def _pairs(found: Obj | None) -> str:
 
 def _time(text: str | None) -> str:
     """As Go prints a time, in this machine's zone."""
-    moment = durations.moment(text)
+    moment = ages.moment(text)
     return _NO_TIME if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S %z %Z}"

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from longshore.api.time import instants, rfc3339
 from longshore.api.types import Obj
 from longshore.client.credentials import Credentials
 from longshore.client.errors import CredentialsError
@@ -129,10 +130,9 @@ class ExecPlugin(Credentials):
         if not text:
             return None
         try:
-            moment = datetime.fromisoformat(text)
-        except (ValueError, TypeError):
+            return instants.moment(rfc3339.parse(text))
+        except (ValueError, TypeError, OverflowError):
             raise self._error(f"gave an expirationTimestamp that is no time: {text!r}") from None
-        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
     def _error(self, what: str) -> CredentialsError:
         hint = f"\n{self._spec.install_hint}" if self._spec.install_hint else ""

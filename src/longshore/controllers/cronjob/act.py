@@ -11,16 +11,16 @@ from dataclasses import replace
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
-from longshore.controllers.cronjob.child import CRONJOBS, JOBS
 from longshore.controllers.cronjob.decide import decide
 from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Answer, Ask, View
 from longshore.machinery.informers.cache import Key
 
-_KINDS: Final = {"CronJob": CRONJOBS, "Job": JOBS}
+_KINDS: Final = {"CronJob": kinds.CRON_JOBS, "Job": kinds.JOBS}
 
 
 class Act:
@@ -51,11 +51,11 @@ class Act:
     async def write_status(self, plan: Plan) -> None:
         """Replaces the status, unless somebody changed the CronJob meanwhile."""
         wanted = {**plan.cronjob, "status": plan.status}
-        answer = await self._client.update_status(CRONJOBS, wanted, self._key[0])
+        answer = await self._client.update_status(kinds.CRON_JOBS, wanted, self._key[0])
         self._memory.wrote(self._key, plan.cronjob, "cronjobs.batch", answer)
 
     async def _create(self, job: Obj, cronjob: Obj) -> Answer:
-        answer = await _answer(self._client.create(JOBS, job, self._key[0]))
+        answer = await _answer(self._client.create(kinds.JOBS, job, self._key[0]))
         if isinstance(answer, dict):
             self._memory.wrote(self._key, cronjob, "jobs.batch", answer)
             await self._others_first()
@@ -63,7 +63,7 @@ class Act:
 
     async def _delete(self, ask: Ask) -> Answer:
         options = DeleteOptions(propagation="Background", uid=ask.uid)
-        answer = await _answer(self._client.delete(JOBS, ask.name, self._key[0], options))
+        answer = await _answer(self._client.delete(kinds.JOBS, ask.name, self._key[0], options))
         if not isinstance(answer, Exception):
             self._memory.deleted(self._key, ask)
         return answer

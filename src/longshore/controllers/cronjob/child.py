@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import cron
-from longshore.api.cron import Instant
+from longshore.api.facts import kinds, owners
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
-CRONJOBS: Final = ("batch/v1", "CronJob")
-JOBS: Final = ("batch/v1", "Job")
 SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
@@ -32,6 +30,6 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
-    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
-    meta["ownerReferences"] = [ownership.controller_ref(cronjob, CRONJOBS)]
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: rfc3339.in_zone(at, zone)}
+    meta["ownerReferences"] = [owners.controller_ref(cronjob, kinds.CRON_JOBS)]
     return {"metadata": meta, "spec": template["spec"]}

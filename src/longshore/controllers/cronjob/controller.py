@@ -7,10 +7,10 @@ import random
 from typing import Final
 
 from longshore.api import cron
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.cronjob.act import Act
-from longshore.controllers.cronjob.child import CRONJOBS, JOBS
 from longshore.controllers.cronjob.handlers import (
     BY_CONTROLLER,
     CronJobHandler,
@@ -88,9 +88,9 @@ class CronJobController:
         self._wall = WallClock(clock, glance=glance)
         # A new schedule is not looked at before its next time, any other change is: two changes are not one.
         self._cronjobs = Informer(
-            client, CRONJOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
+            client, kinds.CRON_JOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
         )
-        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace)
         self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
         self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
@@ -154,7 +154,7 @@ class CronJobController:
         )
 
     def _tell(self, cronjob: Obj, event: Event) -> None:
-        self._recorder.event(reference(cronjob, CRONJOBS), *event)
+        self._recorder.event(reference(cronjob, kinds.CRON_JOBS), *event)
 
     def _remember(self, key: Key, plan: Plan, problem: Exception | None) -> None:
         uid, now = plan.cronjob["metadata"]["uid"], self._wall.now() / 1e9

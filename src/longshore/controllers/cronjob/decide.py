@@ -8,12 +8,12 @@ the plan, in words.
 from __future__ import annotations
 
 from longshore.api import cron
+from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import accounting, child, history, starting, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.view import Ask, View
-from longshore.machinery.writes import ownership
 
 
 def decide(view: View) -> Plan:
@@ -67,6 +67,6 @@ def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:
         return None
     name = child.name(cronjob, due)
     for job in jobs:
-        if job["metadata"]["name"] == name and ownership.is_controlled_by(job, cronjob):
+        if job["metadata"]["name"] == name and owners.is_controlled_by(job, cronjob):
             return job
     return None

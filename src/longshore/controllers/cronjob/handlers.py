@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from longshore.api import cron
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.memory import Memory
@@ -14,7 +15,6 @@ from longshore.controllers.cronjob.view import View
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.writes.ownership import controller_of
 
 BY_CONTROLLER: Final = "by the name of the controller"
 

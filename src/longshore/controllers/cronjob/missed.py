@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.cron import Instant
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.controllers.cronjob.plan import Skipped
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery.time import instants
-from longshore.machinery.time.instants import SECOND
 
 MOST_RECENT: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
@@ -56,13 +55,13 @@ def during(outage: Outage, timing: Timing, created: Instant) -> str | None:
     assert first is not None
     zone = timing.shown_in
     if outage.since is None:
-        when = f"before longshore started at {instants.rfc3339(outage.until, zone)}"
+        when = f"before longshore started at {rfc3339.in_zone(outage.until, zone)}"
     else:
         when = (
-            f"from {instants.rfc3339(outage.since, zone)} to {instants.rfc3339(outage.until, zone)}, "
+            f"from {rfc3339.in_zone(outage.since, zone)} to {rfc3339.in_zone(outage.until, zone)}, "
             "while this machine slept or its clock was set forward"
         )
-    return f"Missed {many(missed, 'scheduled time')}, from {instants.rfc3339(first, zone)} on, {when}."
+    return f"Missed {many(missed, 'scheduled time')}, from {rfc3339.in_zone(first, zone)} on, {when}."
 
 
 def many(skipped: Skipped, what: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from longshore.api.cron import Instant
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.view import Ask
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from longshore.api import cron, field
-from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, owners
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import child, missed, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.cronjob.view import Ask, View
-from longshore.machinery.time import instants
-from longshore.machinery.time.instants import SECOND
-from longshore.machinery.writes import ownership
+from longshore.machinery.queues.try_again import TryAgain
 
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
@@ -81,7 +81,7 @@ def _remarks(draft: Draft, when: Timing) -> None:
     if when.delay:
         draft.why.append(f"starts {when.delay / SECOND:.3f} s after each scheduled time ({timing.JITTER})")
     if when.corrected:
-        right = instants.rfc3339(when.created, when.shown_in)
+        right = rfc3339.in_zone(when.created, when.shown_in)
         said = (
             "The times of this CronJob were written by a clock that was hours ahead; "
             f"scheduled times count from {right}, when it was right again"
@@ -95,14 +95,14 @@ def _nothing_due(view: View, draft: Draft, when: Timing) -> Plan:
     look_again = when.look_again()
     if look_again is None:
         return draft.plan(because="nothing is due, ever again")
-    at = instants.rfc3339(when.now + int(look_again * SECOND), when.shown_in)
+    at = rfc3339.in_zone(when.now + int(look_again * SECOND), when.shown_in)
     return draft.plan(look_again=look_again, because=f"nothing is due before {at}")
 
 
 def _kept(view: View, draft: Draft, when: Timing, due: Instant) -> Plan | None:
     """Why the due run does not start; None when it does."""
     cronjob = draft.cronjob
-    shown, name = instants.rfc3339(due, when.shown_in), child.name(cronjob, due)
+    shown, name = rfc3339.in_zone(due, when.shown_in), child.name(cronjob, due)
     because = None
     if when.deadline is not None and due + when.deadline * SECOND < when.now:
         draft.warning("MissSchedule", f"Missed scheduled time to start a job: {instants.rfc1123(due)}")
@@ -127,7 +127,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
             return step
     name = child.name(cronjob, due)
     created = view.answers.get(Ask("create", "Job", name))
-    shown = instants.rfc3339(due, when.shown_in)
+    shown = rfc3339.in_zone(due, when.shown_in)
     if created is None:
         return draft.plan(create=child.body(cronjob, due), due=due, because=f"the run of {shown} is due")
     lateness = None
@@ -138,12 +138,12 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         created = found
         draft.why.append(f"the run of {shown} had its job {name} already: it goes on the active list")
     else:
-        lateness = (instants.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
+        lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.normal("SuccessfulCreate", f"Created job {name}")
         draft.why.append(f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
-    draft.active.append(ownership.object_ref(created, child.JOBS))
-    draft.last_schedule = instants.utc(due)
+    draft.active.append(owners.object_ref(created, kinds.JOBS))
+    draft.last_schedule = rfc3339.from_instant(due)
     return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
 
 
@@ -169,7 +169,7 @@ def _replace(view: View, draft: Draft) -> Plan | None:
     return None
 
 
-class NotReplaced(Exception):
+class NotReplaced(TryAgain):
     """A Job that is still running could not be deleted for its successor. It is tried again."""
 
     def __init__(self, job: str) -> None:
@@ -190,7 +190,7 @@ def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Pla
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
-    if not ownership.is_controlled_by(job, draft.cronjob):
+    if not owners.is_controlled_by(job, draft.cronjob):
         return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):
         return draft.plan(because=f"job {name} is active already")
@@ -203,6 +203,6 @@ def _skip(view: View, draft: Draft, when: Timing, due: Instant | None, what_runs
     words = [missed.in_words(skipped) for skipped in draft.skipped]
     draft.why += words
     if view.outage is not None:
-        created = instants.parse(draft.cronjob["metadata"]["creationTimestamp"])
+        created = rfc3339.parse(draft.cronjob["metadata"]["creationTimestamp"])
         if (told := missed.during(view.outage, when, created)) is not None:
             draft.normal("CatchUp", f"{told} {'; '.join((what_runs, *words))}.")

@@ -16,12 +16,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from longshore.api import cron
-from longshore.api.cron import Instant
-from longshore.api.cron import duration as go_duration
+from longshore.api.time import durations, rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.view import View
-from longshore.machinery.time import instants
-from longshore.machinery.time.instants import SECOND
 
 JITTER: Final = "longshore.dev/jitter"
 _CORRECTION: Final = 3 * 3600 * SECOND
@@ -94,7 +92,7 @@ def of(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing
         delay = jitter(cronjob)
     except BadJitter as problem:
         bad_jitter = str(problem)
-    created = instants.parse(meta["creationTimestamp"])
+    created = rfc3339.parse(meta["creationTimestamp"])
     last = last_schedule(cronjob)
     ahead = _written_ahead(cronjob, created, last, view.now)
     if ahead:
@@ -105,7 +103,7 @@ def of(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing
 
 def last_schedule(cronjob: Obj) -> Instant | None:
     text = (cronjob.get("status") or {}).get("lastScheduleTime")
-    return instants.parse(text) if text else None
+    return rfc3339.parse(text) if text else None
 
 
 def jitter(cronjob: Obj) -> int:
@@ -118,7 +116,7 @@ def jitter(cronjob: Obj) -> int:
 def _share(uid: str, text: str) -> int:
     """Spread evenly over UIDs from nothing to all of the jitter, and the same for ever."""
     try:
-        most = go_duration.parse(text)
+        most = durations.parse(text)
     except ValueError as problem:
         raise BadJitter(f"{BadJitter.__doc__} ({problem})") from None
     if most < 0:
@@ -135,6 +133,6 @@ def _written_ahead(cronjob: Obj, created: Instant, last: Instant | None, now: In
     if last <= limit:
         return False
     return any(
-        entry.get("subresource") == "status" and entry.get("time") and instants.parse(entry["time"]) > limit
+        entry.get("subresource") == "status" and entry.get("time") and rfc3339.parse(entry["time"]) > limit
         for entry in cronjob["metadata"].get("managedFields") or ()
     )

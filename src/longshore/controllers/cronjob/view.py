@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from longshore.api import cron
-from longshore.api.cron import Instant
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 
 

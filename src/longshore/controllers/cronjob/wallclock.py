@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from longshore.api.cron import Instant
+from longshore.api.time import instants
+from longshore.api.time.instants import SECOND, Instant
 from longshore.controllers.cronjob.view import Outage
-from longshore.machinery.time import instants
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.time.instants import SECOND
 
 GLANCE_SECONDS: Final = 5.0
 _SET_SECONDS: Final = 1.0

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from typing import Final
 
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.backlog import Backlog
@@ -26,7 +27,7 @@ COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
 _QUEUE: Final = "garbage_collector_attempt_to_delete"
 """The name of upstream's queue, in metrics."""
-_FIRST_POLL, _LONGEST_POLL = 0.1, 300.0
+_POLLS: Final = Doubling(0.1, 300.0)
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
 
 log = logging.getLogger(__name__)
@@ -107,7 +108,7 @@ class Collector:
             self._polls.pop(uid, None)
             return None
         self._polls[uid] += 1
-        return min(_FIRST_POLL * 2.0 ** min(self._polls[uid] - 1, 20), _LONGEST_POLL)
+        return _POLLS.after(self._polls[uid])
 
     async def _verify(self, owner: Node) -> bool:
         """An owner that was named and not seen: asks for it wherever it is said to be.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence, Set
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.spec import FINALIZER, JOBS
+from longshore.controllers.job.spec import FINALIZER
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.writes.pod_control import (
@@ -33,7 +34,7 @@ class Act:
         is lost, the next sync does again; so they need not be waited for one by one."""
         self._stripped: list[str] = []
         self._uid: str = job["metadata"]["uid"]
-        self._about = reference(job, JOBS)
+        self._about = reference(job, kinds.JOBS)
         self._pods = PodControl(client, recorder)
         self._pipelined_pods = PodControl(self._client, recorder)
 
@@ -57,7 +58,7 @@ class Act:
 
     async def write_status(self, job: Obj, status: Obj) -> Obj:
         """Writes the status over exactly the version of the Job that it was derived from."""
-        answer = await self._client.update_status(JOBS, {**job, "status": status}, self._key[0])
+        answer = await self._client.update_status(kinds.JOBS, {**job, "status": status}, self._key[0])
         self._memory.written.wrote(self._key, self._uid, "jobs.batch", answer)
         return answer
 
@@ -117,7 +118,7 @@ class Act:
         results = await side_by_side([*map(remove, pods)])
         gone, first = _sorted_out(results)
         removed = [pod for pod, went in zip(pods, gone, strict=True) if went]
-        return PodResults(len(removed), sum(pod_facts.ready(pod) for pod in removed)), first
+        return PodResults(len(removed), sum(pod_state.is_ready(pod) for pod in removed)), first
 
     async def _delete(self, pod: Obj) -> None:
         try:

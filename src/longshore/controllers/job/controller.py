@@ -6,13 +6,14 @@ import asyncio
 import random
 from typing import Final
 
+from longshore.api.facts import job_state, kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
-from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
-from longshore.controllers.job.spec import JOBS, RESERVED_MANAGER
+from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
-from longshore.controllers.job.view import BackoffTimes
+from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import Gathering
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
@@ -27,15 +28,13 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache
-from longshore.machinery.writes.pod_control import PODS
 
 WORKERS: Final = 32
 """Upstream has five. Here most of a sync is waiting for the journal, whose transactions hold the more writes
 the more syncs wait together."""
-_FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
+_RETRIES: Final = Doubling(1.0, 60.0)
 """Upstream's seconds after an error of the API."""
 _MODES: Final = (None, "NonIndexed", "Indexed")
-_BACKOFF: Final = BackoffTimes()
 
 
 async def run(
@@ -46,7 +45,7 @@ async def run(
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
     workers: int = WORKERS,
-    backoff: BackoffTimes = _BACKOFF,
+    backoff: Doubling = REPLACEMENT_PAUSES,
     registry: Registry | None = None,
     explanations: Explanations | None = None,
 ) -> None:
@@ -80,22 +79,20 @@ class JobController:
         managed_by: str,
         namespace: str,
         workers: int,
-        backoff: BackoffTimes,
+        backoff: Doubling,
         registry: Registry,
         explanations: Explanations,
     ) -> None:
-        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace)
         self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, namespace=namespace)
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(
-            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=QueueMetrics(registry, "job", clock)
+            clock, pauses=_RETRIES, gauges=QueueMetrics(registry, "job", clock)
         )
         gauges = QueueMetrics(registry, "job_orphan_pod", clock)
-        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(
-            clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges
-        )
+        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(clock, pauses=_RETRIES, gauges=gauges)
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache)
         self._metrics = JobMetrics(registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)
@@ -140,14 +137,14 @@ class JobController:
         uid = job["metadata"]["uid"]
         if not self._ownership.ours(job):
             return
-        if job_spec.finished(job):
+        if job_state.has_ended(job):
             self._memory.job_ended(key, uid)
             return
         if uid in self._memory.finished:
             return
         if job["spec"].get("completionMode") not in _MODES:
             skipped = "Skipped Job sync because completion mode is unknown"
-            self._recorder.event(reference(job, JOBS), "Warning", "UnknownCompletionMode", skipped)
+            self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
             return
         await Sync(self._tools, key, job).run()
 

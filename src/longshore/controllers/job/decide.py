@@ -6,7 +6,7 @@ What follows once the plan's pods are dealt with: tracking.py, then finish.py.
 from __future__ import annotations
 
 from longshore.api import indexes as runs
-from longshore.api import times
+from longshore.api.time import rfc3339
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.ends import outcome
 from longshore.controllers.job.ends.conditions import Outcome
@@ -24,7 +24,7 @@ def decide(view: View) -> Plan:
     status = view.job.get("status") or {}
     start_time: str | None = status.get("startTime")
     if start_time is None and not spec.suspended:
-        start_time = times.format_seconds(int(view.now))
+        start_time = rfc3339.from_seconds(view.now)
     record = replacement_delay.draft(view.backoff, count.new_succeeded, count.new_failed)
     verdict, look_again = _verdict(view, spec, count, start_time)
     found, succeeded = None, count.succeeded

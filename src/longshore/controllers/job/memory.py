@@ -3,7 +3,7 @@ everything anew, and only waits shorter than it would have."""
 
 from __future__ import annotations
 
-from longshore.controllers.job import spec as job_spec
+from longshore.api.facts import job_state
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
@@ -36,7 +36,7 @@ class Memory:
     def end_written(self, key: Key, uid: str) -> None:
         """The end of the Job is on record; the cache may show it already, or show it later."""
         job = self._jobs.get(*key)
-        if job is None or job["metadata"]["uid"] != uid or job_spec.finished(job):
+        if job is None or job["metadata"]["uid"] != uid or job_state.has_ended(job):
             self.job_ended(key, uid)
         else:
             self.finished.add(uid)

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
-from longshore.controllers.job.spec import FINALIZER, JOBS
-from longshore.controllers.job.view import BackoffTimes, View
+from longshore.controllers.job.spec import FINALIZER
+from longshore.controllers.job.view import View
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key
-from longshore.machinery.writes.ownership import Claims
-from longshore.machinery.writes.pod_control import PODS
+from longshore.machinery.writes.claims import Claims
 
 
 async def observe(
@@ -25,7 +26,7 @@ async def observe(
     pods: Cache,
     memory: Memory,
     now: float,
-    times: BackoffTimes,
+    times: Doubling,
     on_write: Callable[[Obj], Any],
 ) -> View:
     """The Job with its pods as of now."""
@@ -50,6 +51,8 @@ async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Ob
         if matches(pod["metadata"].get("labels") or {}):
             unclear.append(pod)
     if unclear:
-        claims = Claims(client, PODS, job, JOBS, matches, finalizers=(FINALIZER,), on_write=on_write)
+        claims = Claims(
+            client, kinds.PODS, job, kinds.JOBS, matches, finalizers=(FINALIZER,), on_write=on_write
+        )
         mine += await claims.claim(unclear)
     return mine

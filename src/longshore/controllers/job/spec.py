@@ -10,7 +10,6 @@ from typing import Final
 
 from longshore.api.types import Obj
 
-JOBS: Final = ("batch/v1", "Job")
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
 """On every pod of a Job until the pod is counted, so that none can vanish uncounted."""
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
@@ -81,11 +80,3 @@ def read(job: Obj) -> Spec:
 def mode(job: Obj) -> str:
     """completionMode, as metrics name it."""
     return "Indexed" if job["spec"].get("completionMode") == "Indexed" else "NonIndexed"
-
-
-def finished(job: Obj) -> bool:
-    """Whether the Job has come to its end: Complete or Failed is True."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
-            return True
-    return False

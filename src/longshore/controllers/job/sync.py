@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
@@ -15,7 +16,6 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
 from longshore.controllers.job.plan import Ending, Tracking
-from longshore.controllers.job.view import BackoffTimes
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
@@ -35,7 +35,7 @@ class Tools:
     recorder: Recorder
     metrics: JobMetrics
     explanations: Explanations
-    times: BackoffTimes
+    times: Doubling
 
     def now(self) -> float:
         """Seconds since 1970."""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 
 
@@ -22,14 +23,8 @@ class BackoffRecord:
 
 
 NO_FAILURES: Final = BackoffRecord()
-
-
-@dataclass(frozen=True, slots=True)
-class BackoffTimes:
-    """How long a replacement waits: `base` seconds after the first failure, doubling up to `cap`."""
-
-    base: float = 10.0
-    cap: float = 600.0
+REPLACEMENT_PAUSES: Final = Doubling(10.0, 600.0)
+"""How long a replacement waits after failures."""
 
 
 @dataclass(slots=True)
@@ -52,4 +47,4 @@ class View:
     going: frozenset[str] = frozenset()
     """UIDs of pods whose tracking finalizer was removed although the cache still shows it."""
     backoff: BackoffRecord = NO_FAILURES
-    times: BackoffTimes = BackoffTimes()
+    times: Doubling = REPLACEMENT_PAUSES

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.namespace.decide import FINALIZER, Plan
-from longshore.controllers.namespace.observe import NAMESPACES, Content, View
+from longshore.controllers.namespace.observe import Content, View
 
 _BACKGROUND = DeleteOptions(propagation="Background")
 
@@ -15,14 +16,14 @@ async def act(client: Client, view: View, plan: Plan) -> tuple[str, ...]:
     namespace = view.namespace
     if plan.conditions is not None:
         status = {**(namespace.get("status") or {}), "conditions": plan.conditions}
-        namespace = await client.update_status(NAMESPACES, {**namespace, "status": status})
+        namespace = await client.update_status(kinds.NAMESPACES, {**namespace, "status": status})
     failures: list[str] = []
     for content in plan.delete:
         failures += await _delete(client, content, namespace["metadata"]["name"])
     if plan.finalize:
         spec = dict(namespace["spec"])
         spec["finalizers"] = [f for f in spec["finalizers"] if f != FINALIZER]
-        await client.update(NAMESPACES, {**namespace, "spec": spec}, subresource="finalize")
+        await client.update(kinds.NAMESPACES, {**namespace, "spec": spec}, subresource="finalize")
     return tuple(failures)
 
 

@@ -6,15 +6,18 @@ import asyncio
 import logging
 import random
 
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
-from longshore.controllers.namespace.observe import NAMESPACES, observe, wanted
+from longshore.controllers.namespace.observe import observe, wanted
 from longshore.machinery.informers.informer import Informer, OnChange
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 
 _LONGEST_PAUSE = 30.0
 log = logging.getLogger(__name__)
@@ -22,7 +25,7 @@ log = logging.getLogger(__name__)
 
 async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
     """Empties terminating namespaces until cancelled."""
-    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     failures: dict[str, tuple[str, ...]] = {}
     """What could not be deleted in the last pass, by namespace: the next one shows it."""
 
@@ -31,7 +34,7 @@ async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
             queue.add(namespace["metadata"]["name"])
 
     async def sync(name: str) -> float | None:
-        view = await observe(client, name, to_seconds(clock.now()), failures.pop(name, ()))
+        view = await observe(client, name, rfc3339.from_moment(clock.now()), failures.pop(name, ()))
         if view is None:
             return None
         plan = decide(view)
@@ -42,7 +45,7 @@ async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
         failures[name] = failed
         return LOOK_AGAIN_SECONDS
 
-    namespaces = Informer(client, NAMESPACES, clock=clock, rng=rng)
+    namespaces = Informer(client, kinds.NAMESPACES, clock=clock, rng=rng)
     namespaces.add_handler(OnChange(changed))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-
-NAMESPACES = ("v1", "namespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ def wanted(namespace: Obj) -> bool:
 async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]) -> View | None:
     """The namespace with everything in it; None when it needs no work."""
     try:
-        namespace = await client.get(NAMESPACES, name)
+        namespace = await client.get(kinds.NAMESPACES, name)
     except StatusError as err:
         if err.code == 404:
             return None

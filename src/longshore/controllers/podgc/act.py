@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from longshore.api.errors import StatusError
+from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
 from longshore.controllers.podgc.decide import Reason, Removal
-
-PODS: Final = ("v1", "Pod")
-_TERMINAL: Final = ("Succeeded", "Failed")
 
 
 async def act(client: Client, removal: Removal, now: str) -> None:
@@ -18,14 +14,16 @@ async def act(client: Client, removal: Removal, now: str) -> None:
     meta = removal.pod["metadata"]
     name, namespace = meta["name"], meta["namespace"]
     try:
-        pod = await client.get(PODS, name, namespace)
+        pod = await client.get(kinds.PODS, name, namespace)
         if pod["metadata"]["uid"] != meta["uid"]:
             return
         patch = failed(pod, removal.reason, now)
         if patch is not None:
-            await client.patch(PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status")
+            await client.patch(
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+            )
         options = DeleteOptions(grace_period_seconds=0, uid=meta["uid"])
-        await client.delete(PODS, name, namespace, options)
+        await client.delete(kinds.PODS, name, namespace, options)
     except StatusError as err:
         if err.code != 404:
             raise
@@ -34,7 +32,7 @@ async def act(client: Client, removal: Removal, now: str) -> None:
 def failed(pod: Obj, reason: Reason, now: str) -> Obj | None:
     """The patch of the status that says that the pod failed; None for one that ended by itself."""
     current = pod.get("status") or {}
-    if current.get("phase") in _TERMINAL:
+    if pod_state.has_ended(pod):
         return None
     status: Obj = {"phase": "Failed"}
     generation = pod["metadata"].get("generation")
@@ -45,11 +43,11 @@ def failed(pod: Obj, reason: Reason, now: str) -> Obj | None:
     return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
 
 
-def _disrupted(conditions: list[Obj] | tuple[()], generation: int | None, now: str) -> Obj:
+def _disrupted(known: list[Obj] | tuple[()], generation: int | None, now: str) -> Obj:
     condition: Obj = {"type": "DisruptionTarget", "status": "True"}
     if generation:
         condition["observedGeneration"] = generation
-    before = next((c for c in conditions if c["type"] == "DisruptionTarget"), None)
+    before = conditions.among(known, "DisruptionTarget")
     since = before.get("lastTransitionTime") if before and before["status"] == "True" else None
     return {
         **condition,

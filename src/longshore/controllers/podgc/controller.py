@@ -10,9 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
-from longshore.controllers.podgc.act import PODS, act
+from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
     Removal,
@@ -24,9 +26,8 @@ from longshore.controllers.podgc.decide import (
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 
-NODES: Final = ("v1", "Node")
 PERIOD_SECONDS: Final = 20.0
 _AT_ONCE: Final = 20
 
@@ -43,8 +44,8 @@ async def run(
 ) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all."""
     indexers = {"state": _states, "node": _node}
-    pods = Informer(client, PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
-    nodes = Informer(client, NODES, clock=clock, rng=rng)
+    pods = Informer(client, kinds.PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
+    nodes = Informer(client, kinds.NODES, clock=clock, rng=rng)
     controller = PodGc(client, pods, nodes, clock=clock, registry=registry or Registry(), threshold=threshold)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(pods.run())
@@ -138,7 +139,7 @@ class PodGc:
 
     async def _is_gone(self, node: str) -> bool:
         try:
-            await self._client.get(NODES, node)
+            await self._client.get(kinds.NODES, node)
         except StatusError as err:
             if err.code == 404 and (err.details or {}).get("name") == node:
                 return True
@@ -151,7 +152,7 @@ class PodGc:
         labels = removal.pod["metadata"]["namespace"], removal.reason.value
         self._removed.inc(*labels)
         try:
-            await act(self._client, removal, to_seconds(self._clock.now()))
+            await act(self._client, removal, rfc3339.from_moment(self._clock.now()))
         except (StatusError, Unreachable) as err:
             self._errors.inc(*labels)
             log.warning("cannot remove pod %s, trying again later: %s", _name(removal), err)

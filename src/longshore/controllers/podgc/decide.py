@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from longshore.api.facts import conditions
 from longshore.api.types import Obj
 
 TERMINATED_POD_THRESHOLD: Final = 12500
@@ -98,8 +99,7 @@ def _out_of_service(node: Obj) -> bool:
     taints = (node.get("spec") or {}).get("taints") or ()
     if not any(taint["key"] == _OUT_OF_SERVICE for taint in taints):
         return False
-    conditions = _status(node).get("conditions") or ()
-    return not any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return not conditions.holds(node, "Ready")
 
 
 def _node(pod: Obj) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.rights.decide import NAME, ROLE, Plan, decide
 from longshore.machinery.informers.informer import OnChange
@@ -16,18 +18,16 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-ROLES: Final = ("rbac.authorization.k8s.io/v1", "ClusterRole")
-BINDINGS: Final = ("rbac.authorization.k8s.io/v1", "RoleBinding")
 _EVERYTHING: Final = "workload rights"
 _LONGEST_PAUSE: Final = 30.0
 
 
 async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
     """Keeps the bindings in place until cancelled."""
-    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = Informers(client, clock=clock, rng=rng)
-    namespaces = informers.get(("v1", "namespaces"))
-    bindings = informers.get(BINDINGS, fields=f"metadata.name={NAME}")
+    namespaces = informers.get(kinds.NAMESPACES)
+    bindings = informers.get(kinds.ROLE_BINDINGS, fields=f"metadata.name={NAME}")
     for informer in (namespaces, bindings):
         informer.add_handler(OnChange(lambda _: queue.add(_EVERYTHING)))
     await _make_role(client)
@@ -44,19 +44,21 @@ async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
 
 async def _make_role(client: Client) -> None:
     try:
-        await client.get(ROLES, NAME)
+        await client.get(kinds.CLUSTER_ROLES, NAME)
     except StatusError as err:
         if err.code != 404:
             raise
-        await client.create(ROLES, ROLE)
+        await client.create(kinds.CLUSTER_ROLES, ROLE)
 
 
 async def _act(client: Client, plan: Plan) -> None:
     """Tries everything, then raises the first error that the next change does not put right by itself."""
-    writes: list[Awaitable[object]] = [client.create(BINDINGS, obj) for obj in plan.create]
+    writes: list[Awaitable[object]] = [client.create(kinds.ROLE_BINDINGS, obj) for obj in plan.create]
     for obj in plan.delete:
         meta = obj["metadata"]
-        writes.append(client.delete(BINDINGS, NAME, meta["namespace"], DeleteOptions(uid=meta["uid"])))
+        writes.append(
+            client.delete(kinds.ROLE_BINDINGS, NAME, meta["namespace"], DeleteOptions(uid=meta["uid"]))
+        )
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if isinstance(result, BaseException) and not _expected(result):
             raise result

@@ -7,6 +7,8 @@ import random
 from collections.abc import Awaitable
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
 from longshore.machinery.informers.cache import key_of
@@ -16,19 +18,17 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-ACCOUNTS = ("v1", "serviceaccounts")
-CONFIG_MAPS = ("v1", "configmaps")
 _EVERYTHING = "service accounts"
 _LONGEST_PAUSE = 30.0
 
 
 async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> None:
     """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
-    queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = Informers(client, clock=clock, rng=rng)
-    namespaces = informers.get(("v1", "namespaces"))
-    accounts = informers.get(ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
-    config_maps = informers.get(CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")
+    namespaces = informers.get(kinds.NAMESPACES)
+    accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
+    config_maps = informers.get(kinds.CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")
     for informer in (namespaces, accounts, config_maps):
         informer.add_handler(OnChange(lambda _: queue.add(_EVERYTHING)))
 
@@ -49,9 +49,9 @@ async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> N
 
 async def _act(client: Client, plan: Plan) -> None:
     """Tries everything, then raises the first error that the next change does not put right by itself."""
-    writes: list[Awaitable[object]] = [client.create(ACCOUNTS, obj) for obj in plan.accounts]
-    writes += [client.create(CONFIG_MAPS, obj) for obj in plan.config_maps]
-    writes += [client.update(CONFIG_MAPS, obj) for obj in plan.repairs]
+    writes: list[Awaitable[object]] = [client.create(kinds.SERVICE_ACCOUNTS, obj) for obj in plan.accounts]
+    writes += [client.create(kinds.CONFIG_MAPS, obj) for obj in plan.config_maps]
+    writes += [client.update(kinds.CONFIG_MAPS, obj) for obj in plan.repairs]
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if isinstance(result, BaseException) and not _expected(result):
             raise result

@@ -8,6 +8,7 @@ import random
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.ttl import decide as deciding
@@ -21,7 +22,6 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "ttl-after-finished-controller"
-JOBS: Final = ("batch/v1", "Job")
 WORKERS: Final = 5
 _QUEUE: Final = "ttl_jobs_to_delete"
 _METRIC: Final = "ttl_after_finished_controller_job_deletion_duration_seconds"
@@ -42,7 +42,7 @@ async def run(
 ) -> None:
     """Deletes Jobs that are due until cancelled, those of one namespace or all."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
+    jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
     controller = TtlController(client, jobs, recorder, clock=clock, registry=registry or Registry())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
@@ -95,17 +95,17 @@ class TtlController(Handler):
             return None
         plan = self._decide(job)
         if plan.problem:
-            self._recorder.event(reference(job, JOBS), "Warning", "InvalidTTL", plan.problem)
+            self._recorder.event(reference(job, kinds.JOBS), "Warning", "InvalidTTL", plan.problem)
         if not plan.delete:
             return plan.look_again
         namespace, name = key
         try:
-            job = await self._client.get(JOBS, name, namespace)
+            job = await self._client.get(kinds.JOBS, name, namespace)
             plan = self._decide(job)
             if not plan.delete:
                 return plan.look_again
             options = DeleteOptions(propagation="Foreground", uid=job["metadata"]["uid"])
-            await self._client.delete(JOBS, name, namespace, options)
+            await self._client.delete(kinds.JOBS, name, namespace, options)
         except StatusError as err:
             if err.code != 404:
                 raise

@@ -8,22 +8,21 @@ duration (`36h`). One that cannot be read keeps the Job: better one Job too many
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from longshore.api import errors
-from longshore.api.cron import duration
 from longshore.api.field import quoted
+from longshore.api.time import durations, instants, rfc3339
+from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.machinery.time import clock
+from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
     "Complete": "longshore.dev/ttl-after-success",
     "Failed": "longshore.dev/ttl-after-failure",
 }
 """The annotation for each condition that ends a Job."""
-_NANOSECONDS: Final = 1_000_000_000
-_LONGEST: Final = 2**63 // _NANOSECONDS
+_LONGEST: Final = 2**63 // SECOND
 """Seconds of the longest duration, about 292 years."""
 
 
@@ -48,7 +47,7 @@ class BadAnnotation(ValueError):
 
 
 def decide(job: Obj, now: datetime) -> Plan:
-    """What is due for this Job. Raises StatusError when it does not say when it finished."""
+    """What is due for this Job. Raises TryAgain when it does not say when it finished."""
     if "deletionTimestamp" in job["metadata"]:
         return Plan("it is being deleted already")
     end = ended(job)
@@ -61,8 +60,8 @@ def decide(job: Obj, now: datetime) -> Plan:
     if ttl is None:
         return Plan("it has no TTL")
     finished = _finish_time(job, end)
-    left = (finished + timedelta(seconds=ttl) - now).total_seconds()
-    skew = finished > now
+    left = (finished + int(ttl * SECOND) - instants.of(now)) / SECOND
+    skew = finished > instants.of(now)
     if left > 0:
         return Plan(f"it is due {ttl} s after it finished", look_again=left, skew=skew)
     return Plan(f"it finished more than {ttl} s ago", delete=True, late=-left, skew=skew)
@@ -96,7 +95,7 @@ def ttl_of(job: Obj, outcome: str) -> float | None:
         seconds: int | None = (job.get("spec") or {}).get("ttlSecondsAfterFinished")
         return seconds
     try:
-        ttl = int(text) if text.isascii() and text.isdigit() else duration.parse(text) / _NANOSECONDS
+        ttl = int(text) if text.isascii() and text.isdigit() else durations.parse(text) / SECOND
     except ValueError:
         ttl = -1
     if not 0 <= ttl <= _LONGEST:
@@ -107,10 +106,10 @@ def ttl_of(job: Obj, outcome: str) -> float | None:
     return ttl
 
 
-def _finish_time(job: Obj, end: Obj) -> datetime:
+def _finish_time(job: Obj, end: Obj) -> Instant:
     """When the Job came to its end, which is not its completion time."""
     if not end.get("lastTransitionTime"):
         meta = job["metadata"]
         where = f"{meta['namespace']}/{meta['name']}"
-        raise errors.internal(f"unable to find the time when the Job {where} finished")
-    return clock.parse(end["lastTransitionTime"])
+        raise TryAgain(f"unable to find the time when the Job {where} finished")
+    return rfc3339.parse(end["lastTransitionTime"])

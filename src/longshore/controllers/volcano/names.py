@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
-from longshore.machinery.writes import ownership
-
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
-COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")
-POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
-QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 
 TASK_SPEC: Final = "volcano.sh/task-spec"
 TASK_INDEX: Final = "volcano.sh/task-index"
@@ -42,7 +37,6 @@ TERMINATED: Final = "Terminated"
 ABORTING: Final = "Aborting"
 ABORTED: Final = "Aborted"
 FAILED: Final = "Failed"
-FINISHED: Final = frozenset((COMPLETED, FAILED, TERMINATED))
 
 SYNC_JOB: Final = "SyncJob"
 RESTART_JOB: Final = "RestartJob"
@@ -66,15 +60,9 @@ OUT_OF_SYNC: Final = "OutOfSync"
 COMMAND_ISSUED: Final = "CommandIssued"
 
 
-def phase_of(job: Obj) -> str:
-    """The Job's phase; empty before the controller has seen it."""
-    phase: str = ((job.get("status") or {}).get("state") or {}).get("phase") or ""
-    return phase
-
-
 def owner_reference(job: Obj) -> Obj:
     """What objects of a Job carry, so that they go with it."""
-    return ownership.controller_ref(job, JOBS)
+    return owners.controller_ref(job, kinds.VOLCANO_JOBS)
 
 
 def pod_name(job: str, task: str, index: int) -> str:

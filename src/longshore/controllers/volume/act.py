@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.directories import Directories
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Cache
-
-CLAIMS: Final = ("v1", "PersistentVolumeClaim")
-VOLUMES: Final = ("v1", "PersistentVolume")
 
 
 class Acts:
@@ -38,34 +35,36 @@ class Acts:
         match plan:
             case decide.Nothing():
                 if plan.reason:
-                    self._event(CLAIMS, obj, plan.type, plan.reason, plan.message)
-                await self._protect(CLAIMS, obj, names.CLAIM_PROTECTION)
+                    self._event(kinds.CLAIMS, obj, plan.type, plan.reason, plan.message)
+                await self._protect(kinds.CLAIMS, obj, names.CLAIM_PROTECTION)
             case decide.SetClass():
-                await self._write(CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": plan.name}})
+                await self._write(
+                    kinds.CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": plan.name}}
+                )
             case decide.Bind():
                 await self._bind(obj, plan.volume)
             case decide.Provision():
                 await self._provision(obj, plan.storage_class)
             case decide.Lose():
-                await self._status(CLAIMS, obj, {"phase": "Lost"})
-                self._event(CLAIMS, obj, "Warning", plan.reason, plan.message)
+                await self._status(kinds.CLAIMS, obj, {"phase": "Lost"})
+                self._event(kinds.CLAIMS, obj, "Warning", plan.reason, plan.message)
             case decide.Unprotect():
-                await self._unprotect(CLAIMS, obj, names.CLAIM_PROTECTION)
+                await self._unprotect(kinds.CLAIMS, obj, names.CLAIM_PROTECTION)
 
     async def volume(self, obj: Obj, plan: decide.OfVolume) -> None:
         match plan:
             case decide.Nothing():
-                await self._protect(VOLUMES, obj, names.VOLUME_PROTECTION)
+                await self._protect(kinds.VOLUMES, obj, names.VOLUME_PROTECTION)
             case decide.SetPhase():
                 status = {**(obj.get("status") or {}), "phase": plan.phase}
                 if plan.message:
                     status["message"] = plan.message
-                    self._event(VOLUMES, obj, "Warning", plan.reason, plan.message)
-                await self._status(VOLUMES, obj, status)
+                    self._event(kinds.VOLUMES, obj, "Warning", plan.reason, plan.message)
+                await self._status(kinds.VOLUMES, obj, status)
             case decide.Reclaim():
                 await self._reclaim(obj)
             case decide.Unprotect():
-                await self._unprotect(VOLUMES, obj, names.VOLUME_PROTECTION)
+                await self._unprotect(kinds.VOLUMES, obj, names.VOLUME_PROTECTION)
 
     async def _bind(self, claim: Obj, volume: Obj) -> None:
         """The volume first: once it points to the claim, nobody else can take it."""
@@ -73,12 +72,14 @@ class Acts:
         ref = volume["spec"].get("claimRef") or {}
         if ref.get("uid") != meta["uid"]:
             changed = copy_of(volume)
-            changed["spec"]["claimRef"] = reference(claim, CLAIMS)
+            changed["spec"]["claimRef"] = reference(claim, kinds.CLAIMS)
             if not ref:
                 _annotate(changed, names.BOUND_BY_CONTROLLER)
-            volume = await self._write(VOLUMES, changed)
+            volume = await self._write(kinds.VOLUMES, changed)
         if (volume.get("status") or {}).get("phase") != "Bound":
-            volume = await self._status(VOLUMES, volume, {**(volume.get("status") or {}), "phase": "Bound"})
+            volume = await self._status(
+                kinds.VOLUMES, volume, {**(volume.get("status") or {}), "phase": "Bound"}
+            )
         if names.BIND_COMPLETED not in names.marks_of(claim):
             changed = copy_of(claim)
             if not claim["spec"].get("volumeName"):
@@ -86,10 +87,10 @@ class Acts:
                 _annotate(changed, names.BOUND_BY_CONTROLLER)
             _annotate(changed, names.BIND_COMPLETED)
             _add_finalizer(changed, names.CLAIM_PROTECTION)
-            claim = await self._write(CLAIMS, changed)
+            claim = await self._write(kinds.CLAIMS, changed)
         spec = volume["spec"]
         status = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": spec["capacity"]}
-        await self._status(CLAIMS, claim, status)
+        await self._status(kinds.CLAIMS, claim, status)
 
     async def _provision(self, claim: Obj, storage_class: Obj) -> None:
         name, wanted = names.volume_name(claim), claim["spec"]
@@ -97,7 +98,7 @@ class Acts:
         spec: Obj = {
             "accessModes": wanted["accessModes"],
             "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
-            "claimRef": reference(claim, CLAIMS),
+            "claimRef": reference(claim, kinds.CLAIMS),
             "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
             "persistentVolumeReclaimPolicy": storage_class["reclaimPolicy"],
             "storageClassName": storage_class["metadata"]["name"],
@@ -109,15 +110,15 @@ class Acts:
             "finalizers": [names.VOLUME_PROTECTION],
         }
         try:
-            made = await self._client.create(VOLUMES, {"metadata": meta, "spec": spec})
+            made = await self._client.create(kinds.VOLUMES, {"metadata": meta, "spec": spec})
         except StatusError as err:
             if err.reason != "AlreadyExists":
                 raise
-            made = await self._client.get(VOLUMES, name)
+            made = await self._client.get(kinds.VOLUMES, name)
         else:
             text = f"Successfully provisioned volume {name}"
-            self._event(CLAIMS, claim, "Normal", "ProvisioningSucceeded", text)
-        await self._seen(VOLUMES, made)
+            self._event(kinds.CLAIMS, claim, "Normal", "ProvisioningSucceeded", text)
+        await self._seen(kinds.VOLUMES, made)
         await self._bind(claim, made)
 
     async def _reclaim(self, volume: Obj) -> None:
@@ -126,17 +127,17 @@ class Acts:
         if await self._lives(ref):
             raise RuntimeError(f"volume {meta['name']} is not deleted: its claim is still there")
         if (volume.get("status") or {}).get("phase") != "Released":
-            volume = await self._status(VOLUMES, volume, {"phase": "Released"})
+            volume = await self._status(kinds.VOLUMES, volume, {"phase": "Released"})
         try:
             await asyncio.to_thread(self._directories.remove, meta["name"])
         except Exception as err:
-            self._event(VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
+            self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
             raise
-        await self._client.delete(VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
+        await self._client.delete(kinds.VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
 
     async def _lives(self, ref: Obj) -> bool:
         try:
-            claim = await self._client.get(CLAIMS, ref["name"], ref["namespace"])
+            claim = await self._client.get(kinds.CLAIMS, ref["name"], ref["namespace"])
         except StatusError as err:
             if err.code == 404:
                 return False

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volume import decide, names
-from longshore.controllers.volume.act import CLAIMS, VOLUMES, Acts
+from longshore.controllers.volume.act import Acts
 from longshore.controllers.volume.directories import Directories
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.informer import OnChange
@@ -24,7 +26,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
 _LOOK_AGAIN: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0
 
@@ -44,14 +45,14 @@ async def run(client: Client, directory: Path, *, clock: Clock, rng: random.Rand
 class Controller:
     def __init__(self, client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
         self._client = client
-        self._queue: WorkQueue[Key] = WorkQueue(clock, cap=_LONGEST_PAUSE)
+        self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
         self._informers = Informers(client, clock=clock, rng=rng)
-        self._claims = self._informers.get(CLAIMS)
-        self._volumes = self._informers.get(VOLUMES)
-        self._classes = self._informers.get(CLASSES)
+        self._claims = self._informers.get(kinds.CLAIMS)
+        self._volumes = self._informers.get(kinds.VOLUMES)
+        self._classes = self._informers.get(kinds.STORAGE_CLASSES)
         self._recorder = Recorder(client, "persistentvolume-controller", clock=clock, rng=rng)
         self._directories = Directories(directory)
-        caches = {CLAIMS: self._claims.cache, VOLUMES: self._volumes.cache}
+        caches = {kinds.CLAIMS: self._claims.cache, kinds.VOLUMES: self._volumes.cache}
         self._acts = Acts(client, self._recorder, self._directories, caches)
         self._claims.add_handler(OnChange(self._claim_changed))
         self._volumes.add_handler(OnChange(self._volume_changed))
@@ -69,7 +70,7 @@ class Controller:
         """The class is made once; who changed it meant it."""
         if self._classes.cache.get("", names.CLASS) is None:
             try:
-                await self._client.create(CLASSES, names.LOCAL_CLASS)
+                await self._client.create(kinds.STORAGE_CLASSES, names.LOCAL_CLASS)
             except StatusError as err:
                 if err.reason != "AlreadyExists":
                     raise
@@ -109,13 +110,13 @@ class Controller:
 
     async def _is_used(self, namespace: str, name: str) -> bool:
         """Whether a pod that has a node, and is not over, uses the claim."""
-        pods = await self._client.list(("v1", "Pod"), namespace)
+        pods = await self._client.list(kinds.PODS, namespace)
         return any(_uses(pod, name) for pod in pods.items)
 
 
 def _uses(pod: Obj, name: str) -> bool:
     spec = pod["spec"]
-    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if not spec.get("nodeName") or pod_state.has_ended(pod):
         return False
     return any(
         (volume.get("persistentVolumeClaim") or {}).get("claimName") == name

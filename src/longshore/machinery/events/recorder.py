@@ -18,8 +18,10 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from longshore.api import names, times
+from longshore.api import names
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.correlation import Correlator, Seen
@@ -27,7 +29,6 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-EVENTS: Final = ("v1", "Event")
 _WAITING: Final = 1000
 _TOGETHER: Final = 64
 """New events that are written in one go, without letting others run."""
@@ -134,7 +135,7 @@ class Recorder:
     async def _create(self, these: list[Seen]) -> None:
         objs = [self._object(seen) for seen in these]
         try:
-            answers = await self._client.create_together(EVENTS, objs)
+            answers = await self._client.create_together(kinds.EVENTS, objs)
         finally:
             for seen in these:
                 seen.in_hand = False
@@ -172,12 +173,12 @@ class Recorder:
         if seen.stored:
             patch = {"count": seen.count, "lastTimestamp": seen.last, "message": seen.message}
             try:
-                await self._client.patch(EVENTS, seen.name, patch, namespace, type=PatchType.STRATEGIC)
+                await self._client.patch(kinds.EVENTS, seen.name, patch, namespace, type=PatchType.STRATEGIC)
                 return
             except StatusError as err:
                 if err.code != 404:
                     raise
-        await self._client.create(EVENTS, obj, namespace)
+        await self._client.create(kinds.EVENTS, obj, namespace)
         seen.stored = True
 
     def _object(self, seen: Seen) -> Obj:
@@ -196,7 +197,7 @@ class Recorder:
 
     def _time(self, second: int) -> str:
         if second != self._now[0]:
-            self._now = second, times.format_seconds(second)
+            self._now = second, rfc3339.from_seconds(second)
         return self._now[1]
 
     def _name(self, about: str, micros: int) -> str:

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Final
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock
+
+_PAUSES: Final = Doubling(0.8, 30.0)
+_CALM_SECONDS: Final = 120.0
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Upstream's numbers for reflectors. `jitter` adds up to that part of the pause on top."""
+    """Upstream's numbers for reflectors. Chance adds up to once the pause on top."""
 
     clock: Clock
     rng: random.Random
-    first: float = 0.8
-    cap: float = 30.0
-    factor: float = 2.0
-    jitter: float = 1.0
-    reset_after: float = 120.0
     _pause: float = field(default=0.0, init=False)
     _last: float = field(default=0.0, init=False)
 
     def next(self) -> float:
         """Seconds to wait now."""
         now = self.clock.monotonic()
-        if not self._pause or now - self._last > self.reset_after:
-            self._pause = self.first
-        else:
-            self._pause = min(self._pause * self.factor, self.cap)
+        calm = now - self._last > _CALM_SECONDS
+        self._pause = _PAUSES.following(0.0 if calm else self._pause)
         self._last = now
-        return self._pause * (1.0 + self.rng.random() * self.jitter)
+        return self._pause * (1.0 + self.rng.random())

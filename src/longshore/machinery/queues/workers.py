@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from longshore.api.errors import StatusError
+from longshore.api.time.doubling import Doubling
 from longshore.client import Unreachable
-from longshore.machinery.queues.workqueue import DEFAULT_BASE, DEFAULT_CAP, Gauges, ShutDown, WorkQueue
+from longshore.machinery.queues.try_again import TryAgain
+from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, Gauges, ShutDown, WorkQueue
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes.own_writes import StaleCache
-from longshore.machinery.writes.ownership import CannotAdopt
 
 K = TypeVar("K", bound=Hashable)
 
@@ -66,9 +66,9 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
 
 def _report(key: Hashable, err: Exception) -> None:
     """What the next try may put right is no news; anything else is a bug."""
-    if isinstance(err, StaleCache):
-        log.debug("%s: trying again: %s", key, err)
-    elif isinstance(err, StatusError | Unreachable | CannotAdopt):
+    if isinstance(err, TryAgain):
+        log.log(err.log_level, "%s: trying again: %s", key, err)
+    elif isinstance(err, StatusError | Unreachable):
         log.info("%s: trying again: %s", key, err)
     else:
         log.error("%s: trying again after an unexpected error", key, exc_info=err)
@@ -148,11 +148,10 @@ class Shards(Generic[K]):
         count: int,
         object_of: Callable[[K], str],
         *,
-        base: float = DEFAULT_BASE,
-        cap: float = DEFAULT_CAP,
+        pauses: Doubling = DEFAULT_PAUSES,
         gauges: Gauges | None = None,
     ) -> None:
-        self.queues = tuple(WorkQueue[K](clock, base=base, cap=cap, gauges=gauges) for _ in range(count))
+        self.queues = tuple(WorkQueue[K](clock, pauses=pauses, gauges=gauges) for _ in range(count))
         self._object_of = object_of
 
     def queue_of(self, key: K) -> WorkQueue[K]:

@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Final, Generic, Protocol, TypeVar
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock, Timer
 
 K = TypeVar("K", bound=Hashable)
 
-DEFAULT_BASE: Final = 0.005
-DEFAULT_CAP: Final = 1000.0
+DEFAULT_PAUSES: Final = Doubling(0.005, 1000.0)
 """Seconds of upstream's default rate limiter."""
 _SOONEST: Final = 1e-6
 """Delays below a clock's resolution count as passed."""
@@ -41,17 +41,16 @@ class Gauges(Protocol):
 
 
 class WorkQueue(Generic[K]):
-    """`base` and `cap` are the seconds of `add_rate_limited`: base, twice that, and so on up to the cap."""
+    """`pauses` are those of `add_rate_limited`."""
 
     def __init__(
         self,
         clock: Clock,
         *,
-        base: float = DEFAULT_BASE,
-        cap: float = DEFAULT_CAP,
+        pauses: Doubling = DEFAULT_PAUSES,
         gauges: Gauges | None = None,
     ) -> None:
-        self._clock, self._base, self._cap, self._gauges = clock, base, cap, gauges
+        self._clock, self._pauses, self._gauges = clock, pauses, gauges
         self._ready: deque[K] = deque()
         self._dirty: set[K] = set()
         """Keys that must be looked at: those that are ready, and those added while being processed."""
@@ -106,11 +105,10 @@ class WorkQueue(Generic[K]):
 
     def add_rate_limited(self, key: K) -> None:
         """Wants `key` again after a failure: later each time until `forget`."""
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
+        failures = self._failures[key] = self._failures.get(key, 0) + 1
         if self._gauges is not None:
             self._gauges.retried()
-        self.add_after(key, min(self._base * 2.0 ** min(failures, 1000), self._cap))
+        self.add_after(key, self._pauses.after(failures))
 
     def forget(self, key: K) -> None:
         """Takes back the failures of `key`; a delayed add stays."""

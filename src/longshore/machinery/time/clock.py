@@ -50,18 +50,3 @@ class RealClock:
 
     def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
         return asyncio.get_running_loop().call_later(seconds, fn)
-
-
-def to_seconds(moment: datetime) -> str:
-    """`2026-11-15T19:00:00Z`, as most times in objects are written; a fraction is cut off."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def to_micros(moment: datetime) -> str:
-    """`2026-11-15T19:00:00.000000Z`, as Leases and new-style events write it."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-def parse(text: str) -> datetime:
-    """The moment of a time that the API server wrote, with or without a fraction."""
-    return datetime.fromisoformat(text)

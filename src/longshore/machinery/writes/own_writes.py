@@ -11,16 +11,20 @@ nothing that the look which made it did not know (`own`).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from longshore.api.types import Obj
+from longshore.machinery.queues.try_again import TryAgain
 
 K = TypeVar("K", bound=Hashable)
 
 
-class StaleCache(Exception):
+class StaleCache(TryAgain):
     """The cache does not show this controller's own last write yet. Looking again a little later helps."""
+
+    log_level = logging.DEBUG
 
     def __init__(self, resource: str, read: int, written: int) -> None:
         self.resource, self.read, self.written = resource, read, written

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 
-PODS: Final = ("v1", "Pod")
 _LONGEST_NAME: Final = 253
 
 
@@ -63,7 +63,7 @@ class PodControl:
         those that were not attempted after an error are missing."""
         if not all(pod["metadata"].get("labels") for pod in pods):
             return [NoLabels()]
-        results = await self._client.create_together(PODS, pods, namespace, slowly=True)
+        results = await self._client.create_together(kinds.PODS, pods, namespace, slowly=True)
         tell = self._recorder.event
         for made in results:
             if not isinstance(made, Exception):
@@ -75,7 +75,7 @@ class PodControl:
     async def delete(self, namespace: str, name: str, owner: Obj) -> None:
         """Raises what the client raises; all but a 404 is told in an event."""
         try:
-            await self._client.delete(PODS, name, namespace)
+            await self._client.delete(kinds.PODS, name, namespace)
         except (StatusError, Unreachable) as err:
             if not (isinstance(err, StatusError) and err.code == 404):
                 self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {err}")
@@ -84,7 +84,7 @@ class PodControl:
 
     async def patch(self, namespace: str, name: str, patch: Obj) -> Obj:
         """The pod after a strategic merge patch."""
-        return await self._client.patch(PODS, name, patch, namespace, type=PatchType.STRATEGIC)
+        return await self._client.patch(kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC)
 
     async def remove_finalizer(self, namespace: str, name: str, finalizer: str) -> Obj:
         """The pod without it, or its last state if that was all that kept it."""
@@ -95,7 +95,9 @@ class PodControl:
     ) -> list[Obj | Exception]:
         """Of several pods, side by side. As `remove_finalizer`, or in its place what that would raise."""
         patch = finalizer_patch(finalizer)
-        return [*await self._client.patch_together(PODS, names, patch, namespace, type=PatchType.STRATEGIC)]
+        return [
+            *await self._client.patch_together(kinds.PODS, names, patch, namespace, type=PatchType.STRATEGIC)
+        ]
 
 
 def finalizer_patch(finalizer: str) -> Obj:

@@ -6,27 +6,22 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.time.doubling import Doubling
 from longshore.node.pod.memory import Record
 
-FIRST: Final = 10.0
-LONGEST: Final = 300.0
-FORGIVEN_AFTER: Final = 600.0
+PAUSES: Final = Doubling(10.0, 300.0)
+FORGIVEN_SECONDS: Final = 600.0
 
 
 def due(record: Record) -> tuple[float, float]:
     """When it may start again (seconds since 1970, 0 for at once), and what the next crash will cost."""
     assert record.state is not None
     ended = record.state.finished_at
-    if not record.backoff or ended - record.backoff_set > FORGIVEN_AFTER:
-        return 0.0, FIRST
-    return ended + record.backoff, min(2 * record.backoff, LONGEST)
+    if not record.backoff or ended - record.backoff_set > FORGIVEN_SECONDS:
+        return 0.0, PAUSES.first
+    return ended + record.backoff, PAUSES.following(record.backoff)
 
 
 def recalled(attempt: int) -> float:
     """What a container that was restarted so often has come to, if it crashed all the way."""
-    return 0.0 if attempt == 0 else min(FIRST * 2.0 ** min(attempt - 1, 10), LONGEST)
-
-
-def pause(failures: int, first: float, longest: float) -> float:
-    """Seconds to the next try after so many tries that got nothing started."""
-    return min(first * 2.0 ** min(max(failures - 1, 0), 20), longest)
+    return 0.0 if attempt == 0 else PAUSES.after(attempt)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import times
+from longshore.api.time import durations
 from longshore.node.pod import backoff, stopping
 from longshore.node.pod.facts import restarts
 from longshore.node.pod.memory import Memory, Record, Verdict, Waiting
@@ -128,7 +128,7 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
         return False
     waiting = memory.unprepared or next((r.waiting for r in memory.records() if r.waiting), None)
     reason = waiting.reason if waiting else "Unstartable"
-    shown = times.format_duration(int(patience * 1e9))
+    shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {waiting.message if waiting else ''}"
     draft.actions.append(Fail(Verdict(reason, message)))
     draft.why.append(f"could not start within the {shown} of longshore.dev/fail-unstartable-after")
@@ -207,7 +207,7 @@ def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
     at, following = backoff.due(record)
     name = record.facts.name
     if at > wall:
-        shown = times.format_duration(int(record.backoff * 1e9))
+        shown = durations.text(int(record.backoff * 1e9))
         text = f"back-off {shown} restarting failed container={name} pod={memory.facts.title}"
         if record.waiting is None or record.waiting.message != text:
             draft.actions.append(Wait(record, Waiting("CrashLoopBackOff", text)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from longshore.api import times
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.api.validation.pod.status import should_restart
 
@@ -124,6 +124,6 @@ def restarts(facts: Facts, container: ContainerFacts, code: int) -> bool:
 def _seconds(text: str) -> float | None:
     """`30s`, `2m`, or plain seconds; None for what is neither, which is as if nobody had asked."""
     try:
-        return float(text) if text.isdecimal() else times.parse_duration(text) / 1e9
+        return float(text) if text.isdecimal() else durations.parse(text) / 1e9
     except ValueError:
         return None

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.node.pod import backoff
 from longshore.node.pod.facts import facts_of
 from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import Key, State
-from longshore.node.status import moments
-
-TERMINAL = ("Succeeded", "Failed")
 
 
 def new(pod: Obj, ip: str) -> Memory:
@@ -30,8 +29,8 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
     memory = new(pod, ip)
     status = pod.get("status") or {}
     memory.start_time = status.get("startTime") or ""
-    memory.started_at = moments.seconds(memory.start_time)
-    if status.get("phase") in TERMINAL:
+    memory.started_at = rfc3339.seconds(memory.start_time)
+    if status.get("phase") in pod_state.ENDED:
         memory.terminal = status["phase"]
     by_name: dict[str, dict[int, State]] = {}
     for state in states:
@@ -91,7 +90,7 @@ def _told(uid: str, name: str, report: Obj) -> tuple[State, Obj | None] | None:
     if "terminated" in now:
         return _ended(key, now["terminated"])
     if "running" in now:
-        began = moments.seconds(now["running"].get("startedAt") or "")
+        began = rfc3339.seconds(now["running"].get("startedAt") or "")
         engine_id = (report.get("containerID") or "").partition("://")[2]
         return State(key, "lost", engine_id, started_at=began), None
     if "terminated" in last:  # it waits for its next start
@@ -104,8 +103,8 @@ def _ended(key: Key, ended: Obj) -> tuple[State, Obj]:
         key,
         "exited",
         (ended.get("containerID") or "").partition("://")[2],
-        started_at=moments.seconds(ended.get("startedAt") or ""),
-        finished_at=moments.seconds(ended.get("finishedAt") or ""),
+        started_at=rfc3339.seconds(ended.get("startedAt") or ""),
+        finished_at=rfc3339.seconds(ended.get("finishedAt") or ""),
         exit_code=ended.get("exitCode") or 0,
         signal=ended.get("signal") or 0,
         reason=ended.get("reason") or "",

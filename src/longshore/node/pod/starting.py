@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
+from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
@@ -21,11 +22,10 @@ from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import CannotPrepare, NotReady
 from longshore.node.runtime import CannotStart, State
 
-PREPARE_RETRY: Final = (0.5, 122.0)
-"""First and longest pause after volumes could not be made: upstream's."""
-CONFIG_RETRY: Final = (1.0, 10.0)
-"""The same after a container could not be prepared: what it lacks may be created any moment."""
-START_RETRY: Final = (backoff.FIRST, backoff.LONGEST)
+PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
+"""After volumes could not be made: upstream's."""
+CONFIG_PAUSES: Final = Doubling(1.0, 10.0)
+"""After a container could not be prepared: what it lacks may be created any moment."""
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class Starter:
         memory, now = life.memory, self._clock.monotonic()
         memory.failures += 1
         memory.unprepared = Waiting(reason, message)
-        memory.retry_at = now + backoff.pause(memory.failures, *PREPARE_RETRY)
+        memory.retry_at = now + PREPARE_PAUSES.after(memory.failures)
         if memory.unstartable_since is None:
             memory.unstartable_since = now
         self._events.pod(memory.pod, "Warning", reason, message)
@@ -173,23 +173,21 @@ class Starter:
 
     def _not_started(self, life: Life, record: Record, err: Exception) -> None:
         if isinstance(err, CannotPrepare):
-            self._unstarted(life, record, err.reason, err.message, CONFIG_RETRY)
+            self._unstarted(life, record, err.reason, err.message, CONFIG_PAUSES)
         elif isinstance(err, CannotStart):
-            self._unstarted(life, record, err.reason, err.message, START_RETRY)
+            self._unstarted(life, record, err.reason, err.message, backoff.PAUSES)
         else:
             title, name = life.memory.facts.title, record.facts.name
             log.error("pod %s: container %s could not be started", title, name, exc_info=err)
-            self._unstarted(life, record, "CreateContainerError", str(err), START_RETRY)
+            self._unstarted(life, record, "CreateContainerError", str(err), backoff.PAUSES)
         record.starting = False
         self._wake(life)
 
-    def _unstarted(
-        self, life: Life, record: Record, reason: str, message: str, retry: tuple[float, float]
-    ) -> None:
+    def _unstarted(self, life: Life, record: Record, reason: str, message: str, pauses: Doubling) -> None:
         memory, now = life.memory, self._clock.monotonic()
         record.failures += 1
         record.waiting = Waiting(reason, message)
-        record.retry_at = now + backoff.pause(record.failures, *retry)
+        record.retry_at = now + pauses.after(record.failures)
         if memory.unstartable_since is None:
             memory.unstartable_since = now
         self._events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)

@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery import remove_tree
@@ -81,7 +82,7 @@ class Preparer:
     async def run(self, rng: random.Random) -> None:
         """Renews tokens in time and follows the Services, whose addresses pods are told, until cancelled."""
         informers = Informers(self._client, clock=self._clock, rng=rng)
-        self._services = informers.get(("v1", "services"))
+        self._services = informers.get(kinds.SERVICES)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(informers.run())
             while True:

@@ -18,12 +18,15 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from longshore.api.session import Session
+from longshore.api.time import rfc3339
+from longshore.api.time.doubling import Doubling
+from longshore.api.time.instants import SECOND
 from longshore.api.types import decode
-from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.node.runtimes import podman_arguments as arguments
 from longshore.node.runtimes import podman_usage
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, Ran, ulimits
@@ -32,7 +35,7 @@ from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 _SETTLING: Final = 0.1
 _TRIES: Final = 50
 """How often, and how far apart, podman is asked about a container whose monitor has just ended."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 10.0, 300.0
+_PULL_PAUSES: Final = Doubling(10.0, 300.0)
 """Between two attempts to pull an image, as kubelets have it."""
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
@@ -165,7 +168,7 @@ class PodmanRuntime:
         if pulled.code:
             message = f'failed to pull and unpack image "{full}": {pulled.problem}'
             _, pause, _ = self._pulls.get(full, (0.0, 0.0, ""))
-            pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
+            pause = _PULL_PAUSES.following(pause)
             self._pulls[full] = (self._monotonic() + pause, pause, message)
             raise CannotStart("ErrImagePull", message)
         self._pulls.pop(full, None)
@@ -361,12 +364,5 @@ def _make_files(container: Container) -> None:
 
 
 def _seconds(text: str) -> float:
-    """Podman writes nanoseconds; Python reads microseconds. The year 1 stands for never."""
-    if text.startswith("0001-"):
-        return 0.0
-    head, dot, rest = text.partition(".")
-    if dot:
-        digits = "".join(c for c in rest if c.isdigit())[:6] if rest.endswith("Z") else rest[:6]
-        zone = "+00:00" if rest.endswith("Z") else rest.lstrip("0123456789")
-        return datetime.fromisoformat(f"{head}.{digits.ljust(6, '0')}{zone}").timestamp()
-    return datetime.fromisoformat(head.replace("Z", "+00:00")).timestamp()
+    """Podman's times have nanoseconds. The year 1 stands for never."""
+    return 0.0 if text.startswith("0001-") else rfc3339.parse(text) / SECOND

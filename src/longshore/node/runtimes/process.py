@@ -16,8 +16,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from longshore.api.session import Session
 from longshore.node.keeper.talking import frames
-from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.node.runtimes.process_link import Link
 from longshore.node.runtimes.process_session import ProcessSession
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from longshore.node.runtime import Container, Features, Key, Runtime, Session, State, Usage
+from longshore.api.session import Session
+from longshore.node.runtime import Container, Features, Key, Runtime, State, Usage
 
 
 class Watched:

@@ -11,13 +11,16 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Final
 
-from longshore.api import errors, times
+from longshore.api import errors
 from longshore.api.log_options import LogOptions
+from longshore.api.session import Session
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.api.usage import Measured
 from longshore.machinery.time.clock import Clock
 from longshore.node.archive import Archive
-from longshore.node.runtime import CannotStart, Key, Session
+from longshore.node.runtime import CannotStart, Key
 from longshore.node.serving import attempts, logs
 from longshore.node.serving.followed_engine import Watched
 from longshore.node.serving.measuring import Meter
@@ -53,7 +56,7 @@ class Door:
 
     def _since(self, options: LogOptions) -> bytes:
         if options.since_time is not None:
-            seconds, nanos = options.since_time
+            seconds, nanos = divmod(options.since_time, SECOND)
             if seconds < 0:
                 return b""
         elif options.since_seconds is not None:
@@ -63,7 +66,7 @@ class Door:
             seconds, nanos = int(now), int(now % 1 * 1_000_000_000)
         else:
             return b""
-        return f"{times.format_seconds(seconds)[:-1]}.{nanos:09d}Z".encode()
+        return f"{rfc3339.from_seconds(seconds)[:-1]}.{nanos:09d}Z".encode()
 
     def check_running(self, pod: Obj, container: str) -> None:
         if self._running(pod, container) is None:

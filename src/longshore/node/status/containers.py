@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import State
-from longshore.node.status import moments
 
 UNKNOWN_REASON: Final = "ContainerStatusUnknown"
 UNKNOWN_MESSAGE: Final = "The container could not be located when the pod was terminated"
@@ -27,7 +27,7 @@ def terminated(state: State, engine: str, message: str = "") -> Obj:
     if state.phase == "lost":
         ended = {**_UNKNOWN, "message": state.message or UNKNOWN_MESSAGE}
         if state.started_at:
-            ended["startedAt"] = moments.text(state.started_at)
+            ended["startedAt"] = rfc3339.from_seconds(state.started_at)
     else:
         ended = {"exitCode": state.exit_code}
         if state.signal:
@@ -35,8 +35,8 @@ def terminated(state: State, engine: str, message: str = "") -> Obj:
         ended["reason"] = state.reason or ("Error" if state.exit_code else "Completed")
         if text := message or state.message:
             ended["message"] = text
-        ended["startedAt"] = moments.text(state.started_at)
-        ended["finishedAt"] = moments.text(state.finished_at)
+        ended["startedAt"] = rfc3339.from_seconds(state.started_at)
+        ended["finishedAt"] = rfc3339.from_seconds(state.finished_at)
     if state.id:
         ended["containerID"] = f"{engine}://{state.id}"
     return ended
@@ -50,7 +50,10 @@ def container_status(memory: Memory, record: Record, engine: str, *, final: bool
     if state is None:
         now, last = _not_running(memory, record, final), _terminated(record.last)
     elif state.phase == "running":
-        now, last = {"running": {"startedAt": moments.text(state.started_at)}}, _terminated(record.last)
+        now, last = (
+            {"running": {"startedAt": rfc3339.from_seconds(state.started_at)}},
+            _terminated(record.last),
+        )
     elif record.waiting is not None and not final:
         now, last = _waiting(record.waiting.reason, record.waiting.message), _terminated(record.ended)
     else:

@@ -14,14 +14,15 @@ from functools import partial
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.pod.life import Life
-from longshore.node.status import moments
 from longshore.node.status.build import status_of
 
-PODS: Final = ("v1", "Pod")
 HOLD_SECONDS: Final = 0.025
 """Enough for a command that does nothing, also where eight of them and longshore share two processors. A
 kubelet takes many times as long to notice that something runs.
@@ -30,7 +31,7 @@ _LONGEST_HOLD: Final = 1.0
 _ONE_TURN: Final = 0.001
 MANAGER: Final = "kubelet"
 """What upstream calls whoever reports on pods."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
+_PAUSES: Final = Doubling(0.1, 10.0)
 
 log = logging.getLogger(__name__)
 
@@ -115,12 +116,12 @@ class StatusWriter:
         self._spawn(self._write(life, status, final=life.final))
 
     def _status(self, life: Life) -> Obj:
-        now = moments.text(self._clock.now().timestamp())
+        now = rfc3339.from_seconds(self._clock.now().timestamp())
         return status_of(life.memory, life.engine, now, final=life.final)
 
     async def _write(self, life: Life, status: Obj, *, final: bool) -> None:
         """`final` as it was when `status` was made: what has come since makes the pod dirty."""
-        memory, pause = life.memory, _FIRST_PAUSE
+        memory, failures = life.memory, 0
         while not memory.gone:
             try:
                 answer = await self._put(memory.pod, status)
@@ -129,12 +130,12 @@ class StatusWriter:
                     break
                 if err.code != 409:
                     log.error("pod %s: its status was refused: %s", memory.facts.title, err)
-                    await self._clock.sleep(pause)
-                    pause = min(2 * pause, _LONGEST_PAUSE)
+                    failures += 1
+                    await self._clock.sleep(_PAUSES.after(failures))
             except Unreachable as err:
                 log.info("pod %s: trying again: %s", memory.facts.title, err)
-                await self._clock.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                failures += 1
+                await self._clock.sleep(_PAUSES.after(failures))
             else:
                 memory.pod, life.written = answer, status
                 self.writes += 1
@@ -156,22 +157,22 @@ class StatusWriter:
     async def _put(self, pod: Obj, status: Obj) -> Obj:
         meta = {key: value for key, value in pod["metadata"].items() if key != "managedFields"}
         obj = {"metadata": meta, "spec": pod["spec"], "status": status}
-        return await self._client.update_status(PODS, obj, meta["namespace"], manager=MANAGER)
+        return await self._client.update_status(kinds.PODS, obj, meta["namespace"], manager=MANAGER)
 
     async def _fresh(self, life: Life) -> bool:
         """Reads the pod anew; False when it is gone, or another one has its name."""
         facts = life.memory.facts
         try:
-            pod = await self._client.get(PODS, facts.name, facts.namespace)
+            pod = await self._client.get(kinds.PODS, facts.name, facts.namespace)
         except (StatusError, Unreachable) as err:
             if isinstance(err, StatusError) and err.code == 404:
                 return False
-            await self._clock.sleep(_LONGEST_PAUSE)
+            await self._clock.sleep(_PAUSES.cap)
             return True
         if pod["metadata"]["uid"] != facts.uid:
             return False
         life.memory.pod = pod
-        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        if pod_state.has_ended(pod):
             life.memory.terminal = pod["status"]["phase"]  # somebody else has spoken, and that stays
             return False
         return True

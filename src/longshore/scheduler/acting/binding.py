@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
 from longshore.machinery.background import Hands
 from longshore.machinery.queues.backoff import Backoff
@@ -19,7 +20,6 @@ from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.ledger import Ledger
 
-_PODS: Final = ("v1", "Pod")
 _SETTLED: Final = (404, 409)
 """Gone, leaving, or bound by another: the watch tells which."""
 _MOST: Final = 512
@@ -78,7 +78,7 @@ class Binder:
         pauses: Backoff | None = None
         while True:
             try:
-                await self._client.create(_PODS, binding, namespace, name=name, subresource="binding")
+                await self._client.create(kinds.PODS, binding, namespace, name=name, subresource="binding")
             except StatusError as err:
                 if err.code != 409 or not await self._has_node(pod):
                     self._ledger.forget(pod.uid)
@@ -97,7 +97,7 @@ class Binder:
         """Whether the pod is bound although we were refused: by another, or by us when no answer came."""
         namespace, name = pod.key
         try:
-            found = await self._client.get(_PODS, name, namespace)
+            found = await self._client.get(kinds.PODS, name, namespace)
         except (StatusError, Unreachable):
             return False
         return found["metadata"]["uid"] == pod.uid and bool(found["spec"].get("nodeName"))

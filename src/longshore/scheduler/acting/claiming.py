@@ -10,6 +10,7 @@ import asyncio
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.informers.cache import Cache
@@ -17,7 +18,6 @@ from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_claims import SELECTED_NODE, Needs, is_bound
 from longshore.scheduler.fitting.pod_shape import Pod
 
-_CLAIMS: Final = ("v1", "PersistentVolumeClaim")
 _PATIENCE: Final = 600.0
 
 
@@ -40,7 +40,7 @@ class Claims:
             meta = claim["metadata"]
             patch = {"metadata": {"uid": meta["uid"], "annotations": {SELECTED_NODE: node}}}
             try:
-                claim = await self._client.patch(_CLAIMS, meta["name"], patch, pod.key[0])
+                claim = await self._client.patch(kinds.CLAIMS, meta["name"], patch, pod.key[0])
             except (StatusError, Unreachable) as err:
                 return f"binding volumes: {err}"
             await self._cache.reached(int(claim["metadata"]["resourceVersion"]))

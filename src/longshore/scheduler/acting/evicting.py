@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 
-_PODS: Final = ("v1", "Pod")
 log = logging.getLogger(__name__)
 
 
@@ -44,7 +44,7 @@ class Evictor:
 
     async def _evict(self, victim: Pod, conditions: dict[str, Obj], event: tuple[str, str, str]) -> None:
         namespace, name = victim.key
-        now = to_seconds(self._clock.now())
+        now = rfc3339.from_moment(self._clock.now())
         new = [
             {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": now, **rest}
             for kind, rest in conditions.items()
@@ -52,9 +52,9 @@ class Evictor:
         patch = {"metadata": {"uid": victim.uid}, "status": {"conditions": new}}
         try:
             await self._client.patch(
-                _PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
             )
-            await self._client.delete(_PODS, name, namespace, DeleteOptions(uid=victim.uid))
+            await self._client.delete(kinds.PODS, name, namespace, DeleteOptions(uid=victim.uid))
         except StatusError as err:
             if err.code not in (404, 409):
                 log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
@@ -62,4 +62,4 @@ class Evictor:
         except Unreachable as err:
             log.warning("pod %s/%s could not be removed: %s", namespace, name, err)
             return
-        self._recorder.event(reference(victim.obj, _PODS), *event)
+        self._recorder.event(reference(victim.obj, kinds.PODS), *event)

@@ -16,14 +16,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import conditions, kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.time.clock import Clock, to_seconds
+from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 
-PODS: Final = ("v1", "Pod")
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 _RATE: Final = 50.0
 _BURST: Final = 100.0
@@ -152,14 +153,14 @@ class Reporter:
         text = report.text[:_LONGEST]
         version = pod.obj["metadata"].get("resourceVersion", "")
         self._recorder.event(_reference(pod.key, pod.uid, version), "Warning", "FailedScheduling", text)
-        status = _patch(pod.obj, report, text, to_seconds(self._clock.now()))
+        status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))
         if status is None:
             return
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         namespace, name = pod.key
         try:
             await self._client.patch(
-                PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
+                kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
             )
         except StatusError as err:
             if err.code not in (404, 409):
@@ -171,9 +172,7 @@ class Reporter:
 
 def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
     """The change to a pod's status; None when it stands there already."""
-    old = next(
-        (c for c in (pod.get("status") or {}).get("conditions") or () if c["type"] == "PodScheduled"), None
-    )
+    old = conditions.find(pod, "PodScheduled")
     patch: Obj = {}
     wanted = {"status": "False", "reason": report.reason, "message": text}
     if old is None or any(old.get(key) != value for key, value in wanted.items()):

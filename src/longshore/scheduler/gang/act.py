@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final, Protocol
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
@@ -27,7 +28,7 @@ from longshore.scheduler.gang.decide import Plan
 from longshore.scheduler.gang.model import BINDING, Group
 from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
 from longshore.scheduler.gang.trial import Bind, Evict
-from longshore.scheduler.gang.writing import PODGROUPS, Counts, Statuses
+from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 
 _OVER: Final = "Completed"
@@ -163,7 +164,7 @@ class Actor:
         told = self._told.setdefault(obj["metadata"]["uid"], {})
         if told.get(about) != message:
             told[about] = message
-            self._recorder.event(reference(obj, PODGROUPS), type_, reason, message)
+            self._recorder.event(reference(obj, kinds.POD_GROUPS), type_, reason, message)
 
     # ---- what becomes of pods
 
@@ -202,7 +203,7 @@ class Actor:
         }
         self._metrics.victims(1)
         self._evictor.evict(pod, conditions, ("Warning", "Evict", text))
-        self._recorder.event(reference(evict.group.obj, PODGROUPS), "Normal", "Evict", evict.action)
+        self._recorder.event(reference(evict.group.obj, kinds.POD_GROUPS), "Normal", "Evict", evict.action)
 
     def _bound(self, pod: Pod, node: str) -> None:
         self._metrics.attempt("scheduled")

@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 
 from longshore.api import pod_resources, quantity
 from longshore.api.selectors import labels
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.time import clock
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -282,7 +282,7 @@ def sla_of(obj: Obj) -> str:
 
 
 def created_at(obj: Obj) -> float:
-    return clock.parse(obj["metadata"]["creationTimestamp"]).timestamp()
+    return rfc3339.seconds(obj["metadata"]["creationTimestamp"])
 
 
 def group_of(pod: Obj) -> Key | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from longshore.api import times
+from longshore.api.facts import pod_state
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -63,8 +64,8 @@ def _task(pod: Pod, ledger: Ledger) -> Task:
     obj = pod.obj
     known = ledger.pods.get(pod.uid)
     node = obj["spec"].get("nodeName") or (known.node if known is not None else "")
-    phase = (obj.get("status") or {}).get("phase") or "Pending"
-    if phase in ("Succeeded", "Failed"):
+    phase = pod_state.phase_of(obj)
+    if phase in pod_state.ENDED:
         return Task(pod, _BY_PHASE[phase], node)
     if "deletionTimestamp" in obj["metadata"]:
         return Task(pod, RELEASING, node)
@@ -91,7 +92,7 @@ def _deadline(obj: Obj) -> float | None:
     if not text:
         return None
     try:
-        nanos = times.parse_duration(text)
+        nanos = durations.parse(text)
     except ValueError:
         return None
     return model.created_at(obj) + nanos / 1e9

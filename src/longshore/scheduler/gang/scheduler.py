@@ -10,11 +10,12 @@ import uuid
 from dataclasses import replace
 from typing import Final
 
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.metrics import Registry
-from longshore.machinery.time.clock import to_seconds
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -25,10 +26,8 @@ from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
 from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
-from longshore.scheduler.gang.writing import PODGROUPS, QUEUES
 
 NAME: Final = "volcano"
-_PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 _FAILURE_PAUSE: Final = 1.0
 _BOUND: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
@@ -64,9 +63,9 @@ class GangScheduler:
         self._changes, self._counted, self._busy = 0, cluster.clock.monotonic(), False
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
-        self._groups = cluster.follow(PODGROUPS, watching.Groups(self))
-        self._queues = cluster.follow(QUEUES, watching.Queues(self))
-        self._priorities = cluster.follow(_PRIORITIES, watching.Priorities(self))
+        self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
+        self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
+        self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=name, registry=registry or Registry())
 
     async def run(self) -> None:
@@ -100,7 +99,7 @@ class GangScheduler:
     def _hurry(self, before: Obj | None, pod: Obj, key: Key | None) -> None:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
-            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            if pod_state.has_ended(pod):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
                 self.pace.tell(LATER if self.is_busy() else _BOUND)
@@ -245,7 +244,7 @@ class GangScheduler:
             settings,
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
             wall.timestamp(),
-            to_seconds(wall),
+            rfc3339.from_moment(wall),
             sums,
             gate,
         )

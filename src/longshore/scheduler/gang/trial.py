@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
+from longshore.api.facts import conditions
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts
 from longshore.scheduler.fitting import filters, pod_claims
@@ -348,6 +349,5 @@ def _packed(task: Task, node: Node) -> float:
 def _arriving(node: Node) -> bool:
     """A node that says it is ready and still has the taint every new node comes with. It is about to lose
     it, and to count it as one that refuses pods would be news for a moment only."""
-    conditions = ((node.obj or {}).get("status") or {}).get("conditions") or ()
-    ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+    ready = conditions.holds(node.obj or {}, "Ready")
     return ready and not node.pods and any(taint.get("key") == _NOT_READY for taint in node.taints)

@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
 
-PODGROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
-QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 _COUNTS: Final = ("running", "succeeded", "failed", "conditions")
 _PATIENCE: Final = 5
 log = logging.getLogger(__name__)
@@ -104,7 +103,7 @@ class Statuses:
         namespace, name = key
         gone: Obj = {part: None for part in _COUNTS if part not in status}
         patch = {"metadata": {"uid": uid}, "status": {**gone, **status}}
-        return await self._client.patch(PODGROUPS, name, patch, namespace)
+        return await self._client.patch(kinds.POD_GROUPS, name, patch, namespace)
 
 
 class Counts:
@@ -133,7 +132,7 @@ class Counts:
             while (allocated := self._wanted.get(uid)) is not None:
                 gone: Obj = {part: None for part in old if part not in allocated}
                 patch = {"metadata": {"uid": uid}, "status": {"allocated": {**gone, **allocated}}}
-                await self._client.patch(QUEUES, name, patch, subresource="status")
+                await self._client.patch(kinds.QUEUES, name, patch, subresource="status")
                 old = allocated
                 if self._wanted.get(uid) is allocated:
                     del self._wanted[uid]

@@ -13,6 +13,8 @@ from collections.abc import Coroutine, Hashable
 from typing import Any, Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -22,7 +24,7 @@ from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
-from longshore.scheduler.cluster import POD_KIND, Cluster
+from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import pod_claims, verdict
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.metrics import Metrics
@@ -32,10 +34,9 @@ from longshore.scheduler.single.pending import Group, Pending
 NAME: Final = "default-scheduler"
 _TURN: Final = 256
 """Decisions before others in the event loop get their turn."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+_PAUSES: Final = Doubling(1.0, 10.0)
 _ANYWAY_SECONDS: Final = 300.0
 """All who wait are tried again this often, should a change have gone unnoticed."""
-_ENDED: Final = ("Succeeded", "Failed")
 
 log = logging.getLogger(__name__)
 
@@ -101,11 +102,7 @@ class DefaultScheduler:
     def pod_changed(self, pod: Obj) -> None:
         meta, spec = pod["metadata"], pod["spec"]
         uid = meta["uid"]
-        if (
-            spec.get("nodeName")
-            or "deletionTimestamp" in meta
-            or (pod.get("status") or {}).get("phase") in _ENDED
-        ):
+        if spec.get("nodeName") or "deletionTimestamp" in meta or pod_state.has_ended(pod):
             if uid in self._pending or uid in self._seen or uid in self._failures:
                 self._dismiss(uid)
         elif spec.get("schedulingGates"):
@@ -268,7 +265,7 @@ class DefaultScheduler:
         patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
         try:
             await self._cluster.client.patch(
-                POD_KIND, pod.key[1], patch, pod.key[0], type=PatchType.STRATEGIC, subresource="status"
+                kinds.PODS, pod.key[1], patch, pod.key[0], type=PatchType.STRATEGIC, subresource="status"
             )
         except (StatusError, Unreachable) as err:
             log.debug("pod %s/%s keeps the name of a node it lost: %s", *pod.key, err)
@@ -298,8 +295,7 @@ class DefaultScheduler:
         count = self._failures[pod.uid] = self._failures.get(pod.uid, 0) + 1
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
         self._explain(pod, ("the binding failed",), problem)
-        pause = min(_FIRST_PAUSE * 2 ** min(count - 1, 10), _LONGEST_PAUSE)
-        self._clock.call_later(pause, lambda: self._come_back(pod))
+        self._clock.call_later(_PAUSES.after(count), lambda: self._come_back(pod))
         self._cluster.wake(verdict.ROOM)
 
     def _come_back(self, pod: Pod) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from longshore.api.facts import kinds
 from longshore.controllers.volcano.job.waking import requests
-from longshore.controllers.volcano.names import JOBS, OUT_OF_SYNC_MARK
+from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK
 
 TASK = {"name": "w", "replicas": 2, "maxRetry": 3}
 
@@ -19,7 +20,13 @@ def a_pod(phase: str, *, restarts: int = 0, code: int | None = None, mark: bool 
     notes = {"volcano.sh/job-name": "j", "volcano.sh/task-spec": "w", "volcano.sh/job-version": "4"}
     if mark:
         notes[OUT_OF_SYNC_MARK] = "true"
-    owner = {"apiVersion": JOBS[0], "kind": JOBS[1], "name": "j", "uid": "u", "controller": True}
+    owner = {
+        "apiVersion": kinds.VOLCANO_JOBS[0],
+        "kind": kinds.VOLCANO_JOBS[1],
+        "name": "j",
+        "uid": "u",
+        "controller": True,
+    }
     meta = {"name": f"j-w-{n}", "uid": f"p{n}", "annotations": notes, "ownerReferences": [owner]}
     meta["creationTimestamp"] = "2026-01-01T00:00:00Z"
     containers = [{"name": "main", "restartCount": restarts, "state": state}]

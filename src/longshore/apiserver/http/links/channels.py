@@ -14,11 +14,11 @@ from typing import Final, Literal
 import msgspec
 from aiohttp import WSMsgType, web
 
+from longshore.api.session import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.links.terminal import size_of
 from longshore.apiserver.http.links.wire import Activity
 from longshore.apiserver.subresources.link import Streams
-from longshore.apiserver.subresources.node_access import Session
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _NUMBER: Final = {"stdout": STDOUT, "stderr": STDERR}

@@ -6,9 +6,9 @@ import asyncio
 from typing import Final, Literal, Protocol
 
 from longshore.api import errors
+from longshore.api.session import Session
 from longshore.api.types import Obj
 from longshore.apiserver.subresources.link import Link
-from longshore.apiserver.subresources.node_access import Session
 
 SUCCESS: Final[Obj] = {"metadata": {}, "status": "Success"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from longshore.api import times
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions
 from longshore.controllers.job.ends.conditions import Outcome
@@ -25,7 +25,7 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
         return Ending(draft, moved)
     if tracking.terminating:
         return Ending(draft, moved, why=(f"{verdict.type} once {_pods(tracking.terminating)} ended",))
-    now = times.format_seconds(int(plan.view.now))
+    now = rfc3339.from_seconds(plan.view.now)
     known = draft.get("conditions") or []
     changed = conditions.ensured(known, verdict.type, "True", verdict.reason, verdict.message, now)
     draft["conditions"] = changed if changed is not None else known

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import indexes as runs
+from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, success_policy
 from longshore.controllers.job.ends.conditions import Outcome
@@ -47,7 +49,7 @@ def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
     """What makes the whole Job fail, but for its deadline."""
     if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
-        pods += [p for p in view.pods if not pod_facts.tracked(p) and pod_facts.phase(p) == "Failed"]
+        pods += [p for p in view.pods if not pod_facts.tracked(p) and pod_state.phase_of(p) == "Failed"]
         for pod in (*pods, *view.counted_failures):
             verdict = failure_policy.judge(spec.failure_rules, pod)
             if verdict.action == "FailJob":
@@ -60,7 +62,7 @@ def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
 def _restarted_too_often(view: View, spec: Spec) -> bool:
     """Containers restarted in place leave no failed pod, so their restarts count instead."""
     restarts = sum(
-        pod_facts.restarts(pod) for pod in view.pods if pod_facts.phase(pod) in ("Running", "Pending")
+        pod_facts.restarts(pod) for pod in view.pods if pod_state.phase_of(pod) in ("Running", "Pending")
     )
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
@@ -72,7 +74,7 @@ def time_left(view: View, spec: Spec, start_time: str | None) -> float | None:
     """
     if spec.deadline is None or start_time is None or spec.suspended:
         return None
-    return spec.deadline - (view.now - pod_facts.seconds(start_time))
+    return spec.deadline - (view.now - rfc3339.seconds(start_time))
 
 
 def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:

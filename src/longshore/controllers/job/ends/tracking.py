@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Final
 
-from longshore.api import indexes, times
+from longshore.api import indexes
+from longshore.api.facts import pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, outcome
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
-from longshore.controllers.job.pods import pod_facts, wanted
+from longshore.controllers.job.pods import wanted
 from longshore.controllers.job.pods.counting import Held, valid
 
 MOST_UNCOUNTED: Final = 500
@@ -78,7 +80,7 @@ def before_killing(plan: Plan) -> Tracking | None:
     """
     if plan.outcome is None or not plan.view.satisfied:
         return None
-    return track(plan, PodResults(len(plan.delete), sum(pod_facts.ready(pod) for pod in plan.delete)))
+    return track(plan, PodResults(len(plan.delete), sum(pod_state.is_ready(pod) for pod in plan.delete)))
 
 
 def goes_on(tracking: Tracking) -> bool:
@@ -106,7 +108,7 @@ def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
         return ()
     word, value = ("suspended", "True") if plan.spec.suspended else ("resumed", "False")
     reason, message = word.capitalize(), f"Job {word}"
-    now = times.format_seconds(int(plan.view.now))
+    now = rfc3339.from_seconds(plan.view.now)
     changed = conditions.ensured(known, "Suspended", value, f"Job{reason}", message, now)
     if changed is None:
         return ()
@@ -217,7 +219,7 @@ def _write_verdict(verdict: Outcome, status: Obj, now: float) -> bool:
     known = status.get("conditions") or []
     if verdict.type == "Failed" or conditions.true(known, verdict.type) is not None:
         return False
-    at = times.format_seconds(int(now))
+    at = rfc3339.from_seconds(now)
     entry = conditions.made(verdict.type, "True", verdict.reason, verdict.message, at)
     status["conditions"] = [*known, entry]
     return True

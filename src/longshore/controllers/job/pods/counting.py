@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.pods import pod_facts
@@ -71,17 +72,17 @@ def count(view: View, spec: Spec) -> Count:
     number = pod_facts.NO_INDEX
     for pod in view.pods:
         meta = pod["metadata"]
-        phase = pod_facts.phase(pod)
+        phase = pod_state.phase_of(pod)
         deleting = "deletionTimestamp" in meta
         if indexed:
             number = pod_facts.index(pod)
-        if phase not in pod_facts.TERMINAL:
+        if phase not in pod_state.ENDED:
             if deleting:
                 terminating.append(pod)
             else:
                 active.append(pod)
                 active_indexes.append(number)
-                if pod_facts.ready(pod):
+                if pod_state.is_ready(pod):
                     ready += 1
         if FINALIZER in (meta.get("finalizers") or ()):
             uid = meta["uid"]

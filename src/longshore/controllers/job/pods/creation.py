@@ -10,20 +10,14 @@ from itertools import islice
 from typing import Final
 
 from longshore.api import indexes
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_ref
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
-from longshore.controllers.job.spec import (
-    FINALIZER,
-    INDEX,
-    INDEX_FAILURES,
-    INDEX_IGNORED_FAILURES,
-    JOBS,
-    Spec,
-)
-from longshore.machinery.writes.ownership import controller_ref
+from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES, Spec
 from longshore.machinery.writes.pod_control import from_template, name_prefix
 
 _ENV: Final = "JOB_COMPLETION_INDEX"
@@ -73,7 +67,7 @@ def indexed_bodies(job: Obj, spec: Spec, numbers: list[int], delayed: Mapping[in
 
 
 def _from_template(job: Obj, generate_name: str) -> Obj:
-    owner = controller_ref(job, JOBS)
+    owner = controller_ref(job, kinds.JOBS)
     return from_template(job["spec"]["template"], owner, generate_name=generate_name, finalizers=(FINALIZER,))
 
 

@@ -1,25 +1,19 @@
-"""What one pod says about itself: phase, readiness, index, restarts, and when it ended.
+"""Facts about one pod of a Job: its finalizer, index, restarts, and when it ended.
 
 Plain questions to a pod's own fields. What they mean for a Job is decided elsewhere.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Final
 
+from longshore.api.facts import conditions
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
 
-TERMINAL: Final = ("Succeeded", "Failed")
 NO_INDEX: Final = -1
-_NONE: Final[Obj] = {}
 _MAX_INT32: Final = 2**31 - 1
-
-
-def phase(pod: Obj) -> str:
-    """`Pending` until someone says otherwise, as the API server has it."""
-    return (pod.get("status") or {}).get("phase") or "Pending"
 
 
 def deleting(pod: Obj) -> bool:
@@ -29,19 +23,6 @@ def deleting(pod: Obj) -> bool:
 def tracked(pod: Obj) -> bool:
     """Whether the pod still has the finalizer that keeps it until it is counted."""
     return FINALIZER in (pod["metadata"].get("finalizers") or ())
-
-
-def ready(pod: Obj) -> bool:
-    return ready_condition(pod).get("status") == "True"
-
-
-def ready_condition(pod: Obj) -> Obj:
-    """Empty when the pod has none."""
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition["type"] == "Ready":
-            found: Obj = condition
-            return found
-    return _NONE
 
 
 def index(pod: Obj) -> int:
@@ -98,13 +79,13 @@ def finish_time(pod: Obj) -> float:
     ended = _containers_finished(pod)
     if ended is not None:
         return ended
-    unready = ready_condition(pod)
-    if unready.get("status") == "False" and unready.get("lastTransitionTime"):
-        return seconds(unready["lastTransitionTime"])
+    unready = conditions.find(pod, "Ready")
+    if unready is not None and unready.get("status") == "False" and unready.get("lastTransitionTime"):
+        return rfc3339.seconds(unready["lastTransitionTime"])
     meta = pod["metadata"]
     if "deletionTimestamp" in meta:
-        return seconds(meta["deletionTimestamp"]) - (meta.get("deletionGracePeriodSeconds") or 0)
-    return seconds(meta.get("creationTimestamp"))
+        return rfc3339.seconds(meta["deletionTimestamp"]) - (meta.get("deletionGracePeriodSeconds") or 0)
+    return rfc3339.seconds(meta.get("creationTimestamp"))
 
 
 def _containers_finished(pod: Obj) -> float | None:
@@ -119,12 +100,7 @@ def _containers_finished(pod: Obj) -> float | None:
         ended = ((container.get("state") or {}).get("terminated") or {}).get("finishedAt")
         if not ended:
             return None
-        at = seconds(ended)
+        at = rfc3339.seconds(ended)
         if latest is None or at > latest:
             latest = at
     return latest
-
-
-def seconds(text: str | None) -> float:
-    """A time stamp as seconds since 1970; 0 for none, which is before any other."""
-    return datetime.fromisoformat(text).timestamp() if text else 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from longshore.api.facts import conditions, pod_state
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pod_facts
 
@@ -54,12 +56,12 @@ def _misplaced(
 
 def rank(pod: Obj) -> tuple[Any, ...]:
     """Lower goes first: not on a node, not running, not ready, ready a short time, restarted often, new."""
-    ready = pod_facts.ready_condition(pod)
+    ready = conditions.find(pod, "Ready") or {}
     is_ready = ready.get("status") == "True"
     regular, sidecar = _most_restarts(pod)
     return (
         bool(pod["spec"].get("nodeName")),
-        _PHASES.get(pod_facts.phase(pod), 0),
+        _PHASES.get(pod_state.phase_of(pod), 0),
         is_ready,
         _newest_first(ready.get("lastTransitionTime")) if is_ready else 0.0,
         -regular,
@@ -69,7 +71,7 @@ def rank(pod: Obj) -> tuple[Any, ...]:
 
 
 def _newest_first(text: str | None) -> float:
-    return -pod_facts.seconds(text) if text else _ZERO_TIME_FIRST
+    return -rfc3339.seconds(text) if text else _ZERO_TIME_FIRST
 
 
 def _most_restarts(pod: Obj) -> tuple[int, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.view import NO_FAILURES, BackoffRecord, BackoffTimes
+from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
 
 
 def draft(record: BackoffRecord, succeeded: Sequence[Obj], failed: Sequence[Obj]) -> BackoffRecord:
@@ -21,15 +22,14 @@ def draft(record: BackoffRecord, succeeded: Sequence[Obj], failed: Sequence[Obj]
     return BackoffRecord(len(times), max(times)) if times else NO_FAILURES
 
 
-def remaining(failures: int, last_failure: float | None, now: float, times: BackoffTimes) -> float:
+def remaining(failures: int, last_failure: float | None, now: float, times: Doubling) -> float:
     """Seconds until a replacement may start; 0 when it may."""
     if failures == 0 or last_failure is None:
         return 0.0
-    wait = times.cap if failures > 40 else min(times.base * 2.0 ** (failures - 1), times.cap)
-    return max(0.0, wait - (now - last_failure))
+    return max(0.0, times.after(failures) - (now - last_failure))
 
 
-def remaining_of_index(last: Obj | None, now: float, times: BackoffTimes) -> float:
+def remaining_of_index(last: Obj | None, now: float, times: Doubling) -> float:
     """Seconds until the index whose latest failed pod is `last` may be tried again."""
     if last is None:
         return 0.0

@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from longshore.api.facts import job_state, pod_state
+from longshore.api.facts.owners import controller_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
@@ -28,7 +30,6 @@ from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.writes.ownership import controller_of
 
 _UNHURRIED_SECONDS: Final = 1.0
 """Upstream's batch period."""
@@ -56,7 +57,7 @@ class JobHandler(Handler):
             self._metrics.external(self._ownership.manager(obj))
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        if job_spec.finished(new):
+        if job_state.has_ended(new):
             self._memory.job_ended(key_of(new), new["metadata"]["uid"])
             self._clear_away(new)
             return
@@ -67,7 +68,7 @@ class JobHandler(Handler):
         start = (new.get("status") or {}).get("startTime")
         deadline = new["spec"].get("activeDeadlineSeconds")
         if start and deadline is not None and deadline != old["spec"].get("activeDeadlineSeconds"):
-            self._queue.add_after(key, deadline - (self._now() - pod_facts.seconds(start)))
+            self._queue.add_after(key, deadline - (self._now() - rfc3339.seconds(start)))
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         key = key_of(obj)
@@ -105,7 +106,7 @@ class PodHandler(Handler):
         self._gathering, self._pods = gathering, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        if pod_facts.phase(obj) in pod_facts.TERMINAL and pod_facts.tracked(obj):
+        if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
             self._deleted(obj, final=False)
@@ -123,9 +124,9 @@ class PodHandler(Handler):
         before, after = old["metadata"], new["metadata"]
         if before.get("resourceVersion") == after.get("resourceVersion"):
             return
-        phase, tracked = pod_facts.phase(new), pod_facts.tracked(new)
-        waits = tracked and phase in pod_facts.TERMINAL
-        if waits != (pod_facts.phase(old) in pod_facts.TERMINAL and pod_facts.tracked(old)):
+        phase, tracked = pod_state.phase_of(new), pod_facts.tracked(new)
+        waits = tracked and phase in pod_state.ENDED
+        if waits != (pod_state.has_ended(old) and pod_facts.tracked(old)):
             self._metrics.waits(waits)
         if "deletionTimestamp" in after:
             self._deleted(new, final=False)
@@ -151,7 +152,7 @@ class PodHandler(Handler):
         before, after = old["metadata"], new["metadata"]
         alike = before.get("labels") == after.get("labels")
         alike = alike and before.get("annotations") == after.get("annotations")
-        runs = alike and tracked and phase not in pod_facts.TERMINAL
+        runs = alike and tracked and phase not in pod_state.ENDED
         runs = runs and before.get("finalizers") == after.get("finalizers")
         if runs and not _fares(old, new):
             return
@@ -164,14 +165,14 @@ class PodHandler(Handler):
             return
         if not tracked:
             self._memory.going.observed(key, after["uid"])
-        if phase == "Failed" != pod_facts.phase(old) and self._has_others(job):
+        if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
             self._gathering.failed(key)
         elif alike and self._memory.written.own(key, "pods", new) and old.get("status") == new.get("status"):
             return  # the sync took the finalizer, and nothing else happened to the pod
         self._queue.add(key)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
-        if pod_facts.phase(obj) in pod_facts.TERMINAL and pod_facts.tracked(obj):
+        if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(False)
         self._deleted(obj, final=True)
 
@@ -180,7 +181,7 @@ class PodHandler(Handler):
         tracked = pod_facts.tracked(pod)
         ref = controller_of(pod)
         job = None if ref is None else self._job(pod, ref)
-        if job is None or job_spec.finished(job):
+        if job is None or job_state.has_ended(job):
             if tracked:
                 self._orphans.add(orphans.of_pod(pod))
             return
@@ -212,7 +213,7 @@ class PodHandler(Handler):
 def _fares(old: Obj, new: Obj) -> bool:
     """Whether a pod that has not ended shows a Job anything new; its node and its address are nothing."""
     return (
-        pod_facts.phase(old) != pod_facts.phase(new)
-        or pod_facts.ready(old) != pod_facts.ready(new)
+        pod_state.phase_of(old) != pod_state.phase_of(new)
+        or pod_state.is_ready(old) != pod_state.is_ready(new)
         or pod_facts.restarts(old) != pod_facts.restarts(new)
     )

@@ -11,17 +11,17 @@ from typing import TypeAlias
 
 from longshore.api import types
 from longshore.api.errors import StatusError
+from longshore.api.facts import job_state, kinds
+from longshore.api.facts.owners import controller_of, owner_key
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
-from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache, Key, key_of
-from longshore.machinery.writes.ownership import controller_of, owner_key
-from longshore.machinery.writes.pod_control import PODS, finalizer_patch
+from longshore.machinery.writes.pod_control import finalizer_patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Orphans:
         namespace, name = key_of(pod)
         try:
             await self._client.patch(
-                PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
+                kinds.PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
             )
         except StatusError as err:
             if err.code != 404:
@@ -111,4 +111,4 @@ class Orphans:
         job = self._ownership.resolve(pod["metadata"]["namespace"], ref)
         if job is None:
             return True
-        return job_spec.finished(job) and self._ownership.ours(job)
+        return job_state.has_ended(job) and self._ownership.ours(job)

@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from longshore.api.facts import pod_state
+from longshore.api.facts.owners import controller_of, owner_key
 from longshore.api.selectors import labels
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pod_facts
-from longshore.machinery.writes.ownership import controller_of, owner_key
 
 PODS_BY_JOB: Final = "job"
 JOBS_BY_SELECTOR: Final = "selector"
@@ -34,9 +35,9 @@ def pods_by_job(pod: Obj) -> tuple[str, ...]:
     if ref["kind"] != "Job":
         return ()
     name, uid = ref["name"], ref["uid"]
-    phase = pod_facts.phase(pod)
+    phase = pod_state.phase_of(pod)
     if (
-        phase not in pod_facts.TERMINAL
+        phase not in pod_state.ENDED
         or pod_facts.tracked(pod)
         or not _labelled(meta.get("labels") or {}, name, uid)
     ):

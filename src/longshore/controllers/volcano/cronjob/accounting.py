@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, owners
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
-from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """Terminated Jobs are somebody's doing; they stay."""
@@ -30,14 +30,14 @@ def _record(view: View, draft: Draft, due: Instant | None) -> str:
 
     Its name alone keeps that run from being started again, so it is not deleted before that is written.
     """
-    if due is None or draft.last_schedule == instants.utc(due):
+    if due is None or draft.last_schedule == rfc3339.from_instant(due):
         return ""
     name = child.name(draft.cronjob, due)
     for job in view.jobs:
         if job["metadata"]["name"] == name:
-            draft.last_schedule = instants.utc(due)
+            draft.last_schedule = rfc3339.from_instant(due)
             if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
-                draft.active.append(ownership.object_ref(job, child.JOBS))
+                draft.active.append(owners.object_ref(job, kinds.VOLCANO_JOBS))
             return name
     return ""
 

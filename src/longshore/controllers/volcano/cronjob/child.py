@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import cron
-from longshore.api.cron import Instant
+from longshore.api.facts import kinds, owners, volcano_job_state
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
-CRONJOBS: Final = ("batch.volcano.sh/v1alpha1", "CronJob")
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
-FINISHED: Final = ("Completed", "Failed", "Terminated")
 
 
 def name(cronjob: Obj, at: Instant) -> str:
@@ -29,15 +26,14 @@ def body(cronjob: Obj, at: Instant) -> Obj:
     meta: Obj = {"name": name(cronjob, at), "namespace": cronjob["metadata"]["namespace"]}
     if wanted.get("labels"):
         meta["labels"] = wanted["labels"]
-    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: instants.rfc3339(at, zone)}
-    meta["ownerReferences"] = [ownership.controller_ref(cronjob, CRONJOBS)]
+    meta["annotations"] = {**(wanted.get("annotations") or {}), SCHEDULED: rfc3339.in_zone(at, zone)}
+    meta["ownerReferences"] = [owners.controller_ref(cronjob, kinds.VOLCANO_CRON_JOBS)]
     return {"metadata": meta, "spec": template.get("spec") or {}}
 
 
 def ended(job: Obj) -> str:
     """The phase in which the Job is over; empty while it is not."""
-    phase = ((job.get("status") or {}).get("state") or {}).get("phase") or ""
-    return phase if phase in FINISHED else ""
+    return volcano_job_state.phase_of(job) if volcano_job_state.has_ended(job) else ""
 
 
 def end_time(job: Obj) -> str:

@@ -11,10 +11,12 @@ from typing import Final
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
+from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.volcano.cronjob import child
-from longshore.controllers.volcano.cronjob.child import CRONJOBS, JOBS
 from longshore.controllers.volcano.cronjob.decide import decide, timing
 from longshore.controllers.volcano.cronjob.plan import Answer, Ask, Plan, View
 from longshore.machinery.events.recorder import Recorder, reference
@@ -23,17 +25,16 @@ from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time import clockjumps, instants
+from longshore.machinery.time import clockjumps
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.time.localzone import local_zone
 from longshore.machinery.writes.own_writes import StaleCache, Written
-from longshore.machinery.writes.ownership import controller_of
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 1000
 """Upstream has three. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
 _LOOK_SECONDS: Final = 5.0
-_KINDS: Final = {"CronJob": CRONJOBS, "Job": JOBS}
+_KINDS: Final = {"CronJob": kinds.VOLCANO_CRON_JOBS, "Job": kinds.VOLCANO_JOBS}
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,17 @@ async def run(
 ) -> None:
     """Looks after CronJobs until cancelled. `zone` is that of schedules without one, by default this
     process's."""
-    cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace, each_update=True)
+    cronjobs = Informer(
+        client, kinds.VOLCANO_CRON_JOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
+    )
     jobs = Informer(
-        client, JOBS, clock=clock, rng=rng, namespace=namespace, indexers={"owner": _owner}, transform=slim
+        client,
+        kinds.VOLCANO_JOBS,
+        clock=clock,
+        rng=rng,
+        namespace=namespace,
+        indexers={"owner": _owner},
+        transform=slim,
     )
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     controller = CronJobController(
@@ -157,10 +166,10 @@ class CronJobController(Handler):
         plan = await self._decided(key, self._observe(cronjob))
         log.debug("cronjob %s/%s: %s", *key, plan.why)
         for event in plan.events:
-            self._recorder.event(reference(plan.cronjob, CRONJOBS), *event)
+            self._recorder.event(reference(plan.cronjob, kinds.VOLCANO_CRON_JOBS), *event)
         if plan.status is not None:
             wanted = {**plan.cronjob, "status": plan.status}
-            answer = await self._client.update_status(CRONJOBS, wanted, key[0])
+            answer = await self._client.update_status(kinds.VOLCANO_CRON_JOBS, wanted, key[0])
             self._written.wrote(key, cronjob["metadata"]["uid"], "cronjobs", answer)
         if plan.problem is not None:
             raise plan.problem
@@ -190,13 +199,13 @@ class CronJobController(Handler):
                 answers[ask] = await _answer(self._client.get(_KINDS[ask.kind], ask.name, key[0]))
             for ask in plan.delete:
                 options = DeleteOptions(propagation="Background", uid=ask.uid)
-                gone = await _answer(self._client.delete(JOBS, ask.name, key[0], options))
+                gone = await _answer(self._client.delete(kinds.VOLCANO_JOBS, ask.name, key[0], options))
                 answers[ask] = None if isinstance(gone, StatusError) and gone.code == 404 else gone
                 cached = self._jobs.cache.get(key[0], ask.name)
                 if answers[ask] is None and cached is not None and cached["metadata"]["uid"] == ask.uid:
                     self._going.add(ask.uid)
             if plan.create is not None:
-                answer = await _answer(self._client.create(JOBS, plan.create, key[0]))
+                answer = await _answer(self._client.create(kinds.VOLCANO_JOBS, plan.create, key[0]))
                 answers[Ask("create", "Job", plan.create["metadata"]["name"])] = answer
                 if isinstance(answer, dict):
                     self._written.wrote(key, view.cronjob["metadata"]["uid"], "jobs", answer)

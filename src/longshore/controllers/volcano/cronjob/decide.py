@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from longshore.api import cron, field
-from longshore.api.cron import Instant
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, owners
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
 from longshore.controllers.volcano.cronjob import accounting, child
 from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
-from longshore.machinery.time import instants
-from longshore.machinery.writes import ownership
 
 _RUNNING = "Skipping job creation because another job is already running"
 _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
@@ -56,9 +56,9 @@ def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
 
 def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
     """What the schedule says now."""
-    created = instants.parse(cronjob["metadata"]["creationTimestamp"])
+    created = rfc3339.parse(cronjob["metadata"]["creationTimestamp"])
     text = (cronjob.get("status") or {}).get("lastScheduleTime")
-    last = instants.parse(text) if text else None
+    last = rfc3339.parse(text) if text else None
     deadline = cronjob["spec"].get("startingDeadlineSeconds")
     wait = cron.requeue_after(schedule, view.zone, view.now, created=created, last=last)
     look_again = None if wait is None else wait / instants.SECOND
@@ -91,7 +91,7 @@ def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> P
         )
         draft.warning("TooManyMissedTimes", text)
     name = child.name(draft.cronjob, when.due)
-    started = draft.last_schedule == instants.utc(when.due)
+    started = draft.last_schedule == rfc3339.from_instant(when.due)
     if started or any(ref.get("name") == name for ref in draft.active):
         return draft.plan("what is due was started already", look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Forbid" and draft.active:
@@ -133,7 +133,7 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     cronjob, name = draft.cronjob, child.name(draft.cronjob, due)
     ask = Ask("create", "Job", name)
     if ask not in view.answers:
-        return draft.plan(f"the run of {instants.utc(due)} is due", create=child.body(cronjob, due))
+        return draft.plan(f"the run of {rfc3339.from_instant(due)} is due", create=child.body(cronjob, due))
     made = view.answers[ask]
     if isinstance(made, Exception):
         found = _taken(view, draft, when, name, made)
@@ -145,8 +145,8 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
     assert made is not None
     if not child.ended(made):
-        draft.active.append(ownership.object_ref(made, child.JOBS))
-    draft.last_schedule = instants.utc(due)
+        draft.active.append(owners.object_ref(made, kinds.VOLCANO_JOBS))
+    draft.last_schedule = rfc3339.from_instant(due)
     return draft.plan(f"started job {name}", look_again=when.look_again)
 
 
@@ -167,8 +167,8 @@ def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
         return draft.plan(f"job {name} cannot be read: {job}", problem=job)
-    if not ownership.is_controlled_by(job, draft.cronjob):
-        owner = (ownership.controller_of(job) or {}).get("name", "none")
+    if not owners.is_controlled_by(job, draft.cronjob):
+        owner = (owners.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
         draft.warning("ForeignJob", text)
         return draft.plan("somebody else has the Job of that name", look_again=when.look_again)

@@ -9,18 +9,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from longshore.api import times
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.flow import templates as listing
 from longshore.controllers.volcano.flow.decide import Plan, View, decide
-from longshore.controllers.volcano.flow.names import BY_FLOW, FLOWS, JOBS, TEMPLATES, job_name, mark
+from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, mark
 from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
@@ -49,9 +51,11 @@ async def run(
     """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     informer = partial(Informer, client, clock=clock, rng=rng, namespace=namespace)
-    flows = informer(FLOWS, indexers={"template": _entries})
-    templates = informer(TEMPLATES)
-    jobs = informer(JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim)
+    flows = informer(kinds.JOB_FLOWS, indexers={"template": _entries})
+    templates = informer(kinds.JOB_TEMPLATES)
+    jobs = informer(
+        kinds.VOLCANO_JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim
+    )
     controller = FlowController(
         client, flows, templates, jobs, recorder, clock=clock, registry=registry or Registry()
     )
@@ -134,10 +138,10 @@ class FlowController(Handler):
         log.debug("jobflow %s/%s: %s", *key, plan.why)
         try:
             await self._act(flow, plan)
-        except StatusError as err:
+        except (StatusError, TryAgain) as err:
             if self._queue.requeues(key) == COMPLAIN_AFTER:
                 text = f"SyncJobFlow JobFlow failed for {err}"
-                self._recorder.event(reference(flow, FLOWS), "Warning", "SyncJobFlow", text)
+                self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
             raise
         return None
 
@@ -151,7 +155,7 @@ class FlowController(Handler):
             {name: job for name, job in named.items() if job is not None},
             self._jobs.cache.by_index("flow", mark(flow)),
             {entry: template for entry, template in templates.items() if template is not None},
-            times.format_seconds(int(self._clock.now().timestamp())),
+            rfc3339.from_seconds(self._clock.now().timestamp()),
         )
 
     async def _act(self, flow: Obj, plan: Plan) -> None:
@@ -162,26 +166,28 @@ class FlowController(Handler):
         for job in plan.create:
             await self._create(flow, job)
         if plan.status is not None:
-            await self._client.update_status(FLOWS, {**flow, "status": plan.status}, namespace)
+            await self._client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
             if plan.ended:
                 self._counters[plan.ended].inc(namespace)
         if plan.missing:
             name = plan.missing[0]
-            raise StatusError(404, "NotFound", f'getting JobTemplate "{name}" in ns "{namespace}": not found')
+            raise TryAgain(f'getting JobTemplate "{name}" in ns "{namespace}": not found')
 
     async def _create(self, flow: Obj, job: Obj) -> None:
         name = job["metadata"]["name"]
         try:
-            await self._client.create(JOBS, job, job["metadata"]["namespace"])
+            await self._client.create(kinds.VOLCANO_JOBS, job, job["metadata"]["namespace"])
         except StatusError as err:
             if err.reason != "AlreadyExists":
                 raise
             return
-        self._recorder.event(reference(flow, FLOWS), "Normal", "Created", f"create a job named {name}!")
+        self._recorder.event(
+            reference(flow, kinds.JOB_FLOWS), "Normal", "Created", f"create a job named {name}!"
+        )
 
     async def _delete(self, name: str, namespace: str) -> None:
         try:
-            await self._client.delete(JOBS, name, namespace, _BACKGROUND)
+            await self._client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
         except StatusError as err:
             if err.code != 404:
                 raise

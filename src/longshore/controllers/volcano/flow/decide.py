@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api import types
+from longshore.api.facts import kinds, owners
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.flow import status as statuses
-from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE, FLOWS, job_name, mark, phase_of
-from longshore.machinery.writes import ownership
+from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE, job_name, mark
 
 _INERT: Final = ("Failed", "Terminating")
 
@@ -93,6 +94,6 @@ def made(flow: Obj, entry: str, template: Obj) -> Obj:
         "namespace": flow["metadata"]["namespace"],
         "labels": marks,
         "annotations": dict(marks),
-        "ownerReferences": [ownership.controller_ref(flow, FLOWS)],
+        "ownerReferences": [owners.controller_ref(flow, kinds.JOB_FLOWS)],
     }
     return {"metadata": meta, "spec": types.copy_of(template.get("spec") or {})}

@@ -6,9 +6,6 @@ from typing import Final
 
 from longshore.api.types import Obj
 
-FLOWS: Final = ("flow.volcano.sh/v1alpha1", "JobFlow")
-TEMPLATES: Final = ("flow.volcano.sh/v1alpha1", "JobTemplate")
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 BY_FLOW: Final = "volcano.sh/createdByJobFlow"
 BY_TEMPLATE: Final = "volcano.sh/createdByJobTemplate"
 
@@ -21,9 +18,3 @@ def mark(obj: Obj) -> str:
 
 def job_name(flow: Obj, entry: str) -> str:
     return f"{flow['metadata']['name']}-{entry}"
-
-
-def phase_of(obj: Obj) -> str:
-    """The phase of a Job or flow."""
-    phase: str = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
-    return phase

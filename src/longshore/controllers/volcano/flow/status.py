@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from longshore.api import times, types
-from longshore.api.cron import duration
+from longshore.api import types
+from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import durations, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
-from longshore.controllers.volcano.flow.names import phase_of
 
 _LISTS: Final = {
     "Pending": "pendingJobs",
@@ -91,8 +92,8 @@ def _job_status(job: Obj, histories: Sequence[Obj], now: str) -> Obj:
     if phase_of(job):
         found["state"] = phase_of(job)
     if status.get("runningDuration"):
-        lasted = duration.parse(status["runningDuration"]) // 1_000_000_000
-        found["endTimestamp"] = times.format_seconds(times.parse(created).seconds + lasted)
+        lasted = durations.parse(status["runningDuration"]) // 1_000_000_000
+        found["endTimestamp"] = rfc3339.from_seconds(rfc3339.parse(created) // SECOND + lasted)
     if status.get("retryCount"):
         found["restartCount"] = status["retryCount"]
     if kept := _histories(job, histories, now):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.flow.names import BY_TEMPLATE, TEMPLATES, mark
+from longshore.controllers.volcano.flow.names import BY_TEMPLATE, mark
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -42,5 +43,5 @@ class Templates(Handler):
         names = [job["metadata"]["name"] for job in self._jobs.by_index(INDEX, mark(template))]
         if names and sorted((template.get("status") or {}).get("jobDependsOnList") or ()) != sorted(names):
             status = {"status": {"jobDependsOnList": names}}
-            await self._client.patch(TEMPLATES, key[1], status, key[0], subresource="status")
+            await self._client.patch(kinds.JOB_TEMPLATES, key[1], status, key[0], subresource="status")
         return None

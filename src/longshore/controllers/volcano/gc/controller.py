@@ -8,6 +8,7 @@ import random
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.gc.decide import decide, wanted
@@ -19,7 +20,6 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import clockjumps
 from longshore.machinery.time.clock import Clock
 
-JOBS: Final = ("batch.volcano.sh/v1alpha1", "Job")
 WORKERS: Final = 1
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ async def run(
     registry: Registry | None = None,
 ) -> None:
     """Deletes Jobs that are due until cancelled, those of one namespace or all."""
-    jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
+    jobs = Informer(client, kinds.VOLCANO_JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
     controller = GcController(client, jobs, clock=clock, registry=registry or Registry())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(jobs.run())
@@ -84,12 +84,12 @@ class GcController(Handler):
         if not plan.delete:
             return plan.look_again
         try:
-            job = await self._client.get(JOBS, key[1], key[0])
+            job = await self._client.get(kinds.VOLCANO_JOBS, key[1], key[0])
             plan = decide(job, self._clock.now())
             if not plan.delete:
                 return plan.look_again
             options = DeleteOptions(propagation="Foreground", uid=job["metadata"]["uid"])
-            await self._client.delete(JOBS, key[1], key[0], options)
+            await self._client.delete(kinds.VOLCANO_JOBS, key[1], key[0], options)
         except StatusError as err:
             if err.code not in (404, 409):  # gone, or replaced: either way not this Job's matter any more
                 raise

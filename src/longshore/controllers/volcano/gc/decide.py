@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
+from longshore.api.facts import volcano_job_state
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
-from longshore.machinery.time import clock
-
-_FINISHED: Final = ("Completed", "Failed", "Terminated")
-"""An aborted Job may be resumed, so it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ def decide(job: Obj, now: datetime) -> Plan:
     ttl, finished = job["spec"]["ttlSecondsAfterFinished"], job["status"]["state"].get("lastTransitionTime")
     if not finished:
         return Plan("it does not say when it finished")
-    left = (clock.parse(finished) + timedelta(seconds=ttl) - now).total_seconds()
+    left = (rfc3339.parse(finished) + ttl * SECOND - instants.of(now)) / SECOND
     if left > 0:
         return Plan(f"it is due {ttl} s after it finished", look_again=left)
     return Plan(f"it finished {ttl} s ago or more", delete=True)
@@ -40,5 +38,4 @@ def wanted(job: Obj) -> bool:
     """Whether the Job may be due as it is: quick, for every change of every Job."""
     if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None:
         return False
-    phase = ((job.get("status") or {}).get("state") or {}).get("phase")
-    return phase in _FINISHED and "deletionTimestamp" not in job["metadata"]
+    return volcano_job_state.has_ended(job) and "deletionTimestamp" not in job["metadata"]

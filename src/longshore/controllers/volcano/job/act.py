@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
@@ -20,12 +22,10 @@ from longshore.controllers.volcano.job.pods import plugin_objects
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.names import JOBS, POD_GROUPS, phase_of
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes.pod_control import PODS
 
 FAILURES: Final = (StatusError, Unreachable, PluginError, plugin_objects.ClaimMissing)
 AT_ONCE: Final = 500
@@ -56,7 +56,7 @@ class Act:
         self._memory, self.remembered = tools.memory, remembered
         self.view = view
         self.why: list[str] = []
-        self._about = reference(view.job, JOBS)
+        self._about = reference(view.job, kinds.VOLCANO_JOBS)
 
     @property
     def job(self) -> Obj:
@@ -90,7 +90,9 @@ class Act:
         """What went wrong; empty when the pod is on its way out, or gone."""
         meta = pod["metadata"]
         try:
-            answer = await self.client.delete(PODS, meta["name"], self.key[0], DeleteOptions(uid=meta["uid"]))
+            answer = await self.client.delete(
+                kinds.PODS, meta["name"], self.key[0], DeleteOptions(uid=meta["uid"])
+            )
         except (StatusError, Unreachable) as err:
             if not (isinstance(err, StatusError) and err.code == 404):
                 return f"failed to delete pod {meta['name']}, err: {err}"
@@ -107,7 +109,7 @@ class Act:
             self.view = self.view.having(self.job, None)
 
     async def delete_group(self, name: str, uid: str) -> None:
-        await plugin_objects.remove(self.client, POD_GROUPS, name, self.key[0], uid)
+        await plugin_objects.remove(self.client, kinds.POD_GROUPS, name, self.key[0], uid)
         self.remembered.groups.add(uid)
 
     # ---- the Job itself
@@ -117,7 +119,7 @@ class Act:
         patch = intents.patch(self.job, values)
         if patch is not None:
             kept = self.job.get("status") or {}
-            answer = await self.client.patch(JOBS, self.key[1], patch, self.key[0])
+            answer = await self.client.patch(kinds.VOLCANO_JOBS, self.key[1], patch, self.key[0])
             self.wrote_job({**answer, "status": kept})
 
     async def write_status(self, new: Obj) -> None:
@@ -127,7 +129,9 @@ class Act:
         if moves:
             said[phase] = ""
         try:
-            answer = await self.client.update_status(JOBS, {**self.job, "status": new}, self.key[0])
+            answer = await self.client.update_status(
+                kinds.VOLCANO_JOBS, {**self.job, "status": new}, self.key[0]
+            )
             self.tools.owing.settle(self.key)
         except BaseException:
             said.pop(phase, None)

@@ -8,6 +8,8 @@ import random
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Refused, Tools
@@ -23,7 +25,6 @@ from longshore.controllers.volcano.job.waking.handlers import (
 )
 from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.names import COMMANDS, JOBS, POD_GROUPS, QUEUES
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
@@ -33,13 +34,11 @@ from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes.pod_control import PODS
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
 """Each mostly waits for writes to become durable; those of many Jobs become so together."""
-_PRIORITIES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
-_FIRST_RETRY, _LONGEST_RETRY = 0.005, 1000.0
+_RETRIES: Final = Doubling(0.005, 1000.0)
 """Upstream's seconds after an error."""
 log = logging.getLogger(__name__)
 
@@ -81,17 +80,17 @@ class VolcanoJobController:
         explanations: Explanations,
     ) -> None:
         self._client, self._clock, self._explanations = client, clock, explanations
-        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = Informer(client, kinds.VOLCANO_JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, namespace=namespace)
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
-        self._groups = Informer(client, POD_GROUPS, clock=clock, rng=rng, namespace=namespace)
-        self._commands = Informer(client, COMMANDS, clock=clock, rng=rng, namespace=namespace)
-        self._queue_objects = Informer(client, QUEUES, clock=clock, rng=rng)
-        self._priorities = Informer(client, _PRIORITIES, clock=clock, rng=rng)
+        self._groups = Informer(client, kinds.POD_GROUPS, clock=clock, rng=rng, namespace=namespace)
+        self._commands = Informer(client, kinds.COMMANDS, clock=clock, rng=rng, namespace=namespace)
+        self._queue_objects = Informer(client, kinds.QUEUES, clock=clock, rng=rng)
+        self._priorities = Informer(client, kinds.PRIORITY_CLASSES, clock=clock, rng=rng)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         gauges = QueueMetrics(registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
-            WorkQueue(clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges) for _ in range(workers)
+            WorkQueue(clock, pauses=_RETRIES, gauges=gauges) for _ in range(workers)
         )
         self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
@@ -160,7 +159,7 @@ class VolcanoJobController:
         except (Refused, ClaimMissing, PluginError) as err:
             problem = str(err)
             log.info("%s/%s: trying again: %s", *key, problem)
-            return min(_FIRST_RETRY * 2.0 ** min(remembered.failures - 1, 30), _LONGEST_RETRY)
+            return _RETRIES.after(remembered.failures)
         except Exception as err:
             problem = str(err)
             raise
@@ -173,7 +172,7 @@ class VolcanoJobController:
         for request in self._memory.take(key):
             if request.command:
                 try:
-                    await self._client.delete(COMMANDS, request.command, key[0])
+                    await self._client.delete(kinds.COMMANDS, request.command, key[0])
                 except StatusError as err:
                     if err.code != 404:
                         raise

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
 from longshore.controllers.volcano.job import status
@@ -25,8 +26,6 @@ from longshore.controllers.volcano.names import (
     RESTART_POD,
     pod_name,
 )
-
-_ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def select(view: View, step: Step, action: str, request: Request) -> Selection |
     pods = [pod for found in view.pods.values() for pod in found.values()]
     going = sum(view.is_going(pod) for pod in pods)
     soft = step.soft or _last_retry(view.job)
-    delete = [pod for pod in pods if not view.is_going(pod) and not (soft and tasks.phase(pod) in _ENDED)]
+    delete = [pod for pod in pods if not view.is_going(pod) and not (soft and pod_state.has_ended(pod))]
     kept = len(pods) - going - len(delete)
     why = f"deletes {len(delete)} pods" + (f", keeps {kept} that have ended" if kept else "")
     return Selection(delete, going, len(pods), True, (why,))

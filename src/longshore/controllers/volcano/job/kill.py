@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.controllers.volcano import plugins
@@ -19,7 +20,6 @@ from longshore.controllers.volcano.job.pods import plugin_objects, tasks
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK
 from longshore.controllers.volcano.plugins import Plugin, PluginError
-from longshore.machinery.writes.pod_control import PODS
 
 _MARK: Final = [
     {
@@ -56,7 +56,7 @@ async def _mark(act: Act, pod: Obj) -> str:
     try:
         act.wrote(
             "pods",
-            await act.client.patch(PODS, meta["name"], _MARK, act.key[0], type=PatchType.JSON),
+            await act.client.patch(kinds.PODS, meta["name"], _MARK, act.key[0], type=PatchType.JSON),
         )
     except (StatusError, Unreachable) as err:
         if not (isinstance(err, StatusError) and err.code == 404):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking.delays import Delays
 from longshore.controllers.volcano.job.waking.requests import Request
-from longshore.controllers.volcano.names import phase_of
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.own_writes import StaleCache, Written
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.memory import JobMemory
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.waking import requests
 from longshore.controllers.volcano.names import group_name
 from longshore.machinery.informers.cache import Cache
-from longshore.machinery.writes.ownership import controller_of
 
 PODS_BY_JOB: Final = "pods by Volcano Job"
 

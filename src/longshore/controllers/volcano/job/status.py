@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from longshore.api import times
+from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import durations, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.phases import Change
-from longshore.controllers.volcano.names import phase_of
-from longshore.machinery.time.clock import parse
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
 _STAMPED: Final = frozenset(("taskStatusCount", "state", "conditions"))
@@ -60,7 +60,7 @@ def only_counts_differ(old: Obj, new: Obj) -> bool:
 
 def initial(job: Obj, now: float) -> Obj:
     """Of a Job that nobody has looked at before."""
-    at = times.format_seconds(int(now))
+    at = rfc3339.from_seconds(now)
     status: Obj = {"state": {"phase": "Pending", "lastTransitionTime": at}}
     if wanted := job["spec"].get("minAvailable"):
         status["minAvailable"] = wanted
@@ -77,7 +77,7 @@ def changed(status: Obj, change: Change) -> Obj:
 
 def stamped(status: Obj, now: float) -> Obj:
     """`status` with the time of its phase, and the phase as its last condition."""
-    at = times.format_seconds(int(now))
+    at = rfc3339.from_seconds(now)
     state = {**(status.get("state") or {}), "lastTransitionTime": at}
     return with_condition({**status, "state": state}, state.get("phase") or "", at)
 
@@ -94,7 +94,7 @@ def running_duration(job: Obj, status: Obj) -> str:
     begin = job["metadata"].get("creationTimestamp")
     if not end or not begin:
         return "0s"
-    return times.format_duration(int((parse(end) - parse(begin)).total_seconds()) * 1_000_000_000)
+    return durations.text((rfc3339.parse(end) - rfc3339.parse(begin)) // SECOND * SECOND)
 
 
 def with_markers(status: Obj, markers: Iterable[tuple[str, str]], gone: Iterable[str] = ()) -> Obj:

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.controllers.volcano import plugins
@@ -16,9 +19,7 @@ from longshore.controllers.volcano.job.act import AT_ONCE, Act, Refused, togethe
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
-from longshore.controllers.volcano.names import FORWARDING, JOBS, PENDING, POD_GROUPS, phase_of
-from longshore.machinery.time.clock import parse
-from longshore.machinery.writes.pod_control import PODS
+from longshore.controllers.volcano.names import FORWARDING, PENDING
 
 
 class Synced(NamedTuple):
@@ -81,7 +82,7 @@ async def _claims(act: Act) -> None:
     if volumes != spec["volumes"]:
         kept = act.job.get("status") or {}
         body = {**act.job, "spec": {**spec, "volumes": volumes}}
-        answer = await act.client.update(JOBS, body, act.key[0])
+        answer = await act.client.update(kinds.VOLCANO_JOBS, body, act.key[0])
         act.wrote_job({**answer, "status": kept})
     _mark(act, markers)
 
@@ -114,7 +115,7 @@ async def _pod_group(act: Act) -> None:
     namespace, group, priorities = act.key[0], act.view.group, act.view.priorities
     if group is None:
         wanted = podgroup.wanted(act.job, priorities)
-        group = await act.client.create(POD_GROUPS, wanted, namespace)
+        group = await act.client.create(kinds.POD_GROUPS, wanted, namespace)
         act.why.append("creates the PodGroup")
     else:
         known = act.remembered.grouped
@@ -124,7 +125,7 @@ async def _pod_group(act: Act) -> None:
         if changed is None:
             act.remembered.grouped = act.job["spec"], group["spec"], priorities
             return
-        group = await act.client.update(POD_GROUPS, changed, namespace)
+        group = await act.client.update(kinds.POD_GROUPS, changed, namespace)
         act.why.append("brings the PodGroup up to the spec")
     act.remembered.grouped = act.job["spec"], group["spec"], priorities
     act.wrote("podgroups", group)
@@ -155,10 +156,10 @@ async def _create(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> 
 
 async def _create_some(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> list[str]:
     """What went wrong. Pods that are there already are no problem, but count only once they are seen."""
-    begun = parse(act.job["metadata"]["creationTimestamp"]).timestamp()
+    begun = rfc3339.seconds(act.job["metadata"]["creationTimestamp"])
     making = act.remembered.making
     making.update(body["metadata"]["name"] for _, body in wanted)
-    answers = await act.client.create_together(PODS, [body for _, body in wanted], act.key[0])
+    answers = await act.client.create_together(kinds.PODS, [body for _, body in wanted], act.key[0])
     problems = []
     for (task, body), answer in zip(wanted, answers, strict=True):
         if isinstance(answer, StatusError | Unreachable):

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from longshore.api import times
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, volcano_job_state
+from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.controllers.volcano.job import decide
@@ -27,14 +29,7 @@ from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
 from longshore.controllers.volcano.job.waking.requests import SYNC, Request
-from longshore.controllers.volcano.names import (
-    COMMANDS,
-    FINISHED,
-    RESTARTING,
-    SYNC_JOB,
-    TERMINATE_JOB,
-    phase_of,
-)
+from longshore.controllers.volcano.names import RESTARTING, SYNC_JOB, TERMINATE_JOB
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.informers.cache import Key
 
@@ -138,13 +133,13 @@ class Visit:
             await self._attempt(SYNC, SYNC_JOB)
 
     def _ended(self) -> bool:
-        return phase_of(self._job) in FINISHED and not recovery.unfinished(self._act.view)
+        return volcano_job_state.has_ended(self._job) and not recovery.unfinished(self._act.view)
 
     def _delay(self, request: Request, found: policy.Match) -> None:
         since = self._act.now() if request.since is None else min(request.since, self._act.now())
         if self._delays.register(Delayed(request, found.action, since + found.delay)):
             self.why.append(found.why)
-        after = times.format_duration(round(found.delay * 1e9))
+        after = durations.text(round(found.delay * 1e9))
         self._act.event("Normal", "ExecuteAction", f"Execute action {found.action} after {after}")
 
     def _next_due(self) -> Delayed | None:
@@ -194,7 +189,7 @@ class Visit:
 
     async def _delete_command(self, request: Request) -> bool:
         try:
-            await self._tools.client.delete(COMMANDS, request.command, self._key[0], DeleteOptions())
+            await self._tools.client.delete(kinds.COMMANDS, request.command, self._key[0], DeleteOptions())
         except StatusError as err:
             if err.code != 404:
                 raise
@@ -244,7 +239,7 @@ class Visit:
     async def _resume(self, intent: Intent) -> None:
         """Goes on with what was begun: all of it, or the end of it."""
         self.why.append(f"goes on with {intent.action}, which was begun before")
-        if intent.request.command and await self._act.exists(COMMANDS, intent.request.command):
+        if intent.request.command and await self._act.exists(kinds.COMMANDS, intent.request.command):
             await self._delete_command(intent.request)
         if intent.undone(self._job):
             await self._execute(intent.action, intent.request, again=True)

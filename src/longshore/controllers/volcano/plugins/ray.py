@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from longshore.api.facts import kinds
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
@@ -57,4 +58,4 @@ class Ray(Plugin):
         ]
         selector = {JOB_NAME: meta["name"], JOB_NAMESPACE: meta["namespace"], TASK_SPEC: self.text("head")}
         service = {"spec": {"selector": selector, "ports": ports}}
-        yield Wanted(("v1", "Service"), f"{meta['name']}-head-svc", pieces.once(service))
+        yield Wanted(kinds.SERVICES, f"{meta['name']}-head-svc", pieces.once(service))

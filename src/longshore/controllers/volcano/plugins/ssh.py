@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from longshore.api.facts import kinds
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
@@ -40,7 +41,7 @@ class Ssh(Plugin):
         pieces.mount(pod, {"name": name, "secret": secret}, path, subPath=".ssh")
 
     def objects(self, job: Obj) -> Iterable[Wanted]:
-        yield Wanted(("v1", "Secret"), _secret(job), lambda found: self._secret_for(job, found))
+        yield Wanted(kinds.SECRETS, _secret(job), lambda found: self._secret_for(job, found))
 
     def _secret_for(self, job: Obj, found: Obj | None) -> Obj | None:
         config = config_of(job, self.port)

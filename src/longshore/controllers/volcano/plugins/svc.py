@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from longshore.api.facts import kinds
 from longshore.api.goflags import Value
 from longshore.api.types import Obj
 from longshore.controllers.volcano.names import JOB_NAME, JOB_NAMESPACE
@@ -16,7 +17,6 @@ from longshore.controllers.volcano.plugins import pieces
 from longshore.controllers.volcano.plugins.protocol import Plugin, Wanted
 
 _PATH = "/etc/volcano"
-_POLICY = ("networking.k8s.io/v1", "NetworkPolicy")
 
 
 class Svc(Plugin):
@@ -46,7 +46,7 @@ class Svc(Plugin):
         meta = job["metadata"]
         hosts = {"data": hosts_of(job)}
         yield Wanted(
-            ("v1", "ConfigMap"),
+            kinds.CONFIG_MAPS,
             _config_map(job),
             lambda found: hosts if found is None or found.get("data") != hosts["data"] else None,
             follows=True,
@@ -55,7 +55,7 @@ class Svc(Plugin):
         service: Obj = {"clusterIP": "None", "selector": pods}
         if self.flags["publish-not-ready-addresses"]:
             service["publishNotReadyAddresses"] = True
-        yield Wanted(("v1", "Service"), meta["name"], pieces.once({"spec": service}))
+        yield Wanted(kinds.SERVICES, meta["name"], pieces.once({"spec": service}))
         if not self.flags["disable-network-policy"]:
             selector = {"matchLabels": pods}
             policy = {
@@ -63,7 +63,7 @@ class Svc(Plugin):
                 "ingress": [{"from": [{"podSelector": selector}]}],
                 "policyTypes": ["Ingress"],
             }
-            yield Wanted(_POLICY, meta["name"], pieces.once({"spec": policy}))
+            yield Wanted(kinds.NETWORK_POLICIES, meta["name"], pieces.once({"spec": policy}))
 
 
 def hosts_of(job: Obj) -> dict[str, str]:

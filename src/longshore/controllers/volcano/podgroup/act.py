@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup.wanted import GROUP
 
-PODS: Final = ("v1", "Pod")
-POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 OWNERS: Final = {
-    ("apps/v1", "ReplicaSet"),
-    ("apps/v1", "DaemonSet"),
-    ("apps/v1", "StatefulSet"),
-    ("batch/v1", "Job"),
+    kinds.REPLICA_SETS,
+    kinds.DAEMON_SETS,
+    kinds.STATEFUL_SETS,
+    kinds.JOBS,
 }
 """Those whose annotations count for their pods."""
 
@@ -39,7 +38,7 @@ async def owners_of(pod: Obj, client: Client) -> list[Obj]:
 async def create(group: Obj, client: Client) -> None:
     """One that is there already was made for another pod of the same owner."""
     try:
-        await client.create(POD_GROUPS, group, group["metadata"]["namespace"])
+        await client.create(kinds.POD_GROUPS, group, group["metadata"]["namespace"])
     except StatusError as err:
         if err.reason != "AlreadyExists":
             raise
@@ -49,7 +48,7 @@ async def overwrite(group: Obj, client: Client) -> None:
     """Brings an existing group up to what is wanted now, or makes it."""
     meta = group["metadata"]
     try:
-        old = await client.get(POD_GROUPS, meta["name"], meta["namespace"])
+        old = await client.get(kinds.POD_GROUPS, meta["name"], meta["namespace"])
     except StatusError as err:
         if err.code != 404:
             raise
@@ -58,13 +57,13 @@ async def overwrite(group: Obj, client: Client) -> None:
     marks = {part: meta.get(part) or {} for part in ("labels", "annotations")}
     new = {**old, "metadata": {**old["metadata"], **marks}, "spec": {**group["spec"]}}
     new["spec"].setdefault("queue", old["spec"].get("queue", ""))
-    await client.update(POD_GROUPS, new, meta["namespace"])
+    await client.update(kinds.POD_GROUPS, new, meta["namespace"])
 
 
 async def remove(namespace: str, name: str, client: Client) -> None:
     """Nothing to do if it is gone."""
     try:
-        await client.delete(POD_GROUPS, name, namespace)
+        await client.delete(kinds.POD_GROUPS, name, namespace)
     except StatusError as err:
         if err.code != 404:
             raise
@@ -75,7 +74,7 @@ async def tell(pod: Obj, group: str, client: Client) -> None:
     meta = pod["metadata"]
     patch = {"metadata": {"uid": meta["uid"], "annotations": {GROUP: group}}}
     try:
-        await client.patch(PODS, meta["name"], patch, meta["namespace"])
+        await client.patch(kinds.PODS, meta["name"], patch, meta["namespace"])
     except StatusError as err:
         if err.code not in (404, 409):  # it is gone, or another one has its name
             raise

@@ -11,10 +11,10 @@ import random
 from functools import partial
 from typing import Final
 
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup import act
-from longshore.controllers.volcano.podgroup.act import PODS
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_of, wanted
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -22,11 +22,10 @@ from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes import ownership
 
 SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
-_WORKLOADS: Final = (("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
+_WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
 _REVISION: Final = "controller-revision-hash"
 _QUEUE: Final = "volcano_podgroup"
 
@@ -45,7 +44,7 @@ async def run(
     """Makes PodGroups until cancelled."""
     pods = Informer(
         client,
-        PODS,
+        kinds.PODS,
         clock=clock,
         rng=rng,
         namespace=namespace,
@@ -89,7 +88,7 @@ def group_of(pod: Obj) -> str:
 
 
 def _owner(pod: Obj) -> tuple[str, ...]:
-    owner = ownership.controller_of(pod)
+    owner = owners.controller_of(pod)
     return () if owner is None else (owner["uid"],)
 
 
@@ -138,7 +137,7 @@ class PodGroupController(Handler):
             pods = [p for p in pods if (p["metadata"].get("labels") or {}).get(_REVISION) == newest]
         if pods:
             name, namespace = pods[0]["metadata"]["name"], pods[0]["metadata"]["namespace"]
-            pod = await self._client.get(PODS, name, namespace)
+            pod = await self._client.get(kinds.PODS, name, namespace)
             await act.overwrite(wanted(pod, await act.owners_of(pod, self._client)), self._client)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from longshore.api import pod_resources, quantity
+from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
-from longshore.machinery.writes import ownership
 
 GROUP: Final = "scheduling.k8s.io/group-name"
 _PREFIX: Final = "podgroup-"
@@ -26,7 +26,7 @@ _is_number: Final = re.compile(r"[+-]?[0-9]{1,9}", re.ASCII).fullmatch
 
 def name_of(pod: Obj) -> str:
     """Pods of one controller are one group."""
-    owner = ownership.controller_of(pod)
+    owner = owners.controller_of(pod)
     return _PREFIX + str(owner["uid"] if owner is not None else pod["metadata"]["uid"])
 
 
@@ -35,10 +35,10 @@ def name_for(owner: Obj) -> str:
     return _PREFIX + str(owner["metadata"]["uid"])
 
 
-def wanted(pod: Obj, owners: Iterable[Obj]) -> Obj:
+def wanted(pod: Obj, owned_by: Iterable[Obj]) -> Obj:
     """A new PodGroup. What the pod says of itself is above what its owners say."""
     inherited: dict[str, str] = {}
-    for owner in owners:
+    for owner in owned_by:
         inherited |= owner["metadata"].get("annotations") or {}
     own: Mapping[str, str] = pod["metadata"].get("annotations") or {}
     kept = {key: value for key, value in inherited.items() if key.startswith(_VOLCANO)}
@@ -82,10 +82,10 @@ def _topology(annotations: Mapping[str, str]) -> Obj:
 
 
 def _owners(pod: Obj) -> list[Obj]:
-    if ownership.controller_of(pod) is not None:
+    if owners.controller_of(pod) is not None:
         listed: list[Obj] = pod["metadata"]["ownerReferences"]
         return listed
-    return [ownership.controller_ref(pod, ("v1", "Pod"))]
+    return [owners.controller_ref(pod, kinds.PODS)]
 
 
 def usage(spec: Obj) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.queue.decide import MARK, ROOT, Plan
 
-QUEUES: Final = ("scheduling.volcano.sh/v1beta1", "Queue")
 MANAGER: Final = "queue-controller"
 
 
@@ -19,12 +19,12 @@ async def act(plan: Plan, queue: Obj, client: Client) -> None:
         await _mark(client, child, "true")
     if plan.state is not None:
         state = {"metadata": {"name": name}, "status": {"state": plan.state}}
-        await client.apply(QUEUES, state, manager=MANAGER, force=True, subresource="status")
+        await client.apply(kinds.QUEUES, state, manager=MANAGER, force=True, subresource="status")
     if plan.adopt:
-        await client.patch(QUEUES, name, {"spec": {"parent": ROOT}}, manager=MANAGER)
+        await client.patch(kinds.QUEUES, name, {"spec": {"parent": ROOT}}, manager=MANAGER)
     if plan.mark is not None:
         await _mark(client, name, plan.mark)
 
 
 async def _mark(client: Client, name: str, value: str) -> None:
-    await client.patch(QUEUES, name, {"metadata": {"annotations": {MARK: value}}}, manager=MANAGER)
+    await client.patch(kinds.QUEUES, name, {"metadata": {"annotations": {MARK: value}}}, manager=MANAGER)

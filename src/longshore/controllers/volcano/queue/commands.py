@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.workqueue import WorkQueue
-
-COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")
 
 
 class Commands(Handler):
@@ -37,7 +35,7 @@ class Commands(Handler):
         if command is None:
             return None
         try:
-            await self._client.delete(COMMANDS, key[1], key[0])
+            await self._client.delete(kinds.COMMANDS, key[1], key[0])
         except StatusError as err:
             if err.code == 404:
                 return None

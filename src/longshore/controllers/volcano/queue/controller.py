@@ -9,11 +9,12 @@ from functools import partial
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.queue import decide as deciding
-from longshore.controllers.volcano.queue.act import QUEUES, act
-from longshore.controllers.volcano.queue.commands import COMMANDS, Commands
+from longshore.controllers.volcano.queue.act import act
+from longshore.controllers.volcano.queue.commands import Commands
 from longshore.controllers.volcano.queue.decide import SYNC, ParentShut, Plan, View, decide, state_of
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
@@ -24,7 +25,6 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "vc-controller-manager"
-POD_GROUPS: Final = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 WORKERS: Final = 5
 MAX_REQUEUES: Final = 15
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
@@ -40,11 +40,16 @@ log = logging.getLogger(__name__)
 async def run(client: Client, *, clock: Clock, rng: random.Random, registry: Registry | None = None) -> None:
     """Looks after queues until cancelled."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    queues = Informer(client, QUEUES, clock=clock, rng=rng, indexers={"parent": _parent})
+    queues = Informer(client, kinds.QUEUES, clock=clock, rng=rng, indexers={"parent": _parent})
     groups = Informer(
-        client, POD_GROUPS, clock=clock, rng=rng, indexers={"queue": _queue, "phase": _phase}, transform=slim
+        client,
+        kinds.POD_GROUPS,
+        clock=clock,
+        rng=rng,
+        indexers={"queue": _queue, "phase": _phase},
+        transform=slim,
     )
-    commands = Informer(client, COMMANDS, clock=clock, rng=rng)
+    commands = Informer(client, kinds.COMMANDS, clock=clock, rng=rng)
     controller = QueueController(
         client, queues, groups, commands, recorder, clock=clock, registry=registry or Registry()
     )
@@ -138,7 +143,7 @@ class QueueController(Handler):
     def _issued(self, name: str, action: str) -> None:
         queue = self._queues.cache.get("", name)
         if queue is not None:
-            ref = reference(queue, QUEUES)
+            ref = reference(queue, kinds.QUEUES)
             self._recorder.event(ref, "Normal", "CommandIssued", _ISSUED.format(action))
         self.ask(name, action)
 
@@ -151,7 +156,7 @@ class QueueController(Handler):
         try:
             if action == SYNC and self._is_quiet(self._plan(cached, action)):
                 return None
-            queue = await self._client.get(QUEUES, name)
+            queue = await self._client.get(kinds.QUEUES, name)
             plan = self._plan(queue, action)
             log.debug("queue %s: %s: %s", name, action, plan.why)
             await act(plan, queue, self._client)
@@ -161,7 +166,7 @@ class QueueController(Handler):
             self._failed(request, cached, err)
             return None
         if message := _SUCCEEDED.get(plan.event):
-            self._recorder.event(reference(queue, QUEUES), "Normal", action, message)
+            self._recorder.event(reference(queue, kinds.QUEUES), "Normal", action, message)
         for other, what in plan.ask:
             self.ask(other, what)
         return None
@@ -178,9 +183,9 @@ class QueueController(Handler):
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
         """Tries again, but not for ever: what was asked may never become possible."""
         if self._shards.queue_of(request).requeues(request) < MAX_REQUEUES:
-            raise err if isinstance(err, StatusError) else StatusError(409, "Conflict", str(err)) from err
+            raise err
         text = f"{request[1]} queue failed for {err}"
-        self._recorder.event(reference(queue, QUEUES), "Warning", request[1], text)
+        self._recorder.event(reference(queue, kinds.QUEUES), "Warning", request[1], text)
 
 
 class _Groups(Handler):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.types import Obj
+from longshore.machinery.queues.try_again import TryAgain
 
 SYNC, OPEN, CLOSE = "SyncQueue", "OpenQueue", "CloseQueue"
 ROOT: Final = "root"
@@ -27,7 +28,7 @@ NEXT: Final[dict[str, dict[str, str]]] = {
 """Action -> state -> state. Any other action is a sync."""
 
 
-class ParentShut(Exception):
+class ParentShut(TryAgain):
     """The parent queue is closing or closed; it may be on its way to open, so this is tried again."""
 
 

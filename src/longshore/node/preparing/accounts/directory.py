@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock
@@ -94,7 +95,7 @@ class Accounts:
         patience = self._clock.monotonic() + _PATIENCE
         while True:
             try:
-                return await self._client.get(("v1", "serviceaccounts"), name, namespace)
+                return await self._client.get(kinds.SERVICE_ACCOUNTS, name, namespace)
             except StatusError as err:
                 if err.code != 404 or self._clock.monotonic() >= patience:
                     raise _not_mounted(str(err)) from None

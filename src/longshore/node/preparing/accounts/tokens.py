@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from longshore.api.facts import kinds
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.client import Client
-from longshore.machinery.time.clock import Clock, parse
+from longshore.machinery.time.clock import Clock
 
-_ACCOUNTS: Final = ("v1", "serviceaccounts")
 _RENEW_AT: Final = 0.8
 _LONGEST: Final = 86400.0
 
@@ -50,14 +52,14 @@ class Tokens:
     async def _ask(self, account: Account, audience: str, seconds: int) -> Token:
         spec = {"audiences": [audience] if audience else [], "expirationSeconds": seconds}
         answer = await self._client.create(
-            _ACCOUNTS,
+            kinds.SERVICE_ACCOUNTS,
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
             account.namespace,
             name=account.name,
             subresource="token",
         )
         status = answer["status"]
-        life = (parse(status["expirationTimestamp"]) - self._clock.now()).total_seconds()
+        life = (rfc3339.parse(status["expirationTimestamp"]) - instants.of(self._clock.now())) / SECOND
         return Token(status["token"], self._clock.monotonic() + min(life * _RENEW_AT, _LONGEST))
 
     def _forget_old(self) -> None:

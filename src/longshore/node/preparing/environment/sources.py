@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 
 Kind = Literal["configmap", "secret"]
-_WHAT: Final = {"configmap": ("v1", "configmaps"), "secret": ("v1", "secrets")}
+_WHAT: Final = {"configmap": kinds.CONFIG_MAPS, "secret": kinds.SECRETS}
 
 
 class Ref(NamedTuple):

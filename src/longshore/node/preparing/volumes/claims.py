@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.node.preparing.environment.sources import Missing
 from longshore.node.preparing.types import Volume
 from longshore.node.preparing.volumes import hostpath
 
-_CLAIMS: Final = ("v1", "persistentvolumeclaims")
-_VOLUMES: Final = ("v1", "persistentvolumes")
 PROVISIONER: Final = "longshore.dev/local"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 
@@ -26,7 +25,7 @@ async def prepare(source: Obj, pod: Obj, client: Client) -> tuple[Volume, bool]:
     namespace = pod["metadata"]["namespace"]
     name = source["claimName"]
     where = f"error processing PVC {namespace}/{name}"
-    claim = await _get(client, _CLAIMS, name, namespace, f"{where}: failed to fetch PVC from API server")
+    claim = await _get(client, kinds.CLAIMS, name, namespace, f"{where}: failed to fetch PVC from API server")
     if "deletionTimestamp" in claim["metadata"] and not _has_begun(pod):
         raise Missing(f"{where}: PVC is being deleted")
     if (claim.get("status") or {}).get("phase") != "Bound" or not claim["spec"].get("volumeName"):
@@ -34,7 +33,9 @@ async def prepare(source: Obj, pod: Obj, client: Client) -> tuple[Volume, bool]:
     if claim["spec"].get("volumeMode") == "Block":
         raise Missing(f"{where}: longshore mounts file systems, not block devices")
     bound = claim["spec"]["volumeName"]
-    volume = await _get(client, _VOLUMES, bound, "", f"{where}: failed to fetch PV {bound} from API server")
+    volume = await _get(
+        client, kinds.VOLUMES, bound, "", f"{where}: failed to fetch PV {bound} from API server"
+    )
     spec = volume["spec"]
     owner = spec.get("claimRef") or {}
     if owner.get("uid") != claim["metadata"]["uid"]:

@@ -6,13 +6,13 @@ import asyncio
 import codecs
 from typing import Final, Literal
 
+from longshore.api.session import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.links.spdy.session import Session as Spdy
 from longshore.apiserver.http.links.spdy.session import Stream
 from longshore.apiserver.http.links.terminal import size_of
 from longshore.apiserver.http.links.wire import Wire
 from longshore.apiserver.subresources.link import Streams
-from longshore.apiserver.subresources.node_access import Session
 
 VERSIONS: Final = {
     "v4.channel.k8s.io": 4,

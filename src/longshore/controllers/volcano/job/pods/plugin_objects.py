@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.job.pods import job_volumes
-from longshore.controllers.volcano.names import JOBS, owner_reference
+from longshore.controllers.volcano.names import owner_reference
 from longshore.controllers.volcano.plugins import Plugin, Wanted
-from longshore.machinery.writes.ownership import controller_of
-
-_CLAIMS = ("v1", "PersistentVolumeClaim")
 
 
 class ClaimMissing(Exception):
@@ -67,7 +66,7 @@ async def claims(client: Client, job: Obj) -> tuple[list[Obj], list[tuple[str, s
     for index, volume in enumerate(job["spec"].get("volumes") or ()):
         name = volume.get("volumeClaimName") or ""
         if name:
-            if await get(client, _CLAIMS, name, namespace) is None:
+            if await get(client, kinds.CLAIMS, name, namespace) is None:
                 raise ClaimMissing(job_volumes.missing(name))
         else:
             name = await _claim(client, job, index, volume["volumeClaim"])
@@ -79,9 +78,9 @@ async def claims(client: Client, job: Obj) -> tuple[list[Obj], list[tuple[str, s
 async def _claim(client: Client, job: Obj, index: int, spec: Obj) -> str:
     namespace = job["metadata"]["namespace"]
     for name in job_volumes.claim_names(job, index):
-        existing = await get(client, _CLAIMS, name, namespace)
+        existing = await get(client, kinds.CLAIMS, name, namespace)
         if existing is None:
-            await client.create(_CLAIMS, job_volumes.claim(job, name, spec), namespace)
+            await client.create(kinds.CLAIMS, job_volumes.claim(job, name, spec), namespace)
             return name
         owner = controller_of(existing)
         if owner is not None and owner["uid"] == job["metadata"]["uid"]:
@@ -103,7 +102,7 @@ def _of_earlier_job(obj: Obj, job: Obj) -> bool:
     owner = controller_of(obj)
     return (
         owner is not None
-        and (owner.get("apiVersion"), owner.get("kind")) == JOBS
+        and (owner.get("apiVersion"), owner.get("kind")) == kinds.VOLCANO_JOBS
         and owner["name"] == job["metadata"]["name"]
         and owner["uid"] != job["metadata"]["uid"]
     )

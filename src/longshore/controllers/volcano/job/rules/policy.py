@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from longshore.api import times
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.requests import Request
@@ -94,4 +94,4 @@ def timeout(policy: Obj) -> float:
 
 @lru_cache(maxsize=256)
 def _seconds(text: str) -> float:
-    return times.parse_duration(text) / 1e9
+    return durations.parse(text) / 1e9

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from longshore.api.facts import kinds
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.memory import Memory
@@ -12,7 +14,7 @@ from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import group_phase, opens_gate
 from longshore.controllers.volcano.job.waking import requests
 from longshore.controllers.volcano.job.waking.requests import SYNC, PodOf, Request
-from longshore.controllers.volcano.names import JOBS, UNKNOWN, phase_of
+from longshore.controllers.volcano.names import UNKNOWN
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 
@@ -114,7 +116,7 @@ class CommandHandler(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         target = obj.get("target") or {}
-        if (target.get("apiVersion"), target.get("kind")) == JOBS and target.get("name"):
+        if (target.get("apiVersion"), target.get("kind")) == kinds.VOLCANO_JOBS and target.get("name"):
             key = (obj["metadata"]["namespace"], target["name"])
             self._memory.put(key, requests.of_command(obj))
             self._wake(key)

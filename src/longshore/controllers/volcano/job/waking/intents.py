@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from longshore.api import types
+from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.requests import Request
-from longshore.controllers.volcano.names import phase_of
 
 ACTION: Final = "longshore.dev/volcano-action"
 LATER: Final = "longshore.dev/volcano-delayed-actions"

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from longshore.api.facts import pod_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.waking import intents, requests
 from longshore.controllers.volcano.job.waking.requests import SYNC, Request
-from longshore.controllers.volcano.names import FINISHED, POD_EVICTED, UNKNOWN, phase_of, pod_name
+from longshore.controllers.volcano.names import POD_EVICTED, UNKNOWN, pod_name
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
 
@@ -23,7 +24,7 @@ _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
 def missed(view: View) -> list[Request]:
     """The requests that a controller which sees the Job for the first time must handle."""
     job = view.job
-    if phase_of(job) in FINISHED:
+    if volcano_job_state.has_ended(job):
         return [SYNC] if unfinished(view) else []
     found = []
     for pods in view.pods.values():
@@ -87,7 +88,7 @@ def unfinished(view: View) -> bool:
     """Whether a finished Job still has something that its end takes away."""
     status = view.job.get("status") or {}
     alive = any(
-        tasks.phase(pod) not in ("Succeeded", "Failed") and not view.is_going(pod)
+        not pod_state.has_ended(pod) and not view.is_going(pod)
         for pods in view.pods.values()
         for pod in pods.values()
     )

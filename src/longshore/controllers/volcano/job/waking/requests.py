@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import group_phase
@@ -15,7 +18,6 @@ from longshore.controllers.volcano.names import (
     COMMAND_ISSUED,
     JOB_NAME,
     JOB_VERSION,
-    JOBS,
     OUT_OF_SYNC,
     POD_EVICTED,
     POD_FAILED,
@@ -26,8 +28,6 @@ from longshore.controllers.volcano.names import (
     TASK_SPEC,
     UNKNOWN,
 )
-from longshore.machinery.time.clock import parse
-from longshore.machinery.writes.ownership import controller_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,11 @@ TaskPods = Callable[[str], tuple[Obj | None, list[Obj]]]
 def owner_uid(pod: Obj) -> str:
     """UID of the Volcano Job that controls the pod; empty when none does."""
     ref = controller_of(pod)
-    if ref is None or ref.get("kind") != JOBS[1] or ref.get("apiVersion") != JOBS[0]:
+    if (
+        ref is None
+        or ref.get("kind") != kinds.VOLCANO_JOBS[1]
+        or ref.get("apiVersion") != kinds.VOLCANO_JOBS[0]
+    ):
         return ""
     uid: str = ref["uid"]
     return uid
@@ -176,4 +180,4 @@ def ended(pod: Obj) -> float | None:
 
 
 def _seconds(text: str | None) -> float | None:
-    return parse(text).timestamp() if text else None
+    return rfc3339.seconds(text) if text else None

@@ -1,4 +1,4 @@
-"""Durations for people, the way kubectl's AGE columns spell them: `45s`, `5m10s`, `3h`, `2d5h`.
+"""Ages for people, the way kubectl's AGE columns spell them: `45s`, `5m10s`, `3h`, `2d5h`.
 
 Short spans keep their second unit, long ones drop it. A span that ended in the future by more than a
 second is `<invalid>`; a time that is not there is `<unknown>`. Nothing here reads a clock.
@@ -6,8 +6,12 @@ second is `<invalid>`; a time that is not there is `<unknown>`. Nothing here rea
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
+
+from longshore.api.time import instants, rfc3339
+from longshore.api.time.errors import TimeError
+from longshore.api.time.instants import ZERO
 
 UNKNOWN: Final = "<unknown>"
 INVALID: Final = "<invalid>"
@@ -59,11 +63,9 @@ def between(start: str, end: str) -> str:
 
 
 def moment(timestamp: str | None) -> datetime | None:
-    """The instant of an RFC 3339 time; None for none, for Go's zero time and for what is no time."""
-    if not timestamp or timestamp.startswith("0001-01-01T00:00:00"):
-        return None
+    """The moment of an RFC 3339 time; None for none, for Go's zero time and for what is no time."""
     try:
-        parsed = datetime.fromisoformat(timestamp)
-    except ValueError:
+        at = rfc3339.parse(timestamp) if timestamp else ZERO
+        return None if at == ZERO else instants.moment(at)
+    except (TimeError, OverflowError):
         return None
-    return parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)

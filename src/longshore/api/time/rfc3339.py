@@ -1,18 +1,20 @@
-"""Times and durations as Go reads and writes them, with Go's words for what is wrong.
+"""RFC 3339 times as Go reads and writes them, with Go's words for what is wrong.
 
-An instant is (whole seconds since 1970, nanoseconds); durations are nanoseconds. `canonical` and
-`canonical_micro` give the one text Kubernetes stores: UTC, whole seconds or exactly six decimals.
-No clock is read here. Leap seconds do not exist, as in Go.
+`canonical` and `canonical_micro` give the one text Kubernetes stores: UTC, whole seconds or exactly six
+decimals.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
-ZERO_SECONDS: Final = -62135596800
-"""0001-01-01T00:00:00Z, Go's zero time: written as null."""
+from longshore.api.time import instants
+from longshore.api.time.errors import TimeError, quoted
+from longshore.api.time.instants import SECOND, ZERO, Instant
+from longshore.api.time.zones import Zone
 
 _SECONDS: Final = "2006-01-02T15:04:05Z07:00"
 _MICROS: Final = "2006-01-02T15:04:05.000000Z07:00"
@@ -25,29 +27,14 @@ _CANONICAL: Final = re.compile(
 """Matches most canonical texts (days 29 to 31 are left to the full parser)."""
 
 
-class TimeError(ValueError):
-    """The text is not a time or duration; the message is Go's own."""
-
-
-class Instant(NamedTuple):
-    """A moment, as protobuf stores it."""
-
-    seconds: int
-    nanos: int = 0
-
-    @property
-    def is_zero(self) -> bool:
-        return self.seconds == ZERO_SECONDS and not self.nanos
-
-
 @lru_cache(maxsize=1024)
 def canonical(text: str) -> str | None:
     """RFC 3339 text as Kubernetes writes it; None for Go's zero time, which is written as null."""
     match = _CANONICAL(text)
     if match is not None and match[1] is None:
         return text
-    instant = parse(text)
-    return None if instant.is_zero else format_seconds(instant.seconds)
+    at = parse(text)
+    return None if at == ZERO else from_instant(at)
 
 
 @lru_cache(maxsize=64)
@@ -60,33 +47,72 @@ def is_canonical(text: str) -> bool:
 
 
 def canonical_micro(text: str) -> str | None:
-    """As `canonical`, for times with microseconds. Six decimals are required, as in Kubernetes."""
+    """Times with microseconds as Kubernetes writes them. Six decimals are required, as in Kubernetes."""
     match = _CANONICAL(text)
     if match is not None and match[1] is not None:
         return text
-    instant = parse_micro(text)
-    return None if instant.is_zero else format_micros(*instant)
+    at = parse_micro(text)
+    return None if at == ZERO else micros_from_instant(at)
 
 
 def parse(text: str) -> Instant:
-    """An RFC 3339 time, with or without a fraction."""
+    """An RFC 3339 time, with or without a fraction. Raises TimeError."""
+    if _CANONICAL(text) is not None:
+        return instants.of(datetime.fromisoformat(text))  # 1 µs, the reader takes 10
     return _parse(text, _SECONDS)
 
 
 def parse_micro(text: str) -> Instant:
-    """An RFC 3339 time with exactly six decimals."""
+    """An RFC 3339 time with exactly six decimals. Raises TimeError."""
     return _parse(text, _MICROS)
 
 
-@lru_cache(maxsize=64)
-def format_seconds(seconds: int) -> str:
-    """`2026-11-15T19:00:00Z`."""
-    return _date_and_time(seconds) + "Z"
+@lru_cache(maxsize=256)
+def seconds(text: str | None) -> float:
+    """Whole seconds since 1970 of a time in an object; 0 for none, which is before any other."""
+    return float(parse(text) // SECOND) if text else 0.0
 
 
-def format_micros(seconds: int, nanos: int) -> str:
+def from_seconds(seconds: float) -> str:
+    """`2026-11-15T19:00:00Z` of seconds since 1970; a fraction is cut off."""
+    return _from_seconds(int(seconds))
+
+
+def from_instant(at: Instant) -> str:
+    """`2026-11-15T19:00:00Z`; a fraction is cut off."""
+    return _from_seconds(at // SECOND)
+
+
+def from_moment(moment: datetime) -> str:
+    """`2026-11-15T19:00:00Z` of what a clock says; a fraction is cut off."""
+    return _from_seconds(instants.of(moment) // SECOND)
+
+
+def micros_from_moment(moment: datetime) -> str:
+    """`2026-11-15T19:00:00.000000Z`, as Leases and new-style events write it."""
+    return micros_from_instant(instants.of(moment))
+
+
+def micros_from_instant(at: Instant) -> str:
     """`2026-11-15T19:00:00.000000Z`; anything finer is cut off."""
-    return f"{_date_and_time(seconds)}.{nanos // 1000:06d}Z"
+    whole, nanos = divmod(at, SECOND)
+    return f"{_date_and_time(whole)}.{nanos // 1000:06d}Z"
+
+
+def in_zone(at: Instant, zone: Zone) -> str:
+    """`2026-11-15T20:00:00+01:00`, the way Go writes it: no offset is `Z`, and seconds of one are dropped."""
+    whole = at // SECOND
+    offset = zone.offset(whole)
+    text = _date_and_time(whole + offset)
+    if not offset:
+        return text + "Z"
+    minutes = abs(offset) // 60
+    return f"{text}{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+@lru_cache(maxsize=256)
+def _from_seconds(seconds: int) -> str:
+    return _date_and_time(seconds) + "Z"
 
 
 def _date_and_time(seconds: int) -> str:
@@ -138,11 +164,11 @@ def _parse(text: str, layout: str) -> Instant:
     nanos = reader.exact_micros() if layout is _MICROS else reader.fraction()
     offset = reader.zone()
     if reader.rest:
-        raise TimeError(f"parsing time {_quoted(text)}: extra text: {_quoted(reader.rest)}")
+        raise TimeError(f"parsing time {quoted(text)}: extra text: {quoted(reader.rest)}")
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     reader.check(1 <= day <= _MONTH_DAYS[month - 1] + leap, "day")
     clock = hour * 3600 + minute * 60 + second - offset
-    return Instant(_days(year, month, day) * 86400 + clock, nanos)
+    return (_days(year, month, day) * 86400 + clock) * SECOND + nanos
 
 
 class _Reader:
@@ -155,13 +181,13 @@ class _Reader:
 
     def bad(self, element: str) -> TimeError:
         return TimeError(
-            f"parsing time {_quoted(self.text)} as {_quoted(self.layout)}: "
-            f"cannot parse {_quoted(self.rest)} as {_quoted(element)}"
+            f"parsing time {quoted(self.text)} as {quoted(self.layout)}: "
+            f"cannot parse {quoted(self.rest)} as {quoted(element)}"
         )
 
     def check(self, fits: bool, what: str) -> None:
         if not fits:
-            raise TimeError(f"parsing time {_quoted(self.text)}: {what} out of range")
+            raise TimeError(f"parsing time {quoted(self.text)}: {what} out of range")
 
     def literal(self, char: str) -> None:
         if not self.rest.startswith(char):
@@ -210,83 +236,3 @@ class _Reader:
 
 def _is_digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
-
-
-def _quoted(text: str) -> str:
-    """Go's time package escapes every byte that is not printable ASCII."""
-    out = []
-    for byte in text.encode("utf-8", "surrogatepass"):
-        char = chr(byte)
-        if char in '"\\':
-            out.append("\\" + char)
-        elif 0x20 <= byte < 0x80:
-            out.append(char)
-        else:
-            out.append(f"\\x{byte:02x}")
-    return '"' + "".join(out) + '"'
-
-
-_UNITS: Final = {
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,  # U+00B5
-    "μs": 1_000,  # U+03BC
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60 * 1_000_000_000,
-    "h": 3600 * 1_000_000_000,
-}
-_STEP: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)", re.ASCII | re.DOTALL)
-
-
-def parse_duration(text: str) -> int:
-    """Nanoseconds of a Go duration such as `1h30m` or `1.5s`."""
-    invalid = f"time: invalid duration {_quoted(text)}"
-    rest = text[1:] if text[:1] in ("+", "-") else text
-    if rest == "0":
-        return 0
-    if not rest:
-        raise TimeError(invalid)
-    total = 0
-    while rest:
-        match = _STEP.match(rest)
-        assert match is not None
-        whole, dot, part, unit = match.groups()
-        if not whole and not part:
-            raise TimeError(invalid)
-        if not unit:
-            raise TimeError(f"time: missing unit in duration {_quoted(text)}")
-        if unit not in _UNITS:
-            raise TimeError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
-        total += int(whole or 0) * _UNITS[unit]
-        if dot and part:
-            total += int(part) * _UNITS[unit] // 10 ** len(part)
-        if total > 2**63 - (text[0] != "-"):
-            raise TimeError(invalid)
-        rest = rest[match.end() :]
-    return -total if text[0] == "-" else total
-
-
-def format_duration(nanos: int) -> str:
-    """`5m0s`, `1.5s`, `300ms`, `0s`: as Go prints a duration."""
-    if nanos == 0:
-        return "0s"
-    sign, left = ("-", -nanos) if nanos < 0 else ("", nanos)
-    if left < 1_000_000_000:
-        for unit, size in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)):
-            if left >= size:
-                return f"{sign}{_decimal(left, size)}{unit}"
-    seconds, hours_and_minutes = left % 60_000_000_000, left // 60_000_000_000
-    text = f"{_decimal(seconds, 1_000_000_000)}s"
-    if hours_and_minutes:
-        text = f"{hours_and_minutes % 60}m{text}"
-    if hours_and_minutes >= 60:
-        text = f"{hours_and_minutes // 60}h{text}"
-    return sign + text
-
-
-def _decimal(amount: int, unit: int) -> str:
-    whole, part = divmod(amount, unit)
-    if not part:
-        return str(whole)
-    return f"{whole}.{str(part).zfill(len(str(unit)) - 1).rstrip('0')}"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from longshore.api import durations
+from longshore.api.time import ages
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
 
@@ -42,15 +42,15 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
     ],
 )
 def test_a_span_is_written_in_at_most_two_units(seconds: float, text: str) -> None:
-    assert durations.human(seconds) == text
+    assert ages.human(seconds) == text
 
 
 @pytest.mark.parametrize("timestamp", [None, "", "0001-01-01T00:00:00Z", "soon"])
 def test_a_time_that_is_not_there_is_unknown(timestamp: str | None) -> None:
-    assert durations.age(timestamp, datetime(2025, 1, 1, tzinfo=UTC)) == "<unknown>"
+    assert ages.age(timestamp, datetime(2025, 1, 1, tzinfo=UTC)) == "<unknown>"
 
 
 def test_microseconds_and_offsets_are_read() -> None:
     now = datetime(2025, 1, 1, 0, 1, tzinfo=UTC)
-    assert durations.age("2025-01-01T00:00:00.000000Z", now) == "60s"
-    assert durations.age("2025-01-01T01:00:00+01:00", now) == "60s"
+    assert ages.age("2025-01-01T00:00:00.000000Z", now) == "60s"
+    assert ages.age("2025-01-01T01:00:00+01:00", now) == "60s"

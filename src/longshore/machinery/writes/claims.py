@@ -1,7 +1,7 @@
-"""Whose object is it? Reads controller references, and claims: keeps, adopts and releases objects.
+"""Claims objects for an owner: keeps, adopts and releases them.
 
-An object belongs to at most one controller, by UID. Before the first adoption the owner is read live
-once: a cache may still show an owner that is deleted, or another one of the same name.
+Before the first adoption the owner is read live once: a cache may still show an owner that is deleted, or
+another one of the same name.
 """
 
 from __future__ import annotations
@@ -10,65 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts import owners
+from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
-
-Kind = tuple[str, str]
-"""apiVersion and kind of an owner: `("batch/v1", "Job")`."""
-
-
-def controller_of(obj: Obj) -> Obj | None:
-    """The reference to the one owner that controls `obj`."""
-    for ref in obj["metadata"].get("ownerReferences") or ():
-        if ref.get("controller"):
-            owner: Obj = ref
-            return owner
-    return None
-
-
-def is_controlled_by(obj: Obj, owner: Obj) -> bool:
-    """Whether `obj` belongs to this very owner, not only to one of its name."""
-    ref = controller_of(obj)
-    return ref is not None and ref["uid"] == owner["metadata"]["uid"]
-
-
-def object_ref(obj: Obj, kind: Kind) -> Obj:
-    """How a status refers to an object of its namespace, such as `status.active`. The resourceVersion is that
-    of the state at hand, and is never refreshed."""
-    meta = obj["metadata"]
-    return {
-        "kind": kind[1],
-        "namespace": meta["namespace"],
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "apiVersion": kind[0],
-        "resourceVersion": meta["resourceVersion"],
-    }
-
-
-def controller_ref(owner: Obj, kind: Kind) -> Obj:
-    """A reference that makes `owner` the controller of who carries it."""
-    meta = owner["metadata"]
-    return {
-        "apiVersion": kind[0],
-        "kind": kind[1],
-        "name": meta["name"],
-        "uid": meta["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
-def owner_key(namespace: str, kind: str, name: str, uid: str) -> str:
-    """The key of `owner_index` for the objects that this owner controls."""
-    return f"{namespace}/{kind}/{name}/{uid}"
-
-
-def owner_index(obj: Obj) -> tuple[str]:
-    """An indexer: by controller (`owner_key`), or by namespace alone for objects without one."""
-    namespace = obj["metadata"].get("namespace") or ""
-    ref = controller_of(obj)
-    return (namespace if ref is None else owner_key(namespace, ref["kind"], ref["name"], ref["uid"]),)
+from longshore.machinery.queues.try_again import TryAgain
 
 
 def adoption_patch(obj: Obj, ref: Obj, finalizers: Iterable[str] = ()) -> Obj:
@@ -90,7 +36,7 @@ def release_patch(obj: Obj, owner_uid: str, finalizers: Iterable[str] = ()) -> O
     return {"metadata": meta}
 
 
-class CannotAdopt(Exception):
+class CannotAdopt(TryAgain):
     """The owner is gone or going, so it may not take new objects. Looking again shows what it is by then."""
 
 
@@ -138,7 +84,7 @@ class Claims:
 
     async def _one(self, obj: Obj) -> Obj | None:
         meta = obj["metadata"]
-        ref = controller_of(obj)
+        ref = owners.controller_of(obj)
         matches = self._matches(meta.get("labels") or {})
         if ref is not None:
             if ref["uid"] != self._uid:
@@ -151,7 +97,7 @@ class Claims:
         if self._going or not matches or "deletionTimestamp" in meta:
             return None
         await self._recheck(obj)
-        wanted = controller_ref(self._owner, self._kind)
+        wanted = owners.controller_ref(self._owner, self._kind)
         return await self._patched(obj, adoption_patch(obj, wanted, self._finalizers), (404,))
 
     async def _patched(self, obj: Obj, patch: Obj, harmless: tuple[int, ...]) -> Obj | None:

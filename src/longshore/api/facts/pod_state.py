@@ -1,0 +1,25 @@
+"""Facts about one pod: its phase, whether it has ended, whether it is ready."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.facts import conditions
+from longshore.api.types import Obj
+
+ENDED: Final = frozenset(("Succeeded", "Failed"))
+"""Phases that a pod never leaves again."""
+
+
+def phase_of(pod: Obj) -> str:
+    """`Pending` until someone says otherwise, as the API server has it."""
+    return (pod.get("status") or {}).get("phase") or "Pending"
+
+
+def has_ended(pod: Obj) -> bool:
+    """Whether all containers have ended for good."""
+    return (pod.get("status") or {}).get("phase") in ENDED
+
+
+def is_ready(pod: Obj) -> bool:
+    return conditions.is_true((pod.get("status") or {}).get("conditions") or (), "Ready")

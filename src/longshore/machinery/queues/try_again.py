@@ -1,0 +1,12 @@
+"""What a sync raises when it must be called again, and nothing is wrong with the controller."""
+
+from __future__ import annotations
+
+import logging
+from typing import ClassVar
+
+
+class TryAgain(Exception):
+    """Something that has to come first is not there yet. The key is looked at again, later each time."""
+
+    log_level: ClassVar[int] = logging.INFO
