@@ -187,7 +187,7 @@ def a_pod(
 async def a_world(clock: VirtualClock, script: Script | None = None) -> AsyncIterator[World]:
     """An API and a machine, without an agent."""
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     for name in (NS, "kube-node-lease"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": name}})

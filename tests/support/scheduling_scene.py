@@ -154,7 +154,7 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
     """Runs a story on a fresh control plane in virtual time."""
 
     async def main(clock: VirtualClock) -> None:
-        api = Api(Store.open(None), clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(Store.open(None), clock=clock, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for queue in ("root", "default"):

@@ -115,7 +115,7 @@ async def quiet(world: AWorld, seconds: float) -> None:
 async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
     """An API in memory with one namespace in which pods may be made."""
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import random
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -75,9 +74,10 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         store = _store(options, directory, stack)
         certificates = pki.ensure(directory / "pki", _now())
         tls = _tls(certificates)
-        api = Api(store)
+        clock, rng = RealClock(), random.Random()
+        api = Api(store, clock=clock, rng=rng)
         own = secrets.ensure(directory)
-        api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=time.time)
+        api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
         client = LocalClient(api)
         client.shared = {}
         await bootstrap.objects(client)
@@ -99,7 +99,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
 
         names = options.controllers if options.controllers is not None else _all_controllers(options)
         wiring = controllers.Wiring(
-            RealClock(), random.Random(), certificates.ca_cert.read_text(), volumes=directory / "volumes"
+            clock, rng, certificates.ca_cert.read_text(), volumes=directory / "volumes"
         )
         api.pages[why_page.PREFIX] = why_page.page(wiring.explain)
         api.collectors.append(wiring.registry)

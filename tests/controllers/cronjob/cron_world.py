@@ -125,7 +125,7 @@ def ended(how: str, at: str) -> Obj:
 @asynccontextmanager
 async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     for namespace in ("ns", "other"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})

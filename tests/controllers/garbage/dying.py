@@ -52,7 +52,7 @@ async def _played(
     scenario: Scenario, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN, away: float = 0.0
 ) -> tuple[Any, int]:
     store = Store.open(None)
-    client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+    client = LocalClient(Api(store, clock=clock, rng=clock.rng))
     mortal = Mortal(client, clock, last, death)
     lives: list[asyncio.Task[None]] = []
 

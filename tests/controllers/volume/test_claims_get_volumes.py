@@ -71,7 +71,7 @@ class World:
 def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) -> None:
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(store, clock=clock, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         world = World(client, clock, tmp_path / "volumes")

@@ -89,7 +89,7 @@ class World:
 def played(story: Callable[[World], Awaitable[None]]) -> None:
     async def main() -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store))
+        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
         for name in (NS, "kube-node-lease"):
             await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
         await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -95,7 +95,7 @@ class CronJobController:
         self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
         self._crowd = Crowd(self._queue, self.sync, limit=workers)
-        self._memory = Memory(self._cronjobs.cache, self._jobs.cache)
+        self._memory = Memory(clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = registry.histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
             "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",

@@ -66,7 +66,7 @@ class Monitors:
                     await self._discover(group)
                     await self._settle()
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(_REDISCOVER_SECONDS):
+                        async with self._clock.timeout(_REDISCOVER_SECONDS):
                             await self._wanted.wait()
         finally:
             self._tasks.clear()
@@ -127,7 +127,7 @@ class Monitors:
             return
         filling, self._filling = self._filling, {}
         with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with self._clock.timeout(_PATIENCE_SECONDS):
                 for storage, old in filling.items():
                     await self._informers[storage].synced()
                     if old is not None:

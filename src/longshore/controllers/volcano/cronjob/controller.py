@@ -107,7 +107,7 @@ class CronJobController(Handler):
         self._crowd = Crowd(self._queue, self._sync, limit=WORKERS)
         self._going: set[str] = set()
         """UIDs of Jobs that were deleted although the cache still shows them."""
-        self._written: Written[Key] = Written({"cronjobs": cronjobs.cache, "jobs": jobs.cache})
+        self._written: Written[Key] = Written({"cronjobs": cronjobs.cache, "jobs": jobs.cache}, clock)
         cronjobs.add_handler(self)
         jobs.add_handler(_Jobs(self))
 

@@ -93,7 +93,7 @@ class VolcanoJobController:
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
             WorkQueue(clock, base=_FIRST_RETRY, cap=_LONGEST_RETRY, gauges=gauges) for _ in range(workers)
         )
-        self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
+        self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
         self._owing = Owing(clock, self._wake, self._is_busy)
         self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing)
