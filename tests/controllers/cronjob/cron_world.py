@@ -17,6 +17,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import CronJobController
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import to_seconds
 from longshore.machinery.time.virtual import VirtualClock
@@ -81,7 +82,9 @@ class World:
             "explanations": self.explanations,
             **options,
         }
-        return CronJobController(client or self.client, clock=self.clock, rng=random.Random(1), **given)
+        client, rng = client or self.client, random.Random(1)
+        given.setdefault("informers", Informers(client, clock=self.clock, rng=rng))
+        return CronJobController(client, clock=self.clock, rng=rng, **given)
 
     @asynccontextmanager
     async def running(self, **options: Any) -> AsyncIterator[CronJobController]:

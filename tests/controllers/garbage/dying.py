@@ -16,7 +16,7 @@ from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
-from support.crashing import Death, Mortal, every_crash
+from longshore.testing.crashing import Death, MortalClient, every_crash
 
 
 class Scenario(Protocol):
@@ -53,7 +53,7 @@ async def _played(
 ) -> tuple[Any, int]:
     store = Store.open(None)
     client = LocalClient(Api(store, clock=clock, rng=clock.rng))
-    mortal = Mortal(client, clock, last, death)
+    mortal = MortalClient(client, clock, last, death)
     lives: list[asyncio.Task[None]] = []
 
     async def live() -> None:

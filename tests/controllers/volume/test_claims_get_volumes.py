@@ -18,6 +18,7 @@ from longshore.controllers import volume
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
+from longshore.up.volume_directories import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (
     ("v1", "PersistentVolumeClaim"),
@@ -77,7 +78,9 @@ def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) 
         world = World(client, clock, tmp_path / "volumes")
         if before is not None:
             await before(world)
-        task = asyncio.create_task(volume.run(client, world.root, clock=clock, rng=clock.rng))
+        task = asyncio.create_task(
+            volume.run(client, LocalDirectories(world.root), clock=clock, rng=clock.rng)
+        )
         await clock.sleep(1)
         try:
             await scenario(world)

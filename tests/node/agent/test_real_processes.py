@@ -34,7 +34,12 @@ class World:
     async def agent(self, on_stop: agent.OnStop = "kill") -> AsyncIterator[ProcessRuntime]:
         clock, runtime, ready = RealClock(), ProcessRuntime(self.root / "keeper"), asyncio.Event()
         preparer = Preparer(
-            self.client, clock=clock, root=self.root / "pods", server=None, node=NodeFacts(NODE)
+            self.client,
+            clock=clock,
+            root=self.root / "pods",
+            server=None,
+            node=NodeFacts(NODE),
+            in_thread=asyncio.to_thread,
         )
         running = agent.run(
             self.client,
@@ -45,6 +50,7 @@ class World:
             preparer=preparer,
             root=self.root,
             capacity=CAPACITY,
+            in_thread=asyncio.to_thread,
             on_stop=on_stop,
             ready=ready,
         )

@@ -22,10 +22,12 @@ _EVERYTHING = "service accounts"
 _LONGEST_PAUSE = 30.0
 
 
-async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> None:
+async def run(
+    client: Client, ca: str, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+) -> None:
     """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
     queue: WorkQueue[str] = WorkQueue(clock, cap=_LONGEST_PAUSE)
-    informers = Informers(client, clock=clock, rng=rng)
+    informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(("v1", "namespaces"))
     accounts = informers.get(ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
     config_maps = informers.get(CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")

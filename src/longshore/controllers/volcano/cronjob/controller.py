@@ -20,12 +20,12 @@ from longshore.controllers.volcano.cronjob.plan import Answer, Ask, Plan, View
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import clockjumps, instants
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.time.localzone import local_zone
 from longshore.machinery.writes.own_writes import StaleCache, Written
 from longshore.machinery.writes.ownership import controller_of
 
@@ -43,16 +43,15 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
-    zone: cron.Zone | None = None,
+    zone: cron.Zone = cron.UTC,
     registry: Registry | None = None,
 ) -> None:
-    """Looks after CronJobs until cancelled. `zone` is that of schedules without one, by default this
-    process's."""
-    cronjobs = Informer(client, CRONJOBS, clock=clock, rng=rng, namespace=namespace, each_update=True)
-    jobs = Informer(
-        client, JOBS, clock=clock, rng=rng, namespace=namespace, indexers={"owner": _owner}, transform=slim
-    )
+    """Looks after CronJobs until cancelled. `zone` is that of schedules without one."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
+    cronjobs = informers.get(CRONJOBS, namespace=namespace, each_update=True)
+    jobs = informers.get(JOBS, namespace=namespace, indexers={"owner": _owner}, transform=slim)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     controller = CronJobController(
         client,
@@ -60,7 +59,7 @@ async def run(
         jobs,
         recorder,
         clock=clock,
-        zone=zone or local_zone(),
+        zone=zone,
         registry=registry or Registry(),
     )
     async with asyncio.TaskGroup() as tasks:

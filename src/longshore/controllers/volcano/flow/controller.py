@@ -20,6 +20,7 @@ from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -43,12 +44,14 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
 ) -> None:
     """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    informer = partial(Informer, client, clock=clock, rng=rng, namespace=namespace)
+    informer = partial(informers.get, namespace=namespace)
     flows = informer(FLOWS, indexers={"template": _entries})
     templates = informer(TEMPLATES)
     jobs = informer(JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim)

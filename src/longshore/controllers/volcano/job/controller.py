@@ -24,11 +24,11 @@ from longshore.controllers.volcano.job.waking.handlers import (
 from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
 from longshore.controllers.volcano.names import COMMANDS, JOBS, POD_GROUPS, QUEUES
-from longshore.controllers.volcano.plugins import PluginError
+from longshore.controllers.volcano.plugins import KeyMaker, PluginError
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -49,6 +49,8 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    keys: KeyMaker,
+    informers: Informers | None = None,
     namespace: str = "",
     workers: int = WORKERS,
     registry: Registry | None = None,
@@ -59,6 +61,8 @@ async def run(
         client,
         clock=clock,
         rng=rng,
+        keys=keys,
+        informers=informers or Informers(client, clock=clock, rng=rng),
         namespace=namespace,
         workers=workers,
         registry=registry or Registry(),
@@ -75,19 +79,21 @@ class VolcanoJobController:
         *,
         clock: Clock,
         rng: random.Random,
+        keys: KeyMaker,
+        informers: Informers,
         namespace: str,
         workers: int,
         registry: Registry,
         explanations: Explanations,
     ) -> None:
         self._client, self._clock, self._explanations = client, clock, explanations
-        self._jobs = Informer(client, JOBS, clock=clock, rng=rng, namespace=namespace)
-        self._pods = Informer(client, PODS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = informers.get(JOBS, namespace=namespace)
+        self._pods = informers.get(PODS, namespace=namespace)
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
-        self._groups = Informer(client, POD_GROUPS, clock=clock, rng=rng, namespace=namespace)
-        self._commands = Informer(client, COMMANDS, clock=clock, rng=rng, namespace=namespace)
-        self._queue_objects = Informer(client, QUEUES, clock=clock, rng=rng)
-        self._priorities = Informer(client, _PRIORITIES, clock=clock, rng=rng)
+        self._groups = informers.get(POD_GROUPS, namespace=namespace)
+        self._commands = informers.get(COMMANDS, namespace=namespace)
+        self._queue_objects = informers.get(QUEUES)
+        self._priorities = informers.get(_PRIORITIES)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         gauges = QueueMetrics(registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
@@ -96,7 +102,7 @@ class VolcanoJobController:
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
         self._owing = Owing(clock, self._wake, self._is_busy)
-        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing)
+        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing, keys)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NoReturn
 
 from longshore.machinery.time.clock import Clock
@@ -22,3 +23,10 @@ async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)
         pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+async def cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancels tasks and waits for their ends."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
