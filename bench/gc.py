@@ -38,7 +38,11 @@ async def world(*, collecting: bool = True, working: bool = False) -> AsyncItera
     """An API on disk, with a collector, and with a Job controller if wanted."""
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
-        client, clock, rng = LocalClient(Api(store)), RealClock(), random.Random(0)
+        client, clock, rng = (
+            LocalClient(Api(store, clock=RealClock(), rng=random.Random())),
+            RealClock(),
+            random.Random(0),
+        )
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         tasks = []
         if collecting:

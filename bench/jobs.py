@@ -57,7 +57,7 @@ async def embedded() -> AsyncIterator[Client]:
     """API, journal and Job controller in this process."""
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
-        client = LocalClient(Api(store))
+        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         controller = asyncio.create_task(job.run(client, clock=RealClock(), rng=random.Random(0)))
         try:

@@ -46,7 +46,7 @@ def pod(name: str, scheduler_name: str) -> Obj:
 async def server() -> AsyncIterator[Client]:
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory))
-        client = LocalClient(Api(store))
+        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         try:
             yield client

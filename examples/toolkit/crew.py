@@ -88,7 +88,7 @@ class CrewController:
         self.queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(1.0, 60.0))
         self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
         self.control = PodControl(client, self.recorder)
-        self.written: Written[Key] = Written({"pods": self.pods.cache})
+        self.written: Written[Key] = Written({"pods": self.pods.cache}, clock)
         self.crews.add_handler(OnChange(lambda crew: self.queue.add(key_of(crew))))
         self.pods.add_handler(OnChange(self.pod_changed))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.apiserver.api import Api
 from longshore.client import PatchType
 from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
 from longshore.store import DiskFull, Event, Store
 from longshore.store.sqlite import SqliteJournal
 
@@ -24,7 +26,7 @@ def config_map(name: str, value: str = "1") -> dict[str, object]:
 
 async def opened(directory: Path) -> tuple[Store, LocalClient]:
     store = Store.open(directory)
-    client = LocalClient(Api(store))
+    client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
     await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
     return store, client
 

@@ -21,7 +21,7 @@ EVENTS = ("v1", "Event")
 async def api(clock: VirtualClock) -> AsyncIterator[LocalClient]:
     """A client of an API that has the namespace `ns` with its default account."""
     store = Store.open(None)
-    server = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    server = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(server)
     await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "ns")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 
 
@@ -14,11 +15,17 @@ class ManualClock:
     def now(self) -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.time)
 
+    def timestamp(self) -> float:
+        return self.now().timestamp()
+
     def monotonic(self) -> float:
         return self.time
 
     async def sleep(self, seconds: float) -> None:
         raise AssertionError("nobody sleeps on a manual clock")
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        return nullcontext()  # nobody waits here, so nobody waits for too long
 
     def call_later(self, seconds: float, fn: Callable[[], object]) -> _Timer:
         timer = _Timer(self, self.time + seconds, fn)

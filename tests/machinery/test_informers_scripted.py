@@ -14,12 +14,14 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running
 from machinery.scripted_api import GONE, Scripted, added, bookmark, deleted, modified, obj
 
 MAPS = ("v1", "configmaps")
+PODS = ("v1", "pods")
 
 
 class Heard(Handler):
@@ -411,11 +413,12 @@ def test_a_transform_decides_what_is_kept() -> None:
     assert heard == ["add a@1 initial", "add b@6", "update a@1 a@7", "delete b@8"]
 
 
-def test_informers_of_one_selection_follow_it_together_where_a_client_has_room_for_that() -> None:
-    async def main(clock: VirtualClock) -> tuple[list[str], list[str], list[str], int]:
+def test_informers_of_one_process_follow_a_selection_together() -> None:
+    async def main(clock: VirtualClock) -> tuple[list[str], list[str], list[str], bool]:
         client = Scripted([([obj("a", 4)], "5")], [])
-        client.shared = {}  # type: ignore[assignment]
-        one, other = (Informer(client, MAPS, clock=clock, rng=clock.rng) for _ in range(2))  # type: ignore[arg-type]
+        process = Informers(client, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        one, other = (process.share().get(MAPS) for _ in range(2))
+        assert one.cache is other.cache
         first, second = Heard(one), Heard(other)
         one.add_handler(first)
         other.add_handler(second)
@@ -424,13 +427,30 @@ def test_informers_of_one_selection_follow_it_together_where_a_client_has_room_f
                 await other.synced()
             one.following.added(obj("b", 6), 6)
             await clock.sleep(1)
-            late = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+            late = process.share().get(MAPS)
             third = Heard(late)
             late.add_handler(third)
-        return first.log, second.log, third.log, len(client.shared or ())
+        after = process.share().get(MAPS)
+        return first.log, second.log, third.log, after.cache is not one.cache
 
-    first, second, third, left = virtual.run(main)
+    first, second, third, afresh = virtual.run(main)
     assert first == ["add a@4 initial", "add b@6"]
     assert second == ["add a@4 initial"]  # it had stopped before b came, which the other one heard
     assert third == ["add a@4 initial", "add b@6 initial"]
-    assert left == 0
+    assert afresh  # the watch ended with its last user
+
+
+def test_a_transform_of_what_is_kept_as_a_whole_is_left_out_and_other_transforms_keep_to_themselves() -> None:
+    async def main(clock: VirtualClock) -> None:
+        client = Scripted([], [])
+        process = Informers(client, clock=clock, rng=clock.rng, whole=(PODS,))  # type: ignore[arg-type]
+
+        def slim(thing: Obj) -> Obj:
+            return {"metadata": thing["metadata"]}
+
+        pods = process.share().get(PODS)
+        assert process.share().get(PODS, transform=slim).cache is pods.cache
+        maps = process.share().get(MAPS)
+        assert process.share().get(MAPS, transform=slim).cache is not maps.cache
+
+    virtual.run(main)

@@ -8,6 +8,7 @@ import pytest
 
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.time import virtual
+from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.machinery.writes.own_writes import StaleCache, Written
 from machinery.scripted_api import obj
@@ -18,7 +19,7 @@ KEY, UID = "ns/job", "uid-1"
 def gate() -> tuple[Cache, Cache, Written[str]]:
     jobs, pods = Cache(), Cache()
     jobs.revision = pods.revision = 10
-    return jobs, pods, Written({"jobs.batch": jobs, "pods": pods})
+    return jobs, pods, Written({"jobs.batch": jobs, "pods": pods}, RealClock())
 
 
 def test_without_writes_there_is_nothing_to_wait_for() -> None:

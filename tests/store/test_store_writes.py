@@ -275,17 +275,16 @@ def test_an_object_that_cannot_be_encoded_takes_no_revision() -> None:
     asyncio.run(run())
 
 
-def test_waiting_for_a_revision_ends_when_it_is_durable_or_time_is_up() -> None:
+def test_waiting_for_a_revision_ends_when_it_is_durable() -> None:
     async def run() -> None:
         async with opened(None) as store:
-            assert await store.wait_for(store.revision, 0)
-            assert not await store.wait_for(store.revision + 1, 0.01)
-            waiting = asyncio.create_task(store.wait_for(store.revision + 2, 5))
+            await store.reached(store.revision)
+            waiting = asyncio.create_task(store.reached(store.revision + 2))
             await put(store, "a")
             await asyncio.sleep(0)
             assert not waiting.done()
             await put(store, "b")
-            assert await waiting
+            await waiting
 
     asyncio.run(run())
 
@@ -303,7 +302,9 @@ def test_an_entry_does_not_print_its_content() -> None:
 def test_a_store_in_memory_never_commits_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a run on a virtual clock would depend on how busy the machine was."""
     monkeypatch.setattr("longshore.store.commit._SLOW", -1.0)
-    monkeypatch.setattr("longshore.store.writer.Writer.submit", lambda *_: pytest.fail("gave a thread work"))
+    monkeypatch.setattr(
+        "longshore.store.writer.WriterThread.submit", lambda *_: pytest.fail("gave a thread work")
+    )
 
     async def run() -> None:
         store = Store.open(None)

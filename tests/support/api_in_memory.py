@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
 
 
@@ -50,7 +52,7 @@ class Server:
 async def api_in_memory() -> AsyncIterator[Server]:
     """A server with one namespace, `default`."""
     store = Store.open(None)
-    api = Api(store)
+    api = Api(store, clock=RealClock(), rng=random.Random())
     client = LocalClient(api, manager="tester")
     await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     yield Server(api, client)

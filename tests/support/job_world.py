@@ -21,11 +21,11 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
 from longshore.machinery.time.virtual import VirtualClock
-from support import told_stories
-from support.crashing import Death
-from support.faults import Faulty
-from support.scripted_kubelet import PODS, TRACKING, Kubelet, Script
-from support.told_stories import NS, Controllers, Life, Telling, an_api, as_client, beside
+from longshore.testing import stories
+from longshore.testing.crashing import Death
+from longshore.testing.faults import FaultyClient
+from longshore.testing.scripted_kubelet import PODS, TRACKING, PodScript, ScriptedKubelet
+from longshore.testing.stories import NS, Controllers, Life, Telling, an_api, as_client, beside
 
 JOBS = ("batch/v1", "Job")
 _QUIET_SECONDS = 30.0
@@ -38,7 +38,7 @@ async def job_controller(client: Client, clock: VirtualClock) -> None:
 class World:
     """What a story sees."""
 
-    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock, kubelet: Kubelet) -> None:
+    def __init__(self, api: Api, client: LocalClient, clock: VirtualClock, kubelet: ScriptedKubelet) -> None:
         self.api, self.client, self.clock, self.kubelet = api, client, clock, kubelet
 
     async def job(self, name: str = "j", *, labels: dict[str, str] | None = None, **spec: Any) -> Obj:
@@ -128,7 +128,7 @@ class World:
 
     async def quiet(self, seconds: float = _QUIET_SECONDS) -> None:
         """Waits until nothing was written for so long."""
-        await told_stories.quiet(self, seconds)
+        await stories.quiet(self, seconds)
 
 
 def _zero(value: Any) -> Any:
@@ -150,7 +150,7 @@ class Story:
 
     name: str
     tell: Callable[[World], Awaitable[None]]
-    script: Script = field(default_factory=Script)
+    script: PodScript = field(default_factory=PodScript)
     controllers: Controllers = job_controller
 
 
@@ -167,9 +167,9 @@ class Ending:
 
 
 @asynccontextmanager
-async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
+async def a_world(clock: VirtualClock, script: PodScript) -> AsyncIterator[World]:
     async with an_api(clock) as (api, client):
-        world = World(api, client, clock, Kubelet(client, clock, script, NS))
+        world = World(api, client, clock, ScriptedKubelet(client, clock, script, NS))
         async with beside(world.kubelet.run()):
             yield world
 
@@ -202,10 +202,10 @@ def crashed_for_ever(story: Story, every: int, death: Death) -> Ending:
 
 def with_faults(story: Story, seed: int, **faults: float) -> tuple[Ending, Counter[str]]:
     """How it ends with a client that has bad days, and what went wrong how often."""
-    clients: list[Faulty] = []
+    clients: list[FaultyClient] = []
 
     async def life(world: World) -> None:
-        clients.append(Faulty(world.client, world.clock, seed, **faults))
+        clients.append(FaultyClient(world.client, world.clock, seed, **faults))
         await story.controllers(as_client(clients[0]), world.clock)
 
     return told(story, life, seed), clients[0].happened

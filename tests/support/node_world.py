@@ -16,95 +16,52 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.machinery.explanations import Explanations
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node import agent
 from longshore.node.capacity import Capacity
-from longshore.node.runtime import Container, Key, Runtime
+from longshore.node.runtime import Container, Runtime
 from longshore.store import Store
-from support.scripted_runtime import Machine, Run, Script, ScriptedRuntime
+from longshore.testing.scripted_preparer import ScriptedPreparer
+from longshore.testing.scripted_runtime import Run, RunScript, ScriptedMachine, ScriptedRuntime
 
 PODS = ("v1", "Pod")
 NS, NODE = "ns", "here"
 CAPACITY = Capacity({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "10Gi", "pods": "50"})
 
 
-class Preparer:
-    """Prepares nothing but the paths; `refuse` may raise what the real one raises."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.removed: list[str] = []
-        self.slow = False
-        """Whether pods have something that takes a while."""
-        self.refuse: Callable[[Obj], None] = lambda pod: None
-        self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
-
-    async def run(self, rng: random.Random) -> None:
-        await asyncio.get_running_loop().create_future()
-
-    async def pod(self, pod: Obj) -> str:
-        self.refuse(pod)
-        return str(pod["metadata"]["uid"])
-
-    def at_once(self, pod: Obj) -> str | None:
-        if self.slow or pod["spec"].get("volumes"):
-            return None
-        self.refuse(pod)
-        return str(pod["metadata"]["uid"])
-
-    def container(self, prepared: str, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
-        self.refuse_container(pod, spec["name"])
-        meta = pod["metadata"]
-        return Container(
-            Key(meta["uid"], spec["name"], attempt),
-            meta["namespace"],
-            meta["name"],
-            spec.get("image") or "",
-            tuple(spec.get("command") or ()),
-            log=self.root
-            / "logs"
-            / f"{meta['namespace']}_{meta['name']}_{meta['uid']}"
-            / spec["name"]
-            / f"{attempt}.log",
-            termination_message=self.root / meta["uid"] / spec["name"] / str(attempt),
-        )
-
-    async def refresh(self, prepared: str, pod: Obj) -> None: ...
-
-    async def remove(self, pod_uid: str) -> None:
-        self.removed.append(pod_uid)
-
-    async def known(self) -> set[str]:
-        return set()
-
-
 class World:
     def __init__(
-        self, api: Api, client: LocalClient, clock: VirtualClock, root: Path, script: Script
+        self, api: Api, client: LocalClient, clock: VirtualClock, root: Path, script: RunScript
     ) -> None:
         self.api, self.client, self.clock, self.root = api, client, clock, root
-        self.machine = Machine(clock, script)
-        self.preparer = Preparer(root)
+        self.machine = ScriptedMachine(clock, script)
+        self.preparer = ScriptedPreparer(root)
         self.explanations = Explanations()
         self.capacity = CAPACITY
         self.on_stop: agent.OnStop = "keep"
         self.runtimes: dict[str, Runtime] = {}
         self.agent: agent.Agent | None = None
+        self.informers: Informers | None = None
+        """Those of others in the process; None follows alone."""
 
     async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
         """Runs an agent until cancelled; each call is a new process on the same machine."""
         from longshore.machinery.metrics import Registry
 
+        client = client or self.client
         self.agent = agent.Agent(
-            client or self.client,
+            client,
             clock=self.clock,
             rng=random.Random(1),
+            informers=(self.informers or Informers(client, clock=self.clock, rng=random.Random(1))).share(),
             name=NODE,
             runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
             preparer=self.preparer,
             root=self.root,
             capacity=self.capacity,
+            in_thread=asyncio.to_thread,
             registry=Registry(),
             explanations=self.explanations,
         )
@@ -184,10 +141,10 @@ def a_pod(
 
 
 @asynccontextmanager
-async def a_world(clock: VirtualClock, script: Script | None = None) -> AsyncIterator[World]:
+async def a_world(clock: VirtualClock, script: RunScript | None = None) -> AsyncIterator[World]:
     """An API and a machine, without an agent."""
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     for name in (NS, "kube-node-lease"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
@@ -218,7 +175,7 @@ async def agent_of(world: World) -> AsyncIterator[None]:
 
 def told(
     story: Callable[[World], Awaitable[None]],
-    script: Script | None = None,
+    script: RunScript | None = None,
     *,
     before: Callable[[World], None] = lambda world: None,
 ) -> None:
@@ -233,7 +190,7 @@ def told(
     virtual.run(play)
 
 
-def scripted(**runs: Run | list[Run]) -> Script:
+def scripted(**runs: Run | list[Run]) -> RunScript:
     """By container; of a list each attempt takes its own, and the last goes on for ever."""
 
     def script(container: Container) -> Run:

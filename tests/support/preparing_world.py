@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -52,6 +53,7 @@ class World:
     def another(self, **options: Any) -> Preparer:
         """A preparer with other facts about the node, the server, or where things lie."""
         chosen: dict[str, Any] = {"clock": RealClock(), "root": self.root, "server": SERVER, "node": NODE}
+        chosen["in_thread"] = asyncio.to_thread
         return Preparer(self.client, **{**chosen, **options})
 
 
@@ -60,5 +62,7 @@ async def preparing(root: Path) -> AsyncIterator[World]:
     async with api_in_memory() as server:
         server.api.tokens = Tokens(server.api.store, admin_token="x", key=b"k" * 32, clock=time.time)
         await server.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "default")
-        preparer = Preparer(server.client, clock=RealClock(), root=root, server=SERVER, node=NODE)
+        preparer = Preparer(
+            server.client, clock=RealClock(), root=root, server=SERVER, node=NODE, in_thread=asyncio.to_thread
+        )
         yield World(server, server.client, preparer, root)

@@ -12,6 +12,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.scheduler import Schedulers
@@ -25,10 +26,15 @@ QUEUES = ("scheduling.volcano.sh/v1beta1", "Queue")
 class Scene:
     def __init__(self, client: LocalClient, clock: VirtualClock, options: Obj) -> None:
         self.client, self.clock, self._options = client, clock, options
+        self.informers: Informers | None = None
+        """Those of others in the process; None follows alone."""
         self.start()
 
     def start(self) -> None:
-        self.schedulers = Schedulers(self.client, clock=self.clock, rng=self.clock.rng, **self._options)
+        shared = self.informers.share() if self.informers is not None else None
+        self.schedulers = Schedulers(
+            self.client, clock=self.clock, rng=self.clock.rng, informers=shared, **self._options
+        )
         self._working = asyncio.create_task(self.schedulers.run())
 
     async def stop(self) -> None:
@@ -154,7 +160,7 @@ def play(story: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
     """Runs a story on a fresh control plane in virtual time."""
 
     async def main(clock: VirtualClock) -> None:
-        api = Api(Store.open(None), clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(Store.open(None), clock=clock, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for queue in ("root", "default"):

@@ -83,7 +83,7 @@ def play(
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(store, clock=clock, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         for name in ("root", "default"):

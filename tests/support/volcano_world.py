@@ -22,10 +22,10 @@ from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.time.virtual import VirtualClock
-from support import told_stories
-from support.crashing import Death
+from longshore.testing import SeededKeys, stories
+from longshore.testing.crashing import Death
+from longshore.testing.stories import NS, Life, Telling, an_api, beside
 from support.simple_gangs import GROUPS, PODS, Gangs
-from support.told_stories import NS, Life, Telling, an_api, beside
 from support.volcano_queues import open_queue
 
 JOBS = ("batch.volcano.sh/v1alpha1", "Job")
@@ -168,7 +168,7 @@ class World:
 
     async def quiet(self, seconds: float = _QUIET_SECONDS) -> None:
         """Waits until nothing was written for so long."""
-        await told_stories.quiet(self, seconds)
+        await stories.quiet(self, seconds)
 
 
 def a_task(name: str, replicas: int, **more: Any) -> Obj:
@@ -208,7 +208,7 @@ async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
 
 
 async def controller(client: Client, clock: VirtualClock) -> None:
-    await volcano_job.run(client, clock=clock, rng=random.Random(1))
+    await volcano_job.run(client, clock=clock, rng=random.Random(1), keys=SeededKeys(random.Random(1)))
 
 
 def _telling(story: Story) -> Telling[World, Ending]:

@@ -7,8 +7,6 @@ uses them as they are. Every method first authorizes the call.
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -31,6 +29,9 @@ from longshore.apiserver.shortcuts import same_spec
 from longshore.apiserver.subresources import dispatch
 
 if TYPE_CHECKING:
+    import random
+
+    from longshore.api.clock import Clock
     from longshore.apiserver.access.tokens import Tokens
     from longshore.apiserver.metrics import Collector
     from longshore.apiserver.subresources.node_access import NodeDoor
@@ -52,12 +53,11 @@ class Api:
         self,
         store: Store,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
-        rng: random.Random | None = None,
+        clock: Clock,
+        rng: random.Random,
     ) -> None:
         self.store = store
-        self.monotonic = monotonic
+        self.clock = clock
         self.catalog = Catalog(store)
         self.authorizer = authz.Authorizer(store)
         self.tokens: Tokens | None = None
@@ -67,9 +67,7 @@ class Api:
         """Documents of others that are served beside the API, by the beginning of their paths."""
         self.collectors: list[Collector] = []
         """What others count, shown with the server's own metrics."""
-        self._clock = clock
-        # Names and uids are no secrets; the system is asked once, not for each of them.
-        self._rng = rng or random.Random(random.SystemRandom().getrandbits(256))
+        self._rng = rng
         self.alike = same_spec.Alike()
         self._now = (0, "")
 
@@ -77,18 +75,18 @@ class Api:
 
     def now(self) -> str:
         """The time as API objects carry it: RFC 3339, whole seconds, UTC."""
-        second = int(self._clock())
+        second = int(self.clock.timestamp())
         if second != self._now[0]:
             self._now = (second, rfc3339.from_seconds(second))
         return self._now[1]
 
     def seconds(self) -> int:
         """The time in whole seconds since 1970."""
-        return int(self._clock())
+        return int(self.clock.timestamp())
 
     def instant(self) -> datetime:
         """The time with its fraction."""
-        return datetime.fromtimestamp(self._clock(), UTC)
+        return datetime.fromtimestamp(self.clock.timestamp(), UTC)
 
     def new_uid(self) -> str:
         """A random UUID (version 4)."""

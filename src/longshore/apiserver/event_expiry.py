@@ -6,7 +6,6 @@ the events alone; what it removes goes through the same store as any delete.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.time import rfc3339
@@ -25,7 +24,7 @@ _STAMPS: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 async def expire_events(api: Api) -> None:
     """Runs for as long as the server does."""
     while True:
-        await asyncio.sleep(_EVERY_SECONDS)
+        await api.clock.sleep(_EVERY_SECONDS)
         await forget_old_events(api)
 
 

@@ -93,8 +93,6 @@ class Response:
 class Client(Protocol):
     """One way to talk to the API. Close it when done, or use it as an async context manager."""
 
-    shared: dict[Any, Any] | None
-    """Room for what several users of this client share, such as informers; None where nobody shares."""
     creates_together: bool
     """Whether `create_together` costs less than as many creates."""
 

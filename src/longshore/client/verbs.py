@@ -31,7 +31,6 @@ class VerbClient(ABC):
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
         self.manager = manager
-        self.shared: dict[Any, Any] | None = None
 
     def pipelined(self) -> VerbClient:
         return self

@@ -131,7 +131,7 @@ class Election:
     async def _attempt(self, within: float) -> bool:
         """Whether this process holds the Lease for another duration from now."""
         try:
-            async with asyncio.timeout(within):
+            async with self._clock.timeout(within):
                 return await self._take()
         except (StatusError, Unreachable, TimeoutError) as err:
             log.info("cannot get the lease %s/%s: %s", self._namespace, self._name, err or "no answer")
@@ -192,7 +192,7 @@ class Election:
         if not self.is_leader:
             return
         with suppress(StatusError, Unreachable, TimeoutError):
-            async with asyncio.timeout(_RELEASE_SECONDS):
+            async with self._clock.timeout(_RELEASE_SECONDS):
                 # A renewal that was cut short may have been written all the same.
                 self._observe(await self._client.get(kinds.LEASES, self._name, self._namespace))
                 if self.is_leader:

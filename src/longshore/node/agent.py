@@ -25,7 +25,9 @@ from longshore.client import Client
 from longshore.machinery.background import Hands
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.in_thread import InThread
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 from longshore.node import ending
@@ -47,7 +49,7 @@ from longshore.node.pod.facts import facts_of
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
-from longshore.node.registration import Registration
+from longshore.node.registration import Machine, Registration
 from longshore.node.runtime import Runtime, State
 from longshore.node.status.build import HOST_IP
 from longshore.node.status.writer import StatusWriter
@@ -65,11 +67,14 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     name: str,
     runtimes: Mapping[str, Runtime],
     preparer: Preparation,
     root: Path,
     capacity: Capacity,
+    in_thread: InThread,
+    machine: Machine | None = None,
     registry: Registry | None = None,
     explanations: Explanations | None = None,
     on_stop: OnStop = "keep",
@@ -83,17 +88,21 @@ async def run(
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
     are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
-    the node takes pods. `archive` is where the logs of failed pods go when the pods do.
+    the node takes pods. `machine` is what the node's status tells of the machine. `archive`
+    is where the logs of failed pods go when the pods do.
     """
     agent = Agent(
         client,
         clock=clock,
         rng=rng,
+        informers=informers or Informers(client, clock=clock, rng=rng),
         name=name,
         runtimes=runtimes,
         preparer=preparer,
         root=root,
         capacity=capacity,
+        in_thread=in_thread,
+        machine=machine,
         registry=registry or Registry(),
         explanations=explanations or Explanations(),
         labels=labels,
@@ -111,30 +120,35 @@ class Agent(Handler):
         *,
         clock: Clock,
         rng: random.Random,
+        informers: Informers,
         name: str,
         runtimes: Mapping[str, Runtime],
         preparer: Preparation,
         root: Path,
         capacity: Capacity,
+        in_thread: InThread,
         registry: Registry,
         explanations: Explanations,
         labels: Mapping[str, str] | None = None,
         archive: Archive | None = None,
+        machine: Machine | None = None,
     ) -> None:
-        self._client, self._clock, self._rng, self._name = client, clock, rng, name
+        self._client, self._clock, self._informers, self._name = client, clock, informers, name
         self._preparer = preparer
         self._engines = Engines(runtimes, self._changed)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
-        fields = f"spec.nodeName={name}" if client.shared is None else ""
-        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, fields=fields)
+        fields = "" if informers.follows_whole(kinds.PODS) else f"spec.nodeName={name}"
+        self._pods = informers.get(kinds.PODS, fields=fields)
         self._ledger, self._addresses = Ledger(capacity), Addresses()
         self._explanations = explanations
         self._metrics = NodeMetrics(registry, self)
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
-        self._cleaner = Cleaner(preparer, root / "logs", clock, spawn=self._spawn, kept_in=archive)
+        self._cleaner = Cleaner(
+            preparer, root / "logs", clock, spawn=self._spawn, in_thread=in_thread, kept_in=archive
+        )
         self._endings = Endings(
             client,
             clock,
@@ -150,9 +164,15 @@ class Agent(Handler):
         self._writer = StatusWriter(
             client, clock, spawn=self._spawn, closed=self._endings.closed, wake=self.wake
         )
-        self._evictions = Evictions(clock, root / "logs", self._evict)
+        self._evictions = Evictions(clock, root / "logs", self._evict, in_thread)
         self._registration = Registration(
-            client, clock, name, capacity, engines=tuple(runtimes), labels=labels
+            client,
+            clock,
+            name,
+            capacity,
+            engines=tuple(runtimes),
+            machine=machine or Machine(),
+            labels=labels,
         )
         self._ready: list[Life] = []
         self._awake = False
@@ -175,7 +195,7 @@ class Agent(Handler):
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
-                tasks.create_task(self._preparer.run(self._rng))
+                tasks.create_task(self._preparer.run(self._informers))
                 # Only now: what is cached is told at once, and what no engine knows is taken for new.
                 self._pods.add_handler(self)
                 tasks.create_task(self._pods.run())

@@ -5,10 +5,8 @@ Amounts are quantities in Kubernetes' text. Declared ones replace the machine's 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from longshore.api import names, quantity
@@ -38,18 +36,6 @@ def number(name: str, amount: str) -> int:
     return quantity.milli_value(amount) if name == "cpu" else quantity.value(amount)
 
 
-def of_machine(storage: Path, *, declared: Mapping[str, str] | None = None, pods: int = PODS) -> Capacity:
-    """What this machine has. `storage` is on the disk that pods write to."""
-    disk = os.statvfs(storage)
-    found = {
-        "cpu": str(len(os.sched_getaffinity(0))),
-        "memory": f"{_memory() // 1024}Ki",
-        "ephemeral-storage": f"{disk.f_blocks * disk.f_frsize // 1024}Ki",
-        "pods": str(pods),
-    }
-    return Capacity({**found, **(declared or {})})
-
-
 def parse(text: str) -> dict[str, str]:
     """The amounts of `cpu=4,memory=8Gi`. Raises BadCapacity, which says what is wrong with which part."""
     found: dict[str, str] = {}
@@ -76,7 +62,3 @@ def _wrong(name: str) -> str:
         native = ", ".join(_NATIVE)
         return f"no resource of a node; native ones are {native}, others have a domain: example.com/gpu"
     return "; ".join(names.qualified_name(name))
-
-
-def _memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

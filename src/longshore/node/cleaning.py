@@ -4,7 +4,6 @@ once the pod is not in it any more. In batches, since a Job ends thousands of po
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import shutil
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from longshore.api.types import Obj
+from longshore.machinery.in_thread import InThread
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node import archive
 from longshore.node.archive import Archive
@@ -36,9 +36,10 @@ class Cleaner:
         clock: Clock,
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
+        in_thread: InThread,
         kept_in: Archive | None = None,
     ) -> None:
-        self._archive = kept_in
+        self._archive, self._in_thread = kept_in, in_thread
         self._preparer, self._logs, self._clock, self._spawn = preparer, logs, clock, spawn
         self._keys: dict[str, tuple[Runtime, list[Key]]] = {}
         self._uids: list[str] = []
@@ -82,17 +83,17 @@ class Cleaner:
                 log.exception("the volumes of pod %s could not be removed", uid)
         if self._archive is not None and (kept := [each for each in gone if archive.failed(each[0])]):
             at = self._clock.now().timestamp()
-            await asyncio.to_thread(_keep, self._archive, kept, at)
+            await self._in_thread(_keep, self._archive, kept, at)
         there = [directory for _, directory in gone if directory.exists()]
         if there:
-            await asyncio.to_thread(_remove, there)
+            await self._in_thread(_remove, there)
 
     async def remove_strangers(self, present: set[str]) -> None:
         """What is left of pods that are not in the API any more, from an earlier run."""
         for uid in await self._preparer.known() - present:
             self.gone(uid)
         if strangers := _strange_logs(self._logs, present):
-            await asyncio.to_thread(_remove, strangers)
+            await self._in_thread(_remove, strangers)
 
     async def run(self, lives: Mapping[str, Life]) -> None:
         """Keeps files that follow ConfigMaps, Secrets and the pod itself current, until cancelled."""

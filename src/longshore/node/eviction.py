@@ -7,7 +7,6 @@ What counts is what lies in emptyDirs on disk and in logs; processes have no lay
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Final
 from longshore.api import quantity
 from longshore.api.pod_resources import pod_limits
 from longshore.api.types import Obj
+from longshore.machinery.in_thread import InThread
 from longshore.machinery.time.clock import Clock
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
@@ -107,8 +107,10 @@ def verdict(message: str) -> Verdict:
 class Evictions:
     """`evict` is told which pod goes, and why."""
 
-    def __init__(self, clock: Clock, logs: Path, evict: Callable[[Life, Verdict], None]) -> None:
-        self._clock, self._logs, self._evict = clock, logs, evict
+    def __init__(
+        self, clock: Clock, logs: Path, evict: Callable[[Life, Verdict], None], in_thread: InThread
+    ) -> None:
+        self._clock, self._logs, self._evict, self._in_thread = clock, logs, evict, in_thread
 
     async def run(self, lives: Mapping[str, Life]) -> None:
         """Looks until cancelled."""
@@ -116,7 +118,7 @@ class Evictions:
             await self._clock.sleep(SECONDS)
             for life in [*lives.values()]:
                 if budget := self._budget(life):
-                    message = await asyncio.to_thread(excess, budget)
+                    message = await self._in_thread(excess, budget)
                     if message and life.memory.verdict is None and not life.closed:
                         self._evict(life, verdict(message))
 

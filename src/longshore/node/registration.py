@@ -6,9 +6,8 @@ It takes its `not-ready` taint away itself: where one node is all there is, nobo
 from __future__ import annotations
 
 import logging
-import os
-import platform
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import longshore
@@ -29,7 +28,6 @@ HEARTBEAT_SECONDS: Final = 10.0
 _REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
 _REPORT_EVERY: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
-_ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 _HEALTHY: Final = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -38,6 +36,18 @@ _HEALTHY: Final = (
 )
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine under a node, as its status tells of it."""
+
+    architecture: str = "amd64"
+    """In Go's words."""
+    id: str = ""
+    boot_id: str = ""
+    kernel: str = ""
+    os_image: str = "Linux"
 
 
 class Registration:
@@ -51,12 +61,13 @@ class Registration:
         capacity: Capacity,
         *,
         engines: tuple[str, ...],
+        machine: Machine,
         labels: Mapping[str, str] | None = None,
     ) -> None:
         self.annotations: dict[str, str] = {}
         """What people may want to know of this node, e.g. how it keeps limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
-        self._engines, self._labels = engines, dict(labels or {})
+        self._engines, self._machine, self._labels = engines, machine, dict(labels or {})
         self._lease: Obj | None = None
 
     async def register(self) -> None:
@@ -109,7 +120,7 @@ class Registration:
             await self._client.update_status(kinds.NODES, {**node, "status": status})
 
     def _all_labels(self) -> dict[str, str]:
-        arch = _ARCH.get(platform.machine(), platform.machine())
+        arch = self._machine.architecture
         return {
             "beta.kubernetes.io/arch": arch,
             "beta.kubernetes.io/os": "linux",
@@ -152,18 +163,18 @@ class Registration:
         }
 
     def _info(self) -> Obj:
-        machine = os.uname()
+        machine = self._machine
         return {
-            "machineID": _first_line("/etc/machine-id"),
+            "machineID": machine.id,
             "systemUUID": "",
-            "bootID": _first_line("/proc/sys/kernel/random/boot_id"),
-            "kernelVersion": machine.release,
-            "osImage": _os_image(),
+            "bootID": machine.boot_id,
+            "kernelVersion": machine.kernel,
+            "osImage": machine.os_image,
             "containerRuntimeVersion": f"{self._engines[0]}://{longshore.__version__}",
             "kubeletVersion": f"v{longshore.__version__}+longshore",
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
-            "architecture": _ARCH.get(machine.machine, machine.machine),
+            "architecture": machine.architecture,
         }
 
     async def _renew(self) -> None:
@@ -193,18 +204,3 @@ class Registration:
         else:
             renewed = {**found, "spec": {**(found.get("spec") or {}), **spec}}
             self._lease = await self._client.update(kinds.LEASES, renewed, LEASE_NAMESPACE)
-
-
-def _first_line(path: str) -> str:
-    try:
-        with open(path) as file:
-            return file.readline().strip()
-    except OSError:
-        return ""
-
-
-def _os_image() -> str:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
-    except OSError:
-        return "Linux"

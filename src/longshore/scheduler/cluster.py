@@ -44,10 +44,12 @@ class Listener(Protocol):
 class Cluster:
     """Register listeners, then `run`."""
 
-    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self, client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+    ) -> None:
         self.client, self.clock, self.rng = client, clock, rng
         self.ledger, self.shapes = Ledger(), Shapes()
-        self.informers = Informers(client, clock=clock, rng=rng)
+        self.informers = informers or Informers(client, clock=clock, rng=rng)
         self.listeners: dict[str, Listener] = {}
         self._handlers: list[tuple[Informer, Handler]] = []
         self.pods: Cache = self.follow(kinds.PODS, _Pods(self))

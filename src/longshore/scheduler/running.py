@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from longshore.client import Client
 from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.cluster import Cluster
@@ -30,12 +31,13 @@ class Schedulers:
         *,
         clock: Clock,
         rng: random.Random,
+        informers: Informers | None = None,
         registry: Registry | None = None,
         explanations: Explanations | None = None,
         gangs: Settings | None = None,
         names: Collection[str] | None = None,
     ) -> None:
-        self._cluster = cluster = Cluster(client, clock=clock, rng=rng)
+        self._cluster = cluster = Cluster(client, clock=clock, rng=rng, informers=informers)
         self.pods: DefaultScheduler | None = None
         self.gangs: GangScheduler | None = None
         if names is None or SINGLE_PODS in names:
@@ -64,6 +66,7 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     registry: Registry | None = None,
     explanations: Explanations | None = None,
     gangs: Settings | None = None,
@@ -74,6 +77,7 @@ async def run(
         client,
         clock=clock,
         rng=rng,
+        informers=informers,
         registry=registry,
         explanations=explanations,
         gangs=gangs,

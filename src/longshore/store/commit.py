@@ -12,7 +12,6 @@ A failed commit also fails everything staged behind it, because that was compute
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -38,6 +37,7 @@ class GroupCommit:
     def __init__(
         self,
         journal: Journal,
+        writer: Writer,
         window: Window,
         durable: Callable[[Batch], None],
         failed: Callable[[], None],
@@ -48,7 +48,7 @@ class GroupCommit:
         self._window = window
         self._durable = durable
         self._failed = failed
-        self._writer = Writer()
+        self._writer = writer
         self._queue: deque[Batch] = deque()
         self._running: Batch | None = None
         self._started = 0.0
@@ -103,7 +103,7 @@ class GroupCommit:
         self._busy = False
         while not self._tidy() and self._queue:
             batch = self._queue.popleft()
-            self._running, self._started = batch, time.perf_counter()
+            self._running, self._started = batch, self._journal.stopwatch()
             append = partial(self._journal.append, batch.events)
             if not self._journal.is_quick(batch, self._slow):
                 self._busy = True
@@ -118,7 +118,7 @@ class GroupCommit:
     def _settle(self, error: WriteFailed | None) -> None:
         batch, self._running = self._running, None
         assert batch is not None
-        seconds = time.perf_counter() - self._started
+        seconds = self._journal.stopwatch() - self._started
         self._slow = seconds > _SLOW
         self._may_tidy = True
         if error is not None:

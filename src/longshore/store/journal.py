@@ -23,6 +23,9 @@ class Journal(Protocol):
         """Whether appending this takes well under a millisecond and waits for no disk; `was_slow` says that
         the last append took long."""
 
+    def stopwatch(self) -> float:
+        """Seconds since some moment, by which commits are measured."""
+
     def append(self, events: Sequence[Event]) -> None:
         """Makes these writes durable, all or none."""
 
@@ -40,7 +43,10 @@ class NoJournal:
     """Keeps nothing: the store then lives and dies with the process."""
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
-        return True  # never by a thread: on a virtual clock the same run must give the same steps
+        return True
+
+    def stopwatch(self) -> float:
+        return 0.0  # takes no time worth measuring
 
     def append(self, events: Sequence[Event]) -> None:
         pass

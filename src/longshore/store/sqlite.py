@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -48,6 +49,9 @@ class SqliteJournal:
         if was_slow or self._syncs:
             return False
         return len(batch.events) <= _QUICK_WRITES and batch.size <= _QUICK_BYTES
+
+    def stopwatch(self) -> float:
+        return time.perf_counter()
 
     def append(self, events: Sequence[Event]) -> None:
         values: list[object] = []

@@ -24,6 +24,7 @@ from longshore.store.limits import Limits
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
+from longshore.store.writer import InTurn, WriterThread
 
 
 class Store:
@@ -36,7 +37,8 @@ class Store:
         self._staged = Overlay(found.state)
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
         journal = disk.journal if disk is not None else NoJournal()
-        self._commit = GroupCommit(journal, found.window, self._durable, self._staged.clear)
+        writer = WriterThread() if disk is not None else InTurn()
+        self._commit = GroupCommit(journal, writer, found.window, self._durable, self._staged.clear)
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
         # Asked several times for every write, so without a call in between.
@@ -168,20 +170,16 @@ class Store:
         """Returns when everything staged until now is durable and visible, or has failed."""
         await self._commit.settled()
 
-    async def wait_for(self, revision: int, timeout: float) -> bool:  # noqa: ASYNC109 - it answers, not raises
-        """Whether the store has reached this revision within so many seconds."""
+    async def reached(self, revision: int) -> None:
+        """Waits until the store shows this revision, for as long as that takes."""
         if self.revision >= revision:
-            return True
+            return
         waiter = asyncio.get_running_loop().create_future()
         self._waiting[waiter] = revision
         try:
-            async with asyncio.timeout(timeout):
-                await waiter
-        except TimeoutError:
-            return False
+            await waiter
         finally:
             del self._waiting[waiter]
-        return True
 
     def _refuse_compacted(self, revision: int) -> None:
         if revision < self._contents.window.compacted:

@@ -1,4 +1,7 @@
-"""The thread for everything that may wait for a disk. One job at a time; results go to the loop."""
+"""Where jobs of the journal run, one at a time: a thread for all that may wait for a disk, or the event loop.
+
+Results go to the event loop in either case.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from longshore.store.errors import WriteFailed
 
@@ -15,7 +18,26 @@ Finished: TypeAlias = Callable[[WriteFailed | None], None]
 _Job: TypeAlias = tuple[Callable[[], None], asyncio.AbstractEventLoop, Finished]
 
 
-class Writer:
+class Writer(Protocol):
+    def submit(self, job: Callable[[], None], finished: Finished) -> None:
+        """Runs `job`, then `finished` in the running loop, with the error if there was one."""
+
+    def stop(self) -> None:
+        """Ends after the jobs it has."""
+
+
+class InTurn:
+    """For a store that keeps nothing: each job in the next turn of the event loop. No thread, so that on a
+    virtual clock the same run takes the same steps."""
+
+    def submit(self, job: Callable[[], None], finished: Finished) -> None:
+        asyncio.get_running_loop().call_soon(lambda: finished(attempt(job)))
+
+    def stop(self) -> None:
+        """Holds nothing."""
+
+
+class WriterThread:
     """A thread that lives from the first job to `stop`. A daemon: the process may be killed at any
     moment anyway, so nothing rests on this thread ending well."""
 
@@ -24,14 +46,12 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, job: Callable[[], None], finished: Finished) -> None:
-        """Runs `job` in the thread, then `finished` in the running loop, with the error if there was one."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="longshore-journal", daemon=True)
             self._thread.start()
         self._jobs.put((job, asyncio.get_running_loop(), finished))
 
     def stop(self) -> None:
-        """Ends the thread after the jobs it has."""
         if self._thread is not None:
             self._jobs.put(None)
             self._thread.join()

@@ -3,68 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import re
 import shutil
-import socket
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from longshore.up.supervising import supervised
+from longshore.up import failed_pods, machine
 
 if TYPE_CHECKING:
-    from longshore.client import Client
     from longshore.node.preparing.types import Server
     from longshore.node.runtime import Runtime
-    from longshore.node.serving.node_access import Door
-    from longshore.up.controllers import Wiring
+    from longshore.plane.plane import Plane
     from longshore.up.options import Options
-
-_READY_SECONDS: Final = 10.0
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the node is: its directory, the server its pods may ask, and who shows its door to clients."""
+    """The node's directory, and the server its pods may ask."""
 
     directory: Path
     server: Server
-    show: Callable[[Door], None]
 
 
-async def start(client: Client, wiring: Wiring, options: Options, place: Place) -> asyncio.Task[None]:
-    """Starts the node and returns when it takes pods, or after some seconds; cancel the task to stop it."""
-    ready = asyncio.Event()
-    run = partial(_run, client, wiring, options, place, ready)  # its containers go on if it fails
-    task = asyncio.create_task(supervised("the node", run, wiring.clock), name="node")
-    try:
-        async with asyncio.timeout(_READY_SECONDS):
-            await ready.wait()
-    except TimeoutError:
-        log.warning("the node is not ready yet; pods wait until it is")
-    return task
-
-
-async def _run(client: Client, wiring: Wiring, options: Options, place: Place, ready: asyncio.Event) -> None:
+async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event) -> None:
+    """Runs the node until cancelled, and opens the API's door to its pods."""
     from longshore.machinery.explanations import Explanations
-    from longshore.node import agent, capacity
+    from longshore.node import agent
     from longshore.node.archive import Archive
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
     from longshore.node.serving.followed_engine import Watched
     from longshore.node.serving.node_access import Door
 
+    client, wiring, api = plane.client, plane.wiring, plane.api
     root = place.directory
     root.mkdir(mode=0o700, exist_ok=True)
-    amounts = capacity.of_machine(root, declared=options.node_capacity)
+    amounts = machine.capacity(root, declared=options.node_capacity)
     engines = {name: Watched(engine) for name, engine in _engines(options, root).items()}
-    name = node_name()
+    name = machine.name()
     archive = Archive(root / "archive")
-    place.show(Door(name, tuple(engines.values()), root, wiring.clock, archive))
+    api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
+    api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
     facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
 
     async def can_mount() -> bool:
@@ -76,6 +55,7 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         root=root / "pods",
         server=place.server,
         node=facts,
+        in_thread=asyncio.to_thread,
         can_mount=can_mount,
     )
     explanations = Explanations()
@@ -84,22 +64,20 @@ async def _run(client: Client, wiring: Wiring, options: Options, place: Place, r
         client,
         clock=wiring.clock,
         rng=wiring.rng,
+        informers=wiring.informers.share(),
         name=name,
         runtimes=engines,
         preparer=preparer,
         root=root,
         capacity=amounts,
+        in_thread=asyncio.to_thread,
+        machine=machine.described(),
         registry=wiring.registry,
         explanations=explanations,
         on_stop="kill" if options.in_memory else options.on_stop,
         ready=ready,
         archive=archive,
     )
-
-
-def node_name() -> str:
-    """This machine's name, as an object of the API can be called."""
-    return re.sub("[^a-z0-9.-]+", "-", socket.gethostname().lower()).strip("-.") or "localhost"
 
 
 def _engines(options: Options, root: Path) -> dict[str, Runtime]:

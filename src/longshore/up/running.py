@@ -1,4 +1,6 @@
-"""One running longshore, from an open store to a listening server, and back down in the opposite order."""
+"""One running longshore on a real machine: a plane with a data directory, TLS, HTTP and a node that runs
+processes. Comes down in the opposite order.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +8,29 @@ import asyncio
 import errno
 import random
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
-from longshore.apiserver.event_expiry import expire_events
 from longshore.apiserver.http.server import HttpServer
 from longshore.client import Client
-from longshore.client.local import LocalClient
-from longshore.machinery.time.clock import RealClock
+from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.preparing.types import Server
-from longshore.node.serving.node_access import Door
+from longshore.plane import bootstrap
+from longshore.plane.controllers import CONTROLLERS
+from longshore.plane.plane import Parts, Plane
+from longshore.plane.supervising import cancelled
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import (
-    bootstrap,
-    controllers,
-    failed_pods,
-    files,
-    kubeconfig,
-    node,
-    pki,
-    scheduling,
-    secrets,
-    why_page,
-)
+from longshore.up import files, kubeconfig, node, pki, secrets
+from longshore.up.keys import RsaKeys
+from longshore.up.local_zone import local_zone
 from longshore.up.options import Options
+from longshore.up.volume_directories import LocalDirectories
 
 HOST = "127.0.0.1"
 """Loopback only: whoever can log in may do everything, once there is a node even start processes."""
@@ -72,15 +66,28 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
     """
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
+        clock = RealClock()
         store = _store(options, directory, stack)
-        certificates = pki.ensure(directory / "pki", _now())
+        certificates = pki.ensure(directory / "pki", clock.now())
         tls = _tls(certificates)
-        api = Api(store)
         own = secrets.ensure(directory)
-        api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=time.time)
-        client = LocalClient(api)
-        client.shared = {}
-        await bootstrap.objects(client)
+        plane = Plane(
+            Parts(
+                store,
+                clock,
+                random.Random(),
+                local_zone(),
+                RsaKeys(),
+                controllers=options.controllers if options.controllers is not None else _controllers(options),
+                scheduler=options.scheduler,
+                scheduler_actions=options.scheduler_actions,
+                volumes=LocalDirectories(directory / "volumes"),
+                ca=certificates.ca_cert.read_text(),
+            )
+        )
+        api = plane.api
+        api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
+        await plane.prepare()
         http = HttpServer(api, tls=tls)
         stack.push_async_callback(http.close)
         try:
@@ -89,7 +96,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             if err.errno == errno.EADDRINUSE:
                 raise PortBusy(options.port) from None
             raise
-        await bootstrap.service(client, HOST, port)
+        await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
 
@@ -97,33 +104,19 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             tls.load_cert_chain(fresh.server)
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
-        names = options.controllers if options.controllers is not None else _all_controllers(options)
-        wiring = controllers.Wiring(
-            RealClock(), random.Random(), certificates.ca_cert.read_text(), volumes=directory / "volumes"
+        renewal = asyncio.create_task(_renew(directory / "pki", renewed, clock), name="certificate renewal")
+        stack.push_async_callback(cancelled, [renewal])
+        server = Server(HOST, port, plane.parts.ca)
+        run_node = (
+            partial(node.run, options, node.Place(directory / "node", server)) if options.node else None
         )
-        api.pages[why_page.PREFIX] = why_page.page(wiring.explain)
-        api.collectors.append(wiring.registry)
-        tasks = controllers.start(names, client, wiring)
-        if options.scheduler:
-            tasks += scheduling.start(client, wiring, options.scheduler_actions)
-        tasks.append(asyncio.create_task(expire_events(api), name="event expiry"))
-        tasks.append(asyncio.create_task(_renew(directory / "pki", renewed), name="certificate renewal"))
-        stack.push_async_callback(_cancel, tasks)
-        if options.node:
-
-            def show(door: Door) -> None:
-                api.door = door
-                api.pages[failed_pods.PREFIX] = failed_pods.page(door.archive)
-
-            server = Server(HOST, port, certificates.ca_cert.read_text())
-            place = node.Place(directory / "node", server, show)
-            stack.push_async_callback(_cancel, [await node.start(client, wiring, options, place)])
-        yield Longshore(url, config, client, api)
+        await stack.enter_async_context(plane.running(run_node))
+        yield Longshore(url, config, plane.client, api)
 
 
-def _all_controllers(options: Options) -> tuple[str, ...]:
+def _controllers(options: Options) -> tuple[str, ...]:
     """Without a node there is nowhere to keep volumes: whoever brings the nodes brings their storage."""
-    return tuple(name for name in controllers.CONTROLLERS if options.node or name != "volume")
+    return tuple(name for name in CONTROLLERS if options.node or name != "volume")
 
 
 def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
@@ -148,20 +141,10 @@ def _tls(certificates: pki.Pki) -> ssl.SSLContext:
     return context
 
 
-async def _renew(directory: Path, renewed: Callable[[pki.Pki], None]) -> None:
+async def _renew(directory: Path, renewed: Callable[[pki.Pki], None], clock: Clock) -> None:
     """Renews certificates of a longshore that runs for months; new connections get the new one."""
     while True:
-        await asyncio.sleep(_RENEWAL_SECONDS)
-        fresh = pki.ensure(directory, _now())
+        await clock.sleep(_RENEWAL_SECONDS)
+        fresh = pki.ensure(directory, clock.now())
         if fresh.renewed:
             renewed(fresh)
-
-
-async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

@@ -16,7 +16,9 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.request import body
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Key, Store
+from support.fixed_clock import FixedClock
 
 UID = "5d3e0c1a-4d2a-4b7c-9c1d-0242ac120002"
 OWNER = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": UID, "controller": True}
@@ -109,7 +111,7 @@ def created(kind: str, objs: list[Obj], *, wire: bool = False) -> list[Any]:
 
     async def play() -> list[Any]:
         store = Store.open(None)
-        api = Api(store, clock=lambda: 1_800_000_000.0, rng=random.Random(1))
+        api = Api(store, clock=FixedClock(), rng=random.Random(1))
         for name in ("ns", "closed", "narrow", "full"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}, ""))
         for name, most in (("narrow", "5"), ("full", "0")):
@@ -214,7 +216,7 @@ def test_what_containers_are_told_makes_no_other_difference(said: list[Obj], kin
 def test_objects_that_differ_in_words_only_are_alike() -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store)
+        api = Api(store, clock=RealClock(), rng=random.Random())
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}, ""))
         made = []
         for n in "12":
@@ -253,7 +255,7 @@ def test_the_second_of_a_sort_is_not_decoded(kind: str, monkeypatch: pytest.Monk
 def test_jobs_alike_have_labels_and_selectors_of_their_own() -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store)
+        api = Api(store, clock=RealClock(), rng=random.Random())
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}, ""))
         spec = {"template": {"metadata": {"labels": {"app": "x"}}, "spec": POD_SPEC}}
         made = [

@@ -18,7 +18,9 @@ from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create
 from longshore.apiserver.shortcuts import plain_events
 from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
 from longshore.store import Key, Store
+from support.fixed_clock import FixedClock
 
 EVENT: Obj = {
     "metadata": {"name": "job.18", "namespace": "ns"},
@@ -101,7 +103,7 @@ def posted(event: Obj, **query: str) -> tuple[Any, list[str]]:
 
     async def play() -> tuple[Any, list[str]]:
         store = Store.open(None)
-        api = Api(store, clock=lambda: 1_800_000_000.0, rng=random.Random(1))
+        api = Api(store, clock=FixedClock(), rng=random.Random(1))
         for name in ("default", "ns", "other", "closed", "narrow"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}))
         create.create(api, a_call("Event", {**EVENT, "metadata": {"name": "there"}}, "ns"))
@@ -139,7 +141,7 @@ def test_a_usual_event_is_not_decoded(change: Obj, monkeypatch: pytest.MonkeyPat
         raise AssertionError("this event took the long way")
 
     event = {**EVENT, **change}
-    api, where = Api(Store.open(None)), event["metadata"]["namespace"]
+    api, where = Api(Store.open(None), clock=RealClock(), rng=random.Random()), event["metadata"]["namespace"]
 
     async def play() -> Obj:
         create.create(api, a_call("Namespace", {"metadata": {"name": where}}))
@@ -159,7 +161,7 @@ def test_a_dry_run_stores_nothing_either_way() -> None:
 
 
 def test_an_event_of_the_newer_group_is_judged_by_its_own_rules() -> None:
-    api = Api(Store.open(None))
+    api = Api(Store.open(None), clock=RealClock(), rng=random.Random())
 
     async def play() -> None:
         create.create(api, a_call("Namespace", {"metadata": {"name": "ns"}}))
@@ -174,7 +176,7 @@ def test_an_event_of_the_newer_group_is_judged_by_its_own_rules() -> None:
 def test_a_change_of_one_event_leaves_the_others_as_they_were() -> None:
     async def play() -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store), manager="recorder")
+        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()), manager="recorder")
         await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
         events = [{**EVENT, "metadata": {"name": name, "namespace": "ns"}} for name in "ab"]
         a, _ = await client.create_together(("v1", "Event"), events)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from longshore.client import PatchType
 from longshore.client.local import LocalClient
 from longshore.store import Store
 from support.api_in_memory import Server
+from support.fixed_clock import FixedClock
 
 PODS = ("v1", "Pod")
 INDEX = "batch.kubernetes.io/job-completion-index"
@@ -48,7 +50,7 @@ def a_pod(number: int, **spec: Any) -> Obj:
 def told(story: Callable[[Server], Awaitable[None]]) -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store, clock=lambda: 1_800_000_000.0)  # no second passes between two pods
+        api = Api(store, clock=FixedClock(), rng=random.Random())  # no second passes between two pods
         client = LocalClient(api, manager="tester")
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         await story(Server(api, client))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.store import Store
 from longshore.store.limits import Limits
+from support.fixed_clock import FixedClock
 
 
 @pytest.fixture
@@ -22,23 +24,13 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-class Clock:
-    """Seconds since 1970, moved by hand."""
-
-    def __init__(self) -> None:
-        self.seconds = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
 class Server:
     """Calls of one Api, by plural."""
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.clock = Clock()
+        self.clock = FixedClock()
         self.store = Store.open(None, limits=limits)
-        self.api = Api(self.store, clock=self.clock)
+        self.api = Api(self.store, clock=self.clock, rng=random.Random())
         self.api.tokens = Tokens(self.store, admin_token="root", key=b"k" * 32, clock=self.clock)
 
     def call(

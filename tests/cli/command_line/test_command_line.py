@@ -9,7 +9,7 @@ import pytest
 
 from longshore import __version__
 from longshore.cli.main import GROUPS, main
-from longshore.up.controllers import CONTROLLERS
+from longshore.plane.controllers import CONTROLLERS
 
 COMMANDS = [name for _, commands in GROUPS for name, _ in commands]
 

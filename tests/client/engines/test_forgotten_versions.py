@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import AsyncIterator
 
 import pytest
@@ -15,6 +16,7 @@ from longshore.client.config.connection import Connection
 from longshore.client.credentials.static import Token
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
 from longshore.store.limits import Limits
 from longshore.store.store import Store
 
@@ -27,7 +29,7 @@ MAPS = ("v1", "ConfigMap")
 async def client(request: pytest.FixtureRequest, anyio_backend: str) -> AsyncIterator[Client]:
     """A client of a server that remembers ten changes."""
     store = Store.open(None, limits=Limits(window_events=10))
-    api = Api(store)
+    api = Api(store, clock=RealClock(), rng=random.Random())
     api.tokens = Tokens(store, admin_token="t", key=b"k", clock=lambda: 0.0)
     await LocalClient(api).create(("v1", "Namespace"), {"metadata": {"name": "default"}})
     if request.param == "local":

@@ -18,6 +18,7 @@ from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import CronJobController
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -81,7 +82,9 @@ class World:
             "explanations": self.explanations,
             **options,
         }
-        return CronJobController(client or self.client, clock=self.clock, rng=random.Random(1), **given)
+        client, rng = client or self.client, random.Random(1)
+        given.setdefault("informers", Informers(client, clock=self.clock, rng=rng))
+        return CronJobController(client, clock=self.clock, rng=rng, **given)
 
     @asynccontextmanager
     async def running(self, **options: Any) -> AsyncIterator[CronJobController]:
@@ -125,7 +128,7 @@ def ended(how: str, at: str) -> Obj:
 @asynccontextmanager
 async def a_world(clock: VirtualClock) -> AsyncIterator[World]:
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     for namespace in ("ns", "other"):
         await client.create(("v1", "Namespace"), {"metadata": {"name": namespace}})

@@ -21,8 +21,8 @@ from longshore.client import DeleteOptions
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from support.crashing import Death, Mortal, every_crash
-from support.faults import Faulty
+from longshore.testing.crashing import Death, MortalClient, every_crash
+from longshore.testing.faults import FaultyClient
 
 START = datetime(2026, 6, 15, 9, 50, tzinfo=UTC)
 ROUND, MINUTE = 600.0, 60.0
@@ -132,10 +132,10 @@ async def play(clock: VirtualClock, story: Story, life: Life) -> Ending:
 
 def undisturbed(story: Story) -> tuple[Ending, int]:
     """How it ends, and how many writes the controller needs."""
-    mortals: list[Mortal] = []
+    mortals: list[MortalClient] = []
 
     async def life(world: World) -> None:
-        mortals.append(Mortal(world.client, world.clock))
+        mortals.append(MortalClient(world.client, world.clock))
         await world.controller(mortals[0], **OPTIONS).run()  # type: ignore[arg-type] # a Client in all it does
 
     return virtual.run(lambda clock: play(clock, story, life), start=START), mortals[0].writes
@@ -161,7 +161,7 @@ async def _ending(world: World, story: Story) -> None:
 
 async def _lives(world: World, last: int, death: Death, away: float) -> None:
     """One life that ends at its last write, and another to the end."""
-    mortal = Mortal(world.client, world.clock, last, death)
+    mortal = MortalClient(world.client, world.clock, last, death)
     first = asyncio.create_task(world.controller(mortal, **OPTIONS).run())  # type: ignore[arg-type]
     try:
         await mortal.dead.wait()
@@ -205,7 +205,7 @@ def test_refusals_lost_answers_and_late_caches_change_nothing_that_lasts(story: 
     for seed in range(4):
 
         async def life(world: World, seed: int = seed) -> None:
-            client = Faulty(world.client, world.clock, seed, rate=0.15)
+            client = FaultyClient(world.client, world.clock, seed, rate=0.15)
             try:
                 await world.controller(client, **OPTIONS).run()  # type: ignore[arg-type]
             finally:

@@ -17,6 +17,7 @@ from longshore.controllers.cronjob.memory import Memory
 from longshore.controllers.cronjob.plan import Event
 from longshore.controllers.cronjob.view import View
 from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.time.clock import RealClock
 
 KEY = ("ns", NAME)
 
@@ -38,7 +39,7 @@ def on_update(old: Obj, new: Obj, now: str) -> tuple[list[tuple[Key, float]], li
     queue, told = Queue(), []
     handler = CronJobHandler(
         queue,  # type: ignore[arg-type]
-        Memory(Cache(), Cache()),
+        Memory(RealClock(), Cache(), Cache()),
         lambda obj: View(obj, rfc3339.parse(now)),
         lambda obj, event: told.append(event),
     )
@@ -97,7 +98,7 @@ class Known:
 def woken(old: Obj | None, new: Obj | None) -> list[Key]:
     queue, other = Queue(), cronjob()
     other["metadata"] |= {"name": "other", "uid": "uid-of-other"}
-    handler = JobHandler(queue, Memory(Cache(), Cache()), Known(cronjob(), other))  # type: ignore[arg-type]
+    handler = JobHandler(queue, Memory(RealClock(), Cache(), Cache()), Known(cronjob(), other))  # type: ignore[arg-type]
     if old is None:
         assert new is not None
         handler.on_add(new, False)

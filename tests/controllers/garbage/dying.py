@@ -16,7 +16,7 @@ from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
-from support.crashing import Death, Mortal, every_crash
+from longshore.testing.crashing import Death, MortalClient, every_crash
 
 
 class Scenario(Protocol):
@@ -52,8 +52,8 @@ async def _played(
     scenario: Scenario, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN, away: float = 0.0
 ) -> tuple[Any, int]:
     store = Store.open(None)
-    client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
-    mortal = Mortal(client, clock, last, death)
+    client = LocalClient(Api(store, clock=clock, rng=clock.rng))
+    mortal = MortalClient(client, clock, last, death)
     lives: list[asyncio.Task[None]] = []
 
     async def live() -> None:

@@ -99,7 +99,7 @@ def play(script: Callable[[Scene], Awaitable[T]], *, collecting: bool = True) ->
 
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        scene = Scene(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng), clock)
+        scene = Scene(Api(store, clock=clock, rng=clock.rng), clock)
         for name in ("default", "other"):
             await scene.client.create(NAMESPACES, {"metadata": {"name": name}})
         await open_queue(scene.client)  # PodGroups need one

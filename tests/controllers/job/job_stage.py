@@ -193,7 +193,7 @@ def play(scene: Scene, *, controller: bool = True) -> None:
 
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(store, clock=clock, rng=clock.rng)
         stage = Stage(api, clock)
         await stage.client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
         await stage.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -14,8 +14,8 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
 from support.job_world import JOBS, NS, PODS, Story, World, a_job, job_controller
-from support.scripted_kubelet import Pod, Script
 
 INDEXED = "Indexed"
 STORIES: dict[str, Story] = {}
@@ -23,26 +23,26 @@ STORIES: dict[str, Story] = {}
 EXPECTED: dict[str, Obj] = {}
 
 
-def story(script: Script | None = None, controllers: Any = job_controller, **expected: Any) -> Any:
+def story(script: PodScript | None = None, controllers: Any = job_controller, **expected: Any) -> Any:
     """Registers a function as a story under its own name."""
 
     def register(tell: Any) -> Any:
         name = tell.__name__
-        STORIES[name] = Story(name, tell, script or Script(), controllers)
+        STORIES[name] = Story(name, tell, script or PodScript(), controllers)
         EXPECTED[name] = expected
         return tell
 
     return register
 
 
-def fails(times: dict[int, int], code: int = 1) -> Script:
+def fails(times: dict[int, int], code: int = 1) -> PodScript:
     """Each index fails so often before it succeeds."""
-    return Script(exits=lambda pod, nth: code if nth < times.get(pod.index or 0, 0) else 0)
+    return PodScript(exits=lambda pod, nth: code if nth < times.get(pod.index or 0, 0) else 0)
 
 
-HELD = Script(holds=True)
+HELD = PodScript(holds=True)
 """Pods run until the story lets them finish."""
-HELD_FAILING = Script(holds=True, exits=lambda pod, nth: 1)
+HELD_FAILING = PodScript(holds=True, exits=lambda pod, nth: 1)
 
 
 async def both(client: Client, clock: VirtualClock) -> None:
@@ -80,7 +80,7 @@ async def too_many_indexes_fail(world: World) -> None:
     await world.ended()
 
 
-@story(Script(exits=lambda pod, nth: 1), failed=3)
+@story(PodScript(exits=lambda pod, nth: 1), failed=3)
 async def the_backoff_limit_is_reached(world: World) -> None:
     await world.job(backoffLimit=2)
     await world.ended()
@@ -115,14 +115,14 @@ async def created_suspended(world: World) -> None:
     await world.ended()
 
 
-def _policy_exits(pod: Pod, nth: int) -> int:
+def _policy_exits(pod: ScriptedPod, nth: int) -> int:
     if pod.index == 2:
         return 42
     return (10, 1)[pod.index or 0] if nth == 0 else 0
 
 
 @story(
-    Script(runs=lambda pod: None if pod.index == 2 else 30.0, exits=_policy_exits),
+    PodScript(runs=lambda pod: None if pod.index == 2 else 30.0, exits=_policy_exits),
     succeeded=2, failed=2, completedIndexes="0,1",
 )  # fmt: skip
 async def a_failure_policy_ignores_counts_and_fails(world: World) -> None:
@@ -137,7 +137,7 @@ async def a_failure_policy_ignores_counts_and_fails(world: World) -> None:
 
 
 @story(
-    Script(
+    PodScript(
         exits=lambda pod, nth: 1 if nth < 2 else 0,
         status=lambda pod: {"conditions": [{"type": "DisruptionTarget", "status": "True"}]},
     ),
@@ -190,7 +190,7 @@ async def deleted_pods_are_replaced_at_once(world: World) -> None:
     await _replaced(world)
 
 
-@story(Script(runs=lambda pod: None if pod.index == 2 else 30.0), succeeded=2, completedIndexes="0,1")
+@story(PodScript(runs=lambda pod: None if pod.index == 2 else 30.0), succeeded=2, completedIndexes="0,1")
 async def elastic_up_and_down(world: World) -> None:
     await world.job(completions=3, parallelism=3, completionMode=INDEXED)
     await world.status(completedIndexes="0,1")

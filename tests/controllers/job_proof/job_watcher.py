@@ -10,8 +10,8 @@ from collections import deque
 
 from longshore.api import indexes
 from longshore.api.types import Obj
+from longshore.testing.scripted_kubelet import TRACKING
 from support.job_world import JOBS, NS, PODS, World
-from support.scripted_kubelet import TRACKING
 
 _REACTION_SECONDS = 1.0
 """For so long pods may be created by a parallelism that was lowered meanwhile."""

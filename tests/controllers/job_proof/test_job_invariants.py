@@ -17,8 +17,8 @@ from longshore.api.errors import StatusError
 from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
 from support.job_world import NS, PODS, World, a_job, a_world, beside, job_controller
-from support.scripted_kubelet import Pod, Script
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
 _LONG_ENOUGH = 20_000.0
@@ -50,16 +50,16 @@ async def _live(clock: VirtualClock, life: Life) -> None:
             _check_books(world, watcher, life, finished)
 
 
-def _script(life: Life) -> Script:
-    def ending(pod: Pod) -> tuple[int, float | None]:
+def _script(life: Life) -> PodScript:
+    def ending(pod: ScriptedPod) -> tuple[int, float | None]:
         return life.endings[pod.number] if pod.number < len(life.endings) else (0, 10.0)
 
-    def runs(pod: Pod) -> float | None:
+    def runs(pod: ScriptedPod) -> float | None:
         seconds = ending(pod)[1]
         # No two pods end at the same instant: which of them a controller sees first would be chance.
         return None if seconds is None else seconds + pod.number / 64
 
-    return Script(runs=runs, exits=lambda pod, nth: ending(pod)[0])
+    return PodScript(runs=runs, exits=lambda pod, nth: ending(pod)[0])
 
 
 class Controller:

@@ -67,7 +67,7 @@ class Scene:
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        client = Late(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        client = Late(Api(store, clock=clock, rng=clock.rng))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
@@ -199,7 +199,7 @@ def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
         from longshore.controllers.podgc.decide import Reason, Removal
 
         store = Store.open(None)
-        client = Late(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        client = Late(Api(store, clock=clock, rng=clock.rng))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         scene = Scene(client, clock, Registry())
         old = await scene.pod("p")

@@ -72,7 +72,7 @@ class Scene:
 def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
     async def whole(clock: VirtualClock) -> T:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        client = LocalClient(Api(store, clock=clock, rng=clock.rng))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
@@ -195,7 +195,7 @@ def test_a_job_that_was_replaced_is_judged_by_itself() -> None:
 def test_what_finished_while_nobody_looked_is_deleted_at_the_start() -> None:
     async def script(clock: VirtualClock) -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng))
+        client = LocalClient(Api(store, clock=clock, rng=clock.rng))
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         scene = Scene(client, clock, Registry())
         await scene.job(ttl=100)

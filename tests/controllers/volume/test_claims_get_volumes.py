@@ -18,6 +18,7 @@ from longshore.controllers import volume
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
+from longshore.up.volume_directories import LocalDirectories
 
 CLAIM, VOLUME, CLASS = (
     ("v1", "PersistentVolumeClaim"),
@@ -71,13 +72,15 @@ class World:
 def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) -> None:
     async def main(clock: VirtualClock) -> None:
         store = Store.open(None)
-        api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+        api = Api(store, clock=clock, rng=clock.rng)
         client = LocalClient(api)
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         world = World(client, clock, tmp_path / "volumes")
         if before is not None:
             await before(world)
-        task = asyncio.create_task(volume.run(client, world.root, clock=clock, rng=clock.rng))
+        task = asyncio.create_task(
+            volume.run(client, LocalDirectories(world.root), clock=clock, rng=clock.rng)
+        )
         await clock.sleep(1)
         try:
             await scenario(world)

@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from longshore.api.types import Obj
+from longshore.testing.scripted_runtime import Run, RunScript
 from support.node_world import NS, PODS, World, scripted
-from support.scripted_runtime import Run, Script
 
 
 @dataclass(frozen=True)
 class Story:
     name: str
     tell: Callable[[World], Awaitable[None]]
-    script: Script = field(default_factory=lambda: scripted())
+    script: RunScript = field(default_factory=lambda: scripted())
 
 
 async def _plain(world: World) -> None:

@@ -11,15 +11,15 @@ import pytest
 from longshore.api.types import Obj
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.faults import FaultyClient
 from node.agent.pod_stories import STORIES, Story, ending
-from support.faults import Faulty
 from support.node_world import World, a_world
 
 
 def _played(story: Story, seed: int, rate: float) -> tuple[Obj, Counter[str]]:
     async def play(clock: VirtualClock) -> tuple[Obj, Counter[str]]:
         async with a_world(clock, story.script) as world:
-            faulty = Faulty(world.client, clock, seed, rate=rate, lag=3.0 if rate else 0.0)
+            faulty = FaultyClient(world.client, clock, seed, rate=rate, lag=3.0 if rate else 0.0)
             client: Any = faulty
             task = asyncio.create_task(world.run_agent(client))
             await story.tell(world)
@@ -54,7 +54,7 @@ def test_old_news_of_a_pod_that_has_ended_does_not_start_it_again() -> None:
 
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock, STORIES[1].script) as world:
-            client: Any = Faulty(world.client, clock, 1, rate=0.0, lag=3.0)
+            client: Any = FaultyClient(world.client, clock, 1, rate=0.0, lag=3.0)
             task = asyncio.create_task(world.run_agent(client))
             for n in range(20):
                 await world.create(name=f"p{n}")

@@ -18,9 +18,9 @@ from longshore.client import DeleteOptions
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import Container, Key, State
+from longshore.testing.scripted_runtime import Run, ScriptedMachine, ScriptedRuntime
 from node.agent.pod_stories import STORIES, Story, ending
 from support.node_world import NS, PODS, a_world, scripted
-from support.scripted_runtime import Machine, Run, ScriptedRuntime
 
 _WRITES = ("create", "update", "update_status", "patch", "delete")
 _LINGERING = 400.0
@@ -71,7 +71,7 @@ class MortalClient:
 
 
 class MortalRuntime(ScriptedRuntime):
-    def __init__(self, machine: Machine, life: Mortality) -> None:
+    def __init__(self, machine: ScriptedMachine, life: Mortality) -> None:
         super().__init__(machine)
         self._life = life
 

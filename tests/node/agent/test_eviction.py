@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 from longshore.api.types import Obj
 from longshore.node.eviction import budget_of, excess, usage
+from longshore.testing.scripted_runtime import Run
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Run
 
 
 def test_an_empty_dir_beyond_its_limit_evicts_the_pod() -> None:

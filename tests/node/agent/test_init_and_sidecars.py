@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from longshore.testing.scripted_runtime import Exec, Run
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Exec, Run
 
 SIDECAR = {"name": "side", "restartPolicy": "Always"}
 

@@ -11,8 +11,9 @@ from longshore.node import capacity
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.capacity import BadCapacity, Capacity
+from longshore.testing.scripted_runtime import Run
+from longshore.up import machine
 from support.node_world import NODE, World, scripted, told
-from support.scripted_runtime import Run
 
 
 def test_the_node_registers_itself_ready_and_without_taints() -> None:
@@ -80,7 +81,7 @@ def test_what_is_no_capacity_is_refused_with_a_reason(text: str, problem: str) -
 
 
 def test_the_machine_has_something_to_give_and_declared_amounts_win(tmp_path: Path) -> None:
-    found = capacity.of_machine(tmp_path, declared={"cpu": "64", "example.com/gpu": "1"})
+    found = machine.capacity(tmp_path, declared={"cpu": "64", "example.com/gpu": "1"})
     assert found.number("cpu") == 64_000
     assert found.number("memory") > 0
     assert found.number("pods") == 500

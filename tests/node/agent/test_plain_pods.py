@@ -6,8 +6,8 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.node.runtime import Container
+from longshore.testing.scripted_runtime import Run
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Run
 
 
 def condition(status: Obj, kind: str) -> Obj:

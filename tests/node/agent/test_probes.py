@@ -12,8 +12,8 @@ from longshore.api.types import Obj
 from longshore.machinery.time.clock import RealClock
 from longshore.node.pod import hooks
 from longshore.node.runtime import Key
+from longshore.testing.scripted_runtime import Exec, Run, ScriptedMachine, ScriptedRuntime
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Exec, Machine, Run, ScriptedRuntime
 
 NEVER = scripted(main=Run(None, on_term=1.0))
 
@@ -252,5 +252,5 @@ def test_a_grpc_service_that_serves_answers_well(status: int, ok: bool) -> None:
 
 def _target(port: int) -> hooks.Target:
     spec = {"name": "main", "ports": [{"name": "web", "containerPort": port}]}
-    runtime = ScriptedRuntime(Machine(clock=None))  # type: ignore[arg-type] # it is not asked anything
+    runtime = ScriptedRuntime(ScriptedMachine(clock=None))  # type: ignore[arg-type] # it is not asked anything
     return hooks.Target(runtime, Key("u", "main", 0), spec, "127.0.0.1", RealClock())

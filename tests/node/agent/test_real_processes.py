@@ -34,7 +34,12 @@ class World:
     async def agent(self, on_stop: agent.OnStop = "kill") -> AsyncIterator[ProcessRuntime]:
         clock, runtime, ready = RealClock(), ProcessRuntime(self.root / "keeper"), asyncio.Event()
         preparer = Preparer(
-            self.client, clock=clock, root=self.root / "pods", server=None, node=NodeFacts(NODE)
+            self.client,
+            clock=clock,
+            root=self.root / "pods",
+            server=None,
+            node=NodeFacts(NODE),
+            in_thread=asyncio.to_thread,
         )
         running = agent.run(
             self.client,
@@ -45,6 +50,7 @@ class World:
             preparer=preparer,
             root=self.root,
             capacity=CAPACITY,
+            in_thread=asyncio.to_thread,
             on_stop=on_stop,
             ready=ready,
         )
@@ -89,7 +95,7 @@ class World:
 def played(story: Callable[[World], Awaitable[None]]) -> None:
     async def main() -> None:
         store = Store.open(None)
-        client = LocalClient(Api(store))
+        client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
         for name in (NS, "kube-node-lease"):
             await client.create(("v1", "Namespace"), {"metadata": {"name": name}})
         await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

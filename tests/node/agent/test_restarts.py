@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from longshore.api.types import Obj
+from longshore.testing.scripted_runtime import Run
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Run
 
 
 def starts(world: World, name: str = "main") -> list[float]:

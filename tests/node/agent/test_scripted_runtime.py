@@ -9,16 +9,18 @@ import pytest
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import CannotStart, Container, Key, Runtime, State
+from longshore.testing.scripted_runtime import Exec, Run, ScriptedMachine, ScriptedRuntime
 from support.node_world import scripted
-from support.scripted_runtime import Exec, Machine, Run, ScriptedRuntime
 
 KEY = Key("u", "main", 0)
 CONTAINER = Container(KEY, "ns", "p", "image", ("c",))
 
 
-def played(story: Callable[[Machine, ScriptedRuntime, list[State]], Awaitable[None]], run: Run) -> None:
+def played(
+    story: Callable[[ScriptedMachine, ScriptedRuntime, list[State]], Awaitable[None]], run: Run
+) -> None:
     async def main(clock: VirtualClock) -> None:
-        machine = Machine(clock, scripted(main=run))
+        machine = ScriptedMachine(clock, scripted(main=run))
         told: list[State] = []
         runtime = ScriptedRuntime(machine)
         checked: Runtime = runtime
@@ -29,7 +31,7 @@ def played(story: Callable[[Machine, ScriptedRuntime, list[State]], Awaitable[No
 
 
 def test_a_key_starts_once_and_asking_again_says_what_became_of_it() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         first = await runtime.start(CONTAINER)
         assert first.phase == "running"
         assert await runtime.start(CONTAINER) == first
@@ -43,7 +45,7 @@ def test_a_key_starts_once_and_asking_again_says_what_became_of_it() -> None:
 
 
 def test_what_ended_while_nobody_was_connected_is_in_the_list_of_the_next() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         await runtime.start(CONTAINER)
         await runtime.close(kill=False)
         await machine.clock.sleep(2)
@@ -55,7 +57,7 @@ def test_what_ended_while_nobody_was_connected_is_in_the_list_of_the_next() -> N
 
 
 def test_what_is_removed_is_forgotten_and_what_runs_is_not_removed() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         await runtime.start(CONTAINER)
         await runtime.remove([KEY])
         assert machine.running == [KEY]
@@ -67,7 +69,7 @@ def test_what_is_removed_is_forgotten_and_what_runs_is_not_removed() -> None:
 
 
 def test_a_stop_signal_takes_its_time_and_a_kill_does_not() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         await runtime.start(CONTAINER)
         await runtime.signal(KEY, 15)
         await machine.clock.sleep(1)
@@ -80,7 +82,7 @@ def test_a_stop_signal_takes_its_time_and_a_kill_does_not() -> None:
 
 
 def test_what_cannot_start_may_be_tried_again() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         with pytest.raises(CannotStart):
             await runtime.start(CONTAINER)
         machine.script = scripted(main=Run(1.0))
@@ -90,7 +92,7 @@ def test_what_cannot_start_may_be_tried_again() -> None:
 
 
 def test_a_machine_that_goes_down_loses_what_ran() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         await runtime.start(CONTAINER)
         machine.lose()
         assert machine.states[KEY].phase == "lost"
@@ -101,7 +103,7 @@ def test_a_machine_that_goes_down_loses_what_ran() -> None:
 
 
 def test_a_command_beside_a_container_has_output_and_a_code() -> None:
-    async def story(machine: Machine, runtime: ScriptedRuntime, told: list[State]) -> None:
+    async def story(machine: ScriptedMachine, runtime: ScriptedRuntime, told: list[State]) -> None:
         machine.execs = lambda key, command: Exec(4, "said")
         session = await runtime.exec(KEY, ("x",), stdin=False, tty=False)
         assert [data async for _, data in session.output()] == [b"said"]

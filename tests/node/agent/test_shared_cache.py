@@ -8,17 +8,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from longshore.api.types import Obj
-from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.scripted_runtime import Run
 from support.node_world import NS, PODS, World, a_pod, a_world, agent_of
-from support.scripted_runtime import Run
 
 
 @asynccontextmanager
 async def somebody_follows(world: World) -> AsyncIterator[None]:
     """A controller of the same process has all pods cached, before and after any node."""
-    informer = Informer(world.client, PODS, clock=world.clock, rng=random.Random(2))
+    assert world.informers is not None
+    informer = world.informers.share().get(PODS)
     informer.add_handler(Handler())
     task = asyncio.create_task(informer.run())
     await informer.synced()
@@ -32,7 +34,7 @@ async def somebody_follows(world: World) -> AsyncIterator[None]:
 def test_a_pod_that_was_cached_before_the_node_came_back_is_adopted_and_not_started_again() -> None:
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock, lambda container: Run(seconds=60.0, code=3)) as world:
-            world.client.shared = {}
+            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), whole=(PODS,))
             async with somebody_follows(world):
                 async with agent_of(world):
                     await world.create()
@@ -48,7 +50,7 @@ def test_a_pod_that_was_cached_before_the_node_came_back_is_adopted_and_not_star
 def test_pods_of_other_nodes_and_of_no_node_are_none_of_its_business() -> None:
     async def play(clock: VirtualClock) -> None:
         async with a_world(clock) as world:
-            world.client.shared = {}
+            world.informers = Informers(world.client, clock=clock, rng=random.Random(2), whole=(PODS,))
             async with somebody_follows(world), agent_of(world):
                 await world.create(a_pod("elsewhere", nodeName="there"))
                 await world.create(_unbound("nowhere"))

@@ -6,8 +6,8 @@ import asyncio
 
 from longshore.api.types import Obj
 from longshore.client import DeleteOptions
+from longshore.testing.scripted_runtime import Exec, Run
 from support.node_world import NS, PODS, World, scripted, told
-from support.scripted_runtime import Exec, Run
 
 
 def numbers(world: World) -> list[tuple[int, int]]:

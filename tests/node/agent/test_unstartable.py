@@ -7,8 +7,8 @@ import pytest
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare, NotReady
 from longshore.node.runtime import CannotStart
+from longshore.testing.scripted_runtime import Run, ScriptedRuntime
 from support.node_world import World, scripted, told
-from support.scripted_runtime import Run, ScriptedRuntime
 
 MISSING = CannotStart("RunContainerError", 'exec: "nothing": executable file not found in $PATH')
 AFTER = {"longshore.dev/fail-unstartable-after": "30s"}

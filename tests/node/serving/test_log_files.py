@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from longshore.api.log_options import LogOptions
+from longshore.machinery.time.clock import RealClock
 from longshore.node.serving import logs
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ def rotate(path: Path) -> None:
 
 
 async def text(path: Path, since: bytes = b"", **options: object) -> str:
-    chunks = [c async for c in logs.read(path, LogOptions(**options), since, over())]  # type: ignore[arg-type]
+    chunks = [c async for c in logs.read(path, LogOptions(**options), since, over(), RealClock())]  # type: ignore[arg-type]
     return b"".join(chunks).decode()
 
 
@@ -99,7 +100,7 @@ async def test_no_more_bytes_than_asked_for(log: Path) -> None:
 
 async def test_a_follower_sees_lines_as_they_come_and_ends_with_the_container(tmp_path: Path) -> None:
     path, ended = tmp_path / "0.log", asyncio.Event()
-    chunks = logs.read(path, LogOptions(follow=True), b"", ended)
+    chunks = logs.read(path, LogOptions(follow=True), b"", ended, RealClock())
     waiting = asyncio.ensure_future(anext(chunks))
     await asyncio.sleep(0.03)
     path.write_bytes(line(1))
@@ -121,7 +122,7 @@ async def test_a_follower_sees_lines_as_they_come_and_ends_with_the_container(tm
 async def test_a_follower_misses_nothing_when_files_rotate(tmp_path: Path) -> None:
     path, ended = tmp_path / "0.log", asyncio.Event()
     path.write_bytes(line(0))
-    chunks = logs.read(path, LogOptions(follow=True), b"", ended)
+    chunks = logs.read(path, LogOptions(follow=True), b"", ended, RealClock())
     seen = [await anext(chunks)]
 
     async def collect() -> None:

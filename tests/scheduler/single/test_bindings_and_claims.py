@@ -178,8 +178,8 @@ def test_what_was_there_before_counts_after_a_restart() -> None:
 def test_what_others_in_the_process_have_cached_already_is_seen() -> None:
     async def story(scene: Scene) -> None:
         await scene.stop()
-        scene.client.shared = {}
-        others = Informers(scene.client, clock=scene.clock, rng=scene.clock.rng)
+        scene.informers = Informers(scene.client, clock=scene.clock, rng=scene.clock.rng)
+        others = scene.informers.share()
         for what in (PODS, ("v1", "Node"), ("scheduling.volcano.sh/v1beta1", "PodGroup"), QUEUES):
             others.get(what)
         following = asyncio.create_task(others.run())

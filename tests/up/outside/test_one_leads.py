@@ -6,17 +6,19 @@ import asyncio
 import random
 from typing import Any
 
+from longshore.api import cron
 from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
 from longshore.machinery.election import LeadershipLost
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.up.controllers import Wiring
+from longshore.plane.wiring import Wiring, informers_of
+from longshore.testing import SeededKeys
+from longshore.testing.crashing import OneByOne
+from longshore.testing.scripted_kubelet import PodScript
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
-from support.crashing import OneByOne
 from support.job_world import World, a_world
-from support.scripted_kubelet import Script
 
 SETTINGS = Settings(managed_by="kubernetes.io/job-controller", lease_namespace="ns")
 WRITES = ("create", "update", "update_status", "patch", "delete")
@@ -51,7 +53,15 @@ class Process:
         self.wire = Wire(world.client, name, written)
         self.started = asyncio.Event()
         self.waits_for: list[str] = []
-        wiring = Wiring(world.clock, random.Random(name), managed_by=settings.managed_by)
+        rng = random.Random(name)
+        wiring = Wiring(
+            world.clock,
+            rng,
+            informers_of(self.wire, settings.controllers, clock=world.clock, rng=rng),
+            zone=cron.UTC,
+            keys=SeededKeys(rng),
+            managed_by=settings.managed_by,
+        )
         self._task = asyncio.create_task(
             leading.work(
                 self.wire,  # type: ignore[arg-type] # a client in all it does
@@ -72,7 +82,7 @@ class Process:
 
 def play(story: Any) -> None:
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, Script(runs=lambda pod: 20.0)) as world:
+        async with a_world(clock, PodScript(runs=lambda pod: 20.0)) as world:
             await story(world, [])
 
     virtual.run(main)

@@ -8,18 +8,20 @@ from typing import Any
 
 import pytest
 
+from longshore.api import cron
 from longshore.api.errors import StatusError
 from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane.wiring import Wiring, informers_of
+from longshore.testing import SeededKeys
+from longshore.testing.scripted_kubelet import PodScript
 from longshore.up import manifests
-from longshore.up.controllers import Wiring
 from longshore.up.outside import leading
 from longshore.up.outside.settings import Settings
 from support.job_world import JOBS, NS, PODS, World, a_job, a_world, beside
-from support.scripted_kubelet import Script
 
 ACCOUNT = User(
     "system:serviceaccount:longshore-system:longshore-controllers",
@@ -60,13 +62,22 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
     """Tells a story with the controllers outside, as the account that the manifests make."""
 
     async def main(clock: VirtualClock) -> None:
-        async with a_world(clock, Script(holds=True)) as world:
+        async with a_world(clock, PodScript(holds=True)) as world:
             client = Noting(world.api, user=ACCOUNT)
             for obj in manifests.documents(wanted):
                 if obj["kind"] != "Deployment":
                     await world.client.create((obj["apiVersion"], obj["kind"]), obj)
             settings = Settings(namespace=wanted.only, lease_namespace=wanted.namespace)
-            wiring = Wiring(clock, random.Random(1), namespace=wanted.only, managed_by=settings.managed_by)
+            rng = random.Random(1)
+            wiring = Wiring(
+                clock,
+                rng,
+                informers_of(client, settings.controllers, clock=clock, rng=rng),
+                zone=cron.UTC,
+                keys=SeededKeys(rng),
+                namespace=wanted.only,
+                managed_by=settings.managed_by,
+            )
             work = leading.work(
                 client, settings, wiring, identity="me", started=lambda: None, waiting=lambda holder: None
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from longshore.machinery.explanations import Explanation
-from longshore.up import why_page
+from longshore.plane import why_page
 
 
 def plans(page: object) -> list[str]:

@@ -43,7 +43,7 @@ def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
 
 
 def _after_definition(api: Api, answer: Answer | ListAnswer) -> None:
-    for group in {_group(staged.entry.key) for staged in answer.staged}:
+    for group in dict.fromkeys(_group(staged.entry.key) for staged in answer.staged):
         for entry in _definitions(api, group):
             if "deletionTimestamp" in entry.obj["metadata"]:
                 answer.staged += _clear(api, entry)

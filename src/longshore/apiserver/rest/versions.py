@@ -37,9 +37,13 @@ def number(text: str) -> int:
 
 async def wait_until(api: Api, revision: int) -> None:
     """Returns once the store shows `revision`; 504 if it does not come in time."""
-    if revision <= api.store.revision or await api.store.wait_for(revision, _PATIENCE):
+    if revision <= api.store.revision:
         return
-    raise too_large(revision, api.store.revision)
+    try:
+        async with api.clock.timeout(_PATIENCE):
+            await api.store.reached(revision)
+    except TimeoutError:
+        raise too_large(revision, api.store.revision) from None
 
 
 def too_large(asked: int, current: int) -> errors.StatusError:

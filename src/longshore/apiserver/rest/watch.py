@@ -5,13 +5,13 @@ Yields batches of changes so that one wake-up serves many events. Rendering is t
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
 
 from longshore.api import errors, types
+from longshore.api.clock import Timer
 from longshore.api.types import Obj
 from longshore.apiserver.request import options
 from longshore.apiserver.request.call import Call
@@ -69,16 +69,16 @@ async def _stream(
     except Compacted as gone:
         yield [_expired(since, gone.oldest)]
         return
-    timer: asyncio.TimerHandle | None = None
+    timer: Timer | None = None
     try:
         if first:
             yield first
-        now = api.monotonic()
+        now = api.clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
         bookmark = min(now + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END) if wanted.bookmarks else end
-        while (now := api.monotonic()) < end:
+        while (now := api.clock.monotonic()) < end:
             # The nudge ends the wait below: the time is up, or a bookmark is due.
-            timer = asyncio.get_running_loop().call_later(max(min(end, bookmark) - now, 0), source.nudge)
+            timer = api.clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
             async for events in source:
                 if not events:
                     break
@@ -88,8 +88,8 @@ async def _stream(
                     yield changes
             else:
                 return
-            if wanted.bookmarks and api.monotonic() >= bookmark:
-                bookmark = api.monotonic() + _BOOKMARK_EVERY
+            if wanted.bookmarks and api.clock.monotonic() >= bookmark:
+                bookmark = api.clock.monotonic() + _BOOKMARK_EVERY
                 yield [_bookmark(api.store.revision)]
     except WatchOverflow:
         yield [_expired(since, api.store.oldest)]

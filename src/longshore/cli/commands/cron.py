@@ -55,7 +55,7 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
     from longshore.api import cron
     from longshore.cli.main import Failure
     from longshore.cli.showing import upcoming_runs
-    from longshore.machinery.time.localzone import local_zone
+    from longshore.up.local_zone import local_zone
 
     local = local_zone()
     try:

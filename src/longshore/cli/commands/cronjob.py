@@ -92,7 +92,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.cli.showing import upcoming_runs
     from longshore.controllers.cronjob import timing
     from longshore.controllers.cronjob.view import View
-    from longshore.machinery.time.localzone import local_zone
+    from longshore.up.local_zone import local_zone
 
     spec, local = cronjob["spec"], local_zone()
     try:

@@ -146,6 +146,6 @@ def controllers(text: str) -> tuple[str, ...]:
 
 
 def _known() -> tuple[str, ...]:
-    from longshore.up.controllers import CONTROLLERS
+    from longshore.plane.controllers import CONTROLLERS
 
     return tuple(CONTROLLERS)

@@ -78,7 +78,7 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     from longshore.api import types
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
-    from longshore.up import why_page
+    from longshore.plane import why_page
 
     async with client:
         answer = await client.request(
@@ -111,7 +111,7 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
 async def _gang(client: HttpClient, namespace: str, job: dict[str, Any]) -> list[dict[str, Any]]:
     """What the scheduler said of the Job's PodGroup; nothing if it waits for nothing, or another does it."""
     from longshore.api import types
-    from longshore.up import why_page
+    from longshore.plane import why_page
 
     if (job.get("status") or {}).get("state", {}).get("phase") not in ("Pending", "Restarting"):
         return []

@@ -25,12 +25,11 @@ from longshore.controllers.cronjob.wallclock import GLANCE_SECONDS, WallClock
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.time.localzone import local_zone
 
 WORKERS: Final = 1000
 """Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
@@ -41,9 +40,10 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     workers: int = WORKERS,
-    zone: cron.Zone | None = None,
+    zone: cron.Zone = cron.UTC,
     glance: float = GLANCE_SECONDS,
     registry: Registry | None = None,
     explanations: Explanations | None = None,
@@ -51,16 +51,17 @@ async def run(
     """Looks after CronJobs until cancelled.
 
     An empty `namespace` means all. At most `workers` CronJobs are looked at side by side. `zone` is that of
-    CronJobs without one, by default this process's. `glance` is how many seconds apart the clock is looked
+    CronJobs without one. `glance` is how many seconds apart the clock is looked
     at. Metrics go to `registry`, reasons to `explanations`.
     """
     await CronJobController(
         client,
         clock=clock,
         rng=rng,
+        informers=informers or Informers(client, clock=clock, rng=rng),
         namespace=namespace,
         workers=workers,
-        zone=zone or local_zone(),
+        zone=zone,
         glance=glance,
         registry=registry or Registry(),
         explanations=explanations or Explanations(),
@@ -76,6 +77,7 @@ class CronJobController:
         *,
         clock: Clock,
         rng: random.Random,
+        informers: Informers,
         namespace: str,
         workers: int,
         zone: cron.Zone,
@@ -87,15 +89,13 @@ class CronJobController:
         self._explanations = explanations
         self._wall = WallClock(clock, glance=glance)
         # A new schedule is not looked at before its next time, any other change is: two changes are not one.
-        self._cronjobs = Informer(
-            client, kinds.CRON_JOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
-        )
-        self._jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._cronjobs = informers.get(kinds.CRON_JOBS, namespace=namespace, each_update=True)
+        self._jobs = informers.get(kinds.JOBS, namespace=namespace)
         self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
         self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
         self._crowd = Crowd(self._queue, self.sync, limit=workers)
-        self._memory = Memory(self._cronjobs.cache, self._jobs.cache)
+        self._memory = Memory(clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = registry.histogram(
             "cronjob_controller_job_creation_skew_duration_seconds",
             "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",

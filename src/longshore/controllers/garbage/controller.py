@@ -18,6 +18,7 @@ from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -33,10 +34,23 @@ _MISPLACED: Final = "OwnerRefInvalidNamespace"
 log = logging.getLogger(__name__)
 
 
-async def run(client: Client, *, clock: Clock, rng: random.Random, registry: Registry | None = None) -> None:
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+    registry: Registry | None = None,
+) -> None:
     """Collects garbage until cancelled."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    collector = Collector(client, recorder, clock=clock, rng=rng, registry=registry or Registry())
+    collector = Collector(
+        client,
+        recorder,
+        clock=clock,
+        informers=informers or Informers(client, clock=clock, rng=rng),
+        registry=registry or Registry(),
+    )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
         tasks.create_task(collector.run())
@@ -46,7 +60,7 @@ class Collector:
     """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
 
     def __init__(
-        self, client: Client, recorder: Recorder, *, clock: Clock, rng: random.Random, registry: Registry
+        self, client: Client, recorder: Recorder, *, clock: Clock, informers: Informers, registry: Registry
     ) -> None:
         self._recorder = recorder
         self._queue: WorkQueue[str] = WorkQueue(clock, gauges=QueueMetrics(registry, _QUEUE, clock))
@@ -55,7 +69,7 @@ class Collector:
         self.graph = Graph(self)
         self._owners = Owners(client, self.graph, self._absent)
         self._actor = Actor(client, self.graph)
-        self._monitors = Monitors(client, self.graph, self._served_changed, clock=clock, rng=rng)
+        self._monitors = Monitors(client, self.graph, self._served_changed, clock=clock, informers=informers)
         self._polls: Counter[str] = Counter()
         """How often each virtual owner was found to exist, and each unknown kind not to, in a row."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -22,6 +21,7 @@ from longshore.client import Client, Unreachable
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
 
 _REDISCOVER_SECONDS: Final = 30.0
@@ -43,9 +43,9 @@ class Monitors:
         changed: Callable[[], None],
         *,
         clock: Clock,
-        rng: random.Random,
+        informers: Informers,
     ) -> None:
-        self._client, self._graph, self._clock, self._rng = client, graph, clock, rng
+        self._client, self._graph, self._clock, self._process = client, graph, clock, informers
         self._changed = changed
         self._informers: dict[str, Informer] = {}
         """By storage. Those that stopped are kept: when their resource is back, they know what was missed."""
@@ -66,7 +66,7 @@ class Monitors:
                     await self._discover(group)
                     await self._settle()
                     with suppress(TimeoutError):
-                        async with asyncio.timeout(_REDISCOVER_SECONDS):
+                        async with self._clock.timeout(_REDISCOVER_SECONDS):
                             await self._wanted.wait()
         finally:
             self._tasks.clear()
@@ -114,7 +114,7 @@ class Monitors:
         old = self._informers.get(row.storage)
         if old is not None and self._follows(row.storage, row):
             return old
-        informer = Informer(self._client, row, clock=self._clock, rng=self._rng, transform=slim)
+        informer = self._process.get(row, transform=slim)
         informer.add_handler(_Follow(self._graph, row))
         if row.storage == _DEFINITIONS:
             informer.add_handler(_Tell(self.rediscover))
@@ -127,7 +127,7 @@ class Monitors:
             return
         filling, self._filling = self._filling, {}
         with suppress(TimeoutError):
-            async with asyncio.timeout(_PATIENCE_SECONDS):
+            async with self._clock.timeout(_PATIENCE_SECONDS):
                 for storage, old in filling.items():
                     await self._informers[storage].synced()
                     if old is not None:

@@ -22,7 +22,7 @@ from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -42,6 +42,7 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
     workers: int = WORKERS,
@@ -58,6 +59,7 @@ async def run(
         client,
         clock=clock,
         rng=rng,
+        informers=informers or Informers(client, clock=clock, rng=rng),
         managed_by=managed_by,
         namespace=namespace,
         workers=workers,
@@ -76,6 +78,7 @@ class JobController:
         *,
         clock: Clock,
         rng: random.Random,
+        informers: Informers,
         managed_by: str,
         namespace: str,
         workers: int,
@@ -83,9 +86,9 @@ class JobController:
         registry: Registry,
         explanations: Explanations,
     ) -> None:
-        self._jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = informers.get(kinds.JOBS, namespace=namespace)
         self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
-        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, namespace=namespace)
+        self._pods = informers.get(kinds.PODS, namespace=namespace)
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
         self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
         self._queue: WorkQueue[Key] = WorkQueue(

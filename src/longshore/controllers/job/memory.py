@@ -18,7 +18,7 @@ class Memory:
         self.expectations: Expectations[Key] = Expectations(clock)
         self.going: UidExpectations[Key] = UidExpectations()
         """Pods whose finalizer was removed and which the cache still shows with it."""
-        self.written: Written[Key] = Written({"jobs.batch": jobs, "pods": pods})
+        self.written: Written[Key] = Written({"jobs.batch": jobs, "pods": pods}, clock)
         self.finished: set[str] = set()
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
         self._jobs = jobs

@@ -14,7 +14,8 @@ from longshore.client import Client
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
 from longshore.controllers.namespace.observe import observe, wanted
-from longshore.machinery.informers.informer import Informer, OnChange
+from longshore.machinery.informers.informer import OnChange
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
@@ -23,7 +24,9 @@ _LONGEST_PAUSE = 30.0
 log = logging.getLogger(__name__)
 
 
-async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
+async def run(
+    client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+) -> None:
     """Empties terminating namespaces until cancelled."""
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     failures: dict[str, tuple[str, ...]] = {}
@@ -45,7 +48,8 @@ async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
         failures[name] = failed
         return LOOK_AGAIN_SECONDS
 
-    namespaces = Informer(client, kinds.NAMESPACES, clock=clock, rng=rng)
+    informers = informers or Informers(client, clock=clock, rng=rng)
+    namespaces = informers.get(kinds.NAMESPACES)
     namespaces.add_handler(OnChange(changed))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())

@@ -25,6 +25,7 @@ from longshore.controllers.podgc.decide import (
 )
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 
@@ -39,13 +40,15 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     registry: Registry | None = None,
     threshold: int = TERMINATED_POD_THRESHOLD,
 ) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
     indexers = {"state": _states, "node": _node}
-    pods = Informer(client, kinds.PODS, clock=clock, rng=rng, indexers=indexers, transform=slim)
-    nodes = Informer(client, kinds.NODES, clock=clock, rng=rng)
+    pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
+    nodes = informers.get(kinds.NODES)
     controller = PodGc(client, pods, nodes, clock=clock, registry=registry or Registry(), threshold=threshold)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(pods.run())

@@ -22,10 +22,12 @@ _EVERYTHING: Final = "workload rights"
 _LONGEST_PAUSE: Final = 30.0
 
 
-async def run(client: Client, *, clock: Clock, rng: random.Random) -> None:
+async def run(
+    client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+) -> None:
     """Keeps the bindings in place until cancelled."""
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
-    informers = Informers(client, clock=clock, rng=rng)
+    informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     bindings = informers.get(kinds.ROLE_BINDINGS, fields=f"metadata.name={NAME}")
     for informer in (namespaces, bindings):

@@ -22,10 +22,12 @@ _EVERYTHING = "service accounts"
 _LONGEST_PAUSE = 30.0
 
 
-async def run(client: Client, ca: str, *, clock: Clock, rng: random.Random) -> None:
+async def run(
+    client: Client, ca: str, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+) -> None:
     """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
-    informers = Informers(client, clock=clock, rng=rng)
+    informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")
     config_maps = informers.get(kinds.CONFIG_MAPS, fields=f"metadata.name={CA_CONFIG_MAP}")

@@ -16,6 +16,7 @@ from longshore.controllers.ttl.decide import Plan, decide
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -37,12 +38,14 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
 ) -> None:
     """Deletes Jobs that are due until cancelled, those of one namespace or all."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    jobs = Informer(client, kinds.JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
+    jobs = informers.get(kinds.JOBS, namespace=namespace, transform=slim)
     controller = TtlController(client, jobs, recorder, clock=clock, registry=registry or Registry())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())

@@ -6,7 +6,6 @@ seen in the cache before the next decision is made.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 from longshore.api.errors import StatusError
@@ -99,7 +98,7 @@ class Acts:
             "accessModes": wanted["accessModes"],
             "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
             "claimRef": reference(claim, kinds.CLAIMS),
-            "hostPath": {"path": str(path), "type": "DirectoryOrCreate"},
+            "hostPath": {"path": path, "type": "DirectoryOrCreate"},
             "persistentVolumeReclaimPolicy": storage_class["reclaimPolicy"],
             "storageClassName": storage_class["metadata"]["name"],
             "volumeMode": "Filesystem",
@@ -129,7 +128,7 @@ class Acts:
         if (volume.get("status") or {}).get("phase") != "Released":
             volume = await self._status(kinds.VOLUMES, volume, {"phase": "Released"})
         try:
-            await asyncio.to_thread(self._directories.remove, meta["name"])
+            await self._directories.remove(meta["name"])
         except Exception as err:
             self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
             raise

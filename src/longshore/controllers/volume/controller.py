@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
@@ -18,7 +17,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.act import Acts
-from longshore.controllers.volume.directories import Directories
+from longshore.controllers.volume.directories import Directories, has_made
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.informers.shared import Informers
@@ -36,22 +35,43 @@ class Key(NamedTuple):
     name: str
 
 
-async def run(client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
-    """Binds, provisions and reclaims until cancelled. New volumes are directories under `directory`."""
-    controller = Controller(client, directory, clock=clock, rng=rng)
+async def run(
+    client: Client,
+    directories: Directories,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+) -> None:
+    """Binds, provisions and reclaims until cancelled. New volumes are made in `directories`."""
+    controller = Controller(
+        client,
+        directories,
+        clock=clock,
+        rng=rng,
+        informers=informers or Informers(client, clock=clock, rng=rng),
+    )
     await controller.run()
 
 
 class Controller:
-    def __init__(self, client: Client, directory: Path, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        directories: Directories,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        informers: Informers,
+    ) -> None:
         self._client = client
         self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
-        self._informers = Informers(client, clock=clock, rng=rng)
+        self._informers = informers
         self._claims = self._informers.get(kinds.CLAIMS)
         self._volumes = self._informers.get(kinds.VOLUMES)
         self._classes = self._informers.get(kinds.STORAGE_CLASSES)
         self._recorder = Recorder(client, "persistentvolume-controller", clock=clock, rng=rng)
-        self._directories = Directories(directory)
+        self._directories = directories
         caches = {kinds.CLAIMS: self._claims.cache, kinds.VOLUMES: self._volumes.cache}
         self._acts = Acts(client, self._recorder, self._directories, caches)
         self._claims.add_handler(OnChange(self._claim_changed))
@@ -97,7 +117,7 @@ class Controller:
         if key.kind == "volume":
             volume = self._volumes.cache.get("", key.name)
             if volume is not None:
-                ours = self._directories.has_made(volume)
+                ours = has_made(self._directories, volume)
                 await self._acts.volume(volume, decide.volume(volume, self._claims.cache.get, ours))
             return None
         claim = self._claims.cache.get(key.namespace, key.name)

@@ -1,38 +1,30 @@
-"""The directories behind volumes that longshore makes: one each, named after the volume, under one root."""
+"""The directories behind volumes that longshore makes. Who makes them is handed in."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import Protocol
 
 from longshore.api.types import Obj
 from longshore.controllers.volume import names
-from longshore.machinery import remove_tree
 
 
-class Directories:
-    """Those under `root`, which nobody but longshore's user can look into."""
+class Directories(Protocol):
+    """One directory a volume, named after it."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root.absolute()
+    def path(self, name: str) -> str:
+        """Where the directory of this volume is, or would be."""
 
-    def path(self, name: str) -> Path:
-        return self._root / name
+    def make(self, name: str) -> str:
+        """Makes the directory, empty unless it was there already, and returns its path. Any user of a pod may
+        write to it."""
 
-    def make(self, name: str) -> Path:
-        """The volume's directory, empty unless it was there already. Any user of a pod may write to it."""
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.path(name)
-        path.mkdir(exist_ok=True)
-        path.chmod(0o777)
-        return path
+    async def remove(self, name: str) -> None:
+        """Removes the directory and all in it."""
 
-    def has_made(self, volume: Obj) -> bool:
-        """Whether this is the directory of a volume that was made here; anything else is a person's data."""
-        if names.marks_of(volume).get(names.PROVISIONED_BY) != names.PROVISIONER:
-            return False
-        own = os.fspath(self.path(volume["metadata"]["name"]))
-        return (volume["spec"].get("hostPath") or {}).get("path") == own
 
-    def remove(self, name: str) -> None:
-        remove_tree.remove_tree(self.path(name))
+def has_made(directories: Directories, volume: Obj) -> bool:
+    """Whether this is the directory of a volume that was made here; anything else is a person's data."""
+    if names.marks_of(volume).get(names.PROVISIONED_BY) != names.PROVISIONER:
+        return False
+    own = directories.path(volume["metadata"]["name"])
+    return bool((volume["spec"].get("hostPath") or {}).get("path") == own)

@@ -106,7 +106,7 @@ class Recorder:
             self._closing.set()
             self._any_new.set()
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LAST_WORDS_SECONDS):
+                async with self._clock.timeout(_LAST_WORDS_SECONDS):
                     await asyncio.wait((together,))  # first: what it sees to have happened again is queued
                     await self._queue.drain()
             for task in (together, writing):

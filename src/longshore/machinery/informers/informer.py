@@ -9,15 +9,15 @@ deletion marked stale, with the last state known, for what vanished. An object t
 another of the same name is both: a stale deletion and an addition. What is not newer than the cached
 object is not told twice.
 
-Where a client has room for things to be shared (`Client.shared`), all informers of one selection follow it
-together: one watch, one cache, each with its own handlers.
+Informers that were got from one `shared.Informers` follow a selection together: one watch, one cache, each
+with its own handlers.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TypeAlias
 
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
@@ -27,9 +27,10 @@ from longshore.machinery.informers.cache import Cache, Indexer
 from longshore.machinery.informers.selection import Following, Handler, Transform
 from longshore.machinery.time.clock import Clock
 
-_WHOLE: Final = frozenset((("v1", "pods"), ("batch/v1", "jobs")))
-"""Followed as a whole by somebody in any case, so that those who need little of them save nothing by their
-own caches."""
+Selection: TypeAlias = tuple[str, str, str, str, str]
+"""apiVersion, plural, namespace, label selector, field selector."""
+Selected: TypeAlias = dict[Selection, Following]
+"""The selections that informers of one process follow together."""
 
 
 class OnChange(Handler):
@@ -53,7 +54,8 @@ class Informer:
 
     With a `transform` the cache and the handlers need only what it returns: the rest takes no room, unless
     others want it. Indexes of a shared cache must have different names. Updates of one object that come
-    together are told as one, unless `each_update`.
+    together are told as one, unless `each_update`. In `selected` informers of one selection find each other;
+    None follows alone.
     """
 
     def __init__(
@@ -70,13 +72,13 @@ class Informer:
         resync: float | None = None,
         transform: Transform | None = None,
         each_update: bool = False,
+        selected: Selected | None = None,
     ) -> None:
         self.what = what
         self._handlers: list[Handler] = []
-        key = ("informer", *named(what), namespace, labels, fields)
-        self._shared = client.shared if resync is None and (transform is None or key[1:3] in _WHOLE) else None
-        self._key = key
-        known = self._shared.get(key) if self._shared is not None else None
+        self._key = key = (*named(what), namespace, labels, fields)
+        self._selected = selected
+        known = selected.get(key) if selected is not None else None
         self.following: Following = known or Following(
             client,
             what,
@@ -86,10 +88,10 @@ class Informer:
             labels=labels,
             fields=fields,
             resync=resync,
-            transform=transform if self._shared is None else None,
+            transform=transform,
         )
-        if self._shared is not None:
-            self._shared[key] = self.following
+        if selected is not None:
+            selected[key] = self.following
         if each_update:
             self.following.tell_each_update()
         for name, indexer in (indexers or {}).items():
@@ -124,8 +126,9 @@ class Informer:
             await following.run()
         finally:
             heard[:] = [handler for handler in heard if handler not in self._handlers]
-            if not following.in_use and self._shared is not None and self._shared.get(self._key) is following:
-                del self._shared[self._key]
+            selected = self._selected
+            if not following.in_use and selected is not None and selected.get(self._key) is following:
+                del selected[self._key]
 
 
 def named(what: What) -> tuple[str, str]:
@@ -136,4 +139,4 @@ def named(what: What) -> tuple[str, str]:
     return what if row is None else (row.group_version, row.plural)
 
 
-__all__ = ["Handler", "Informer", "OnChange", "Transform", "named"]
+__all__ = ["Handler", "Informer", "OnChange", "Selected", "Selection", "Transform", "named"]

@@ -1,29 +1,53 @@
-"""The informers of one process, each resource followed once however many controllers look at it."""
+"""The informers of one process, each resource followed once however many controllers look at it.
+
+A process makes one `Informers` and hands each user `share()` of it: the same watches and caches, with
+handlers and a life of its own. A user who ends takes its handlers away; a watch ends with its last user.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.informer import Informer, named
+from longshore.machinery.informers.informer import Informer, Selected, Selection, named
+from longshore.machinery.informers.selection import Transform
 from longshore.machinery.time.clock import Clock
-
-_Selection: TypeAlias = tuple[str, str, str, str, str]
 
 
 class Informers:
-    """Ask for informers while wiring controllers; `run` follows them all."""
+    """Ask for informers while wiring controllers; `run` follows them all.
+
+    `whole` are resources that somebody in the process keeps as a whole in any case: a transform of those
+    would save nothing, so it is left out, and they are shared. Other informers with a transform are not.
+    """
 
     def __init__(
-        self, client: Client, *, clock: Clock, rng: random.Random, resync: float | None = None
+        self,
+        client: Client,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        resync: float | None = None,
+        whole: Collection[What] = (),
     ) -> None:
         self._client, self._clock, self._rng, self._resync = client, clock, rng, resync
-        self._informers: dict[_Selection, Informer] = {}
+        self._whole = frozenset(named(what) for what in whole)
+        self._selected: Selected = {}
+        self._informers: dict[Selection, Informer] = {}
         self._tasks: asyncio.TaskGroup | None = None
+
+    def share(self) -> Informers:
+        """Informers for another user in this process."""
+        made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
+        made._whole, made._selected = self._whole, self._selected
+        return made
+
+    def follows_whole(self, what: What) -> bool:
+        """Whether all objects of this resource are cached in any case, for somebody."""
+        return named(what) in self._whole
 
     def get(
         self,
@@ -33,11 +57,15 @@ class Informers:
         labels: str = "",
         fields: str = "",
         indexers: Mapping[str, Indexer] | None = None,
+        transform: Transform | None = None,
+        each_update: bool = False,
     ) -> Informer:
         """The informer of this selection; indexes that it does not have yet are added to it."""
         key = (*named(what), namespace, labels, fields)
         informer = self._informers.get(key)
         if informer is None:
+            if self.follows_whole(what):
+                transform = None
             informer = self._informers[key] = Informer(
                 self._client,
                 what,
@@ -47,6 +75,9 @@ class Informers:
                 labels=labels,
                 fields=fields,
                 resync=self._resync,
+                transform=transform,
+                each_update=each_update,
+                selected=self._selected if transform is None else None,
             )
             if self._tasks is not None:
                 self._tasks.create_task(informer.run())

@@ -11,6 +11,7 @@ import asyncio
 import random
 import selectors
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
@@ -45,7 +46,6 @@ class VirtualClock:
         return self._start + timedelta(seconds=self._loop.time())
 
     def timestamp(self) -> float:
-        """Seconds since 1970, as `Api(clock=...)` wants them."""
         return self._start.timestamp() + self._loop.time()
 
     def monotonic(self) -> float:
@@ -53,6 +53,9 @@ class VirtualClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        return asyncio.timeout(seconds)
 
     def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
         return self._loop.call_later(seconds, fn)

@@ -10,13 +10,13 @@ nothing that the look which made it did not know (`own`).
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Hashable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from longshore.api.types import Obj
 from longshore.machinery.queues.try_again import TryAgain
+from longshore.machinery.time.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 
@@ -45,8 +45,8 @@ class Versioned(Protocol):
 class Written(Generic[K]):
     """`caches` by qualified resource: `{"jobs.batch": jobs.cache, "pods": pods.cache}`."""
 
-    def __init__(self, caches: Mapping[str, Versioned]) -> None:
-        self._caches = caches
+    def __init__(self, caches: Mapping[str, Versioned], clock: Clock) -> None:
+        self._caches, self._clock = caches, clock
         self._records: dict[K, _Record] = {}
 
     def wrote(self, key: K, uid: str, resource: str, answer: Obj) -> None:
@@ -85,7 +85,7 @@ class Written(Generic[K]):
         if record is None:
             return
         try:
-            async with asyncio.timeout(patience):
+            async with self._clock.timeout(patience):
                 for resource, written in [*record.highest.items()]:
                     cache = self._caches.get(resource)
                     if cache is not None:

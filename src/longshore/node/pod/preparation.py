@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any, Protocol
 
 from longshore.api.types import Obj
+from longshore.machinery.informers.shared import Informers
 from longshore.node.runtime import Container
 
 
 class Preparation(Protocol):
     """Raises `preparing.NotReady` and `preparing.CannotPrepare`."""
 
-    async def run(self, rng: random.Random) -> None:
+    async def run(self, informers: Informers) -> None:
         """Keeps what is shared current until cancelled."""
 
     async def pod(self, pod: Obj) -> Any:

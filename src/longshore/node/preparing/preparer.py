@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery import remove_tree
+from longshore.machinery.in_thread import InThread
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
@@ -58,12 +58,13 @@ class Preparer:
         root: Path,
         server: Server | None,
         node: NodeFacts,
+        in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
         says so when it is open."""
         self._client = client
-        self._clock = clock
+        self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
         self._logs = f"{root.parent}/logs"
         self._node = node
@@ -79,12 +80,11 @@ class Preparer:
         self._server_env = services.of_server(server) if server else {}
         self._services: Informer | None = None
 
-    async def run(self, rng: random.Random) -> None:
+    async def run(self, informers: Informers) -> None:
         """Renews tokens in time and follows the Services, whose addresses pods are told, until cancelled."""
-        informers = Informers(self._client, clock=self._clock, rng=rng)
         self._services = informers.get(kinds.SERVICES)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(informers.run())
+            tasks.create_task(self._services.run())
             while True:
                 await self._clock.sleep(_RENEW_EVERY)
                 await self._accounts.renew()
@@ -200,7 +200,7 @@ class Preparer:
             if (top / "containers").is_dir() and not (top / "volumes").is_dir():
                 remove_tree.remove_tree(top)  # a few small files; a thread would cost more
             else:
-                await asyncio.to_thread(remove_tree.remove_tree, top)
+                await self._in_thread(remove_tree.remove_tree, top)
             if top.parent == self._memory:
                 emptydir.leave(self._memory)
 
@@ -212,7 +212,7 @@ class Preparer:
         """The uids of pods that have something on disk. Asked at the start, it also clears away what other
         longshores left in memory when their directory went."""
         found: set[str] = set()
-        await asyncio.to_thread(emptydir.sweep, self._node.memory_directory)
+        await self._in_thread(emptydir.sweep, self._node.memory_directory)
         for top in (self._root, self._memory):
             try:
                 found.update(name for name in os.listdir(top) if _UID.fullmatch(name))

@@ -78,7 +78,7 @@ class Prober:
     async def _ask(self, probe: Obj, target: Target) -> hooks.Result:
         patience = float(probe.get("timeoutSeconds") or 1)
         try:
-            async with asyncio.timeout(patience):
+            async with self._clock.timeout(patience):
                 return await hooks.run(probe, target)
         except TimeoutError:
             command = (probe.get("exec") or {}).get("command")

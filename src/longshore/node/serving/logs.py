@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from longshore.api.log_options import LogOptions
+from longshore.machinery.time.clock import Clock
 
 _BLOCK: Final = 1 << 17
 _MARKER_BYTES: Final = 128
@@ -26,7 +27,7 @@ _LONGEST_PAUSE: Final = 0.25
 
 
 async def read(
-    path: Path, options: LogOptions, since: bytes, ended: asyncio.Event
+    path: Path, options: LogOptions, since: bytes, ended: asyncio.Event, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
     """The text. `since` is the least time stamp shown; `ended` is set when nothing more will be written."""
     printer = _Printer(options, since)
@@ -45,7 +46,7 @@ async def read(
                 await asyncio.sleep(0)
         if not options.follow:
             return
-        async for block in _follow(path, files, ended):
+        async for block in _follow(path, files, ended, clock):
             if text := printer.text(block):
                 yield text
             if printer.full:
@@ -85,7 +86,9 @@ def _same(path: Path, inode: int, expected: bool) -> bool:
         return not expected or os.path.exists(f"{path}.1")
 
 
-async def _follow(path: Path, files: list[BinaryIO], ended: asyncio.Event) -> AsyncGenerator[bytes, None]:
+async def _follow(
+    path: Path, files: list[BinaryIO], ended: asyncio.Event, clock: Clock
+) -> AsyncGenerator[bytes, None]:
     """What comes after the end of `files`. New files are added to it; the old ones are closed."""
     pause = _SHORTEST_PAUSE
     file = files[-1] if files else None
@@ -111,7 +114,7 @@ async def _follow(path: Path, files: list[BinaryIO], ended: asyncio.Event) -> As
             return
         pause = _SHORTEST_PAUSE if found else min(pause * 1.5, _LONGEST_PAUSE)
         try:
-            async with asyncio.timeout(pause):
+            async with clock.timeout(pause):
                 await ended.wait()
         except TimeoutError:
             pass

@@ -52,7 +52,7 @@ class Door:
             ended.set()
         else:
             ended = running[0].end_of(key)
-        return logs.read(path, options, self._since(options), ended)
+        return logs.read(path, options, self._since(options), ended, self._clock)
 
     def _since(self, options: LogOptions) -> bytes:
         if options.since_time is not None:
@@ -97,7 +97,7 @@ class Door:
         problem: OSError | None = None
         for host in dict.fromkeys(hosts):
             try:
-                async with asyncio.timeout(_CONNECT_SECONDS):
+                async with self._clock.timeout(_CONNECT_SECONDS):
                     return await asyncio.open_connection(host, port)
             except OSError as err:
                 problem = problem or err

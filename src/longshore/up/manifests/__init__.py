@@ -16,7 +16,7 @@ import yaml
 
 from longshore import __version__
 from longshore.api.types import Obj
-from longshore.up import bootstrap
+from longshore.plane import bootstrap
 from longshore.up.outside import settings
 
 NAMESPACE: Final = "longshore-system"

@@ -12,8 +12,9 @@ from contextlib import AsyncExitStack
 from longshore.client import Client
 from longshore.machinery.election import Election
 from longshore.machinery.events.recorder import Recorder
-from longshore.up import controllers, scheduling
-from longshore.up.controllers import Wiring
+from longshore.plane import controllers, scheduling
+from longshore.plane.supervising import cancelled
+from longshore.plane.wiring import Wiring
 from longshore.up.outside.settings import Settings
 
 
@@ -42,7 +43,7 @@ async def work(
     async with AsyncExitStack() as stack:
         recorder = Recorder(client, settings.lease, clock=wiring.clock, rng=wiring.rng)
         recording = asyncio.create_task(recorder.run())
-        stack.push_async_callback(_end, [recording])
+        stack.push_async_callback(cancelled, [recording])
         election = Election(
             client,
             namespace=settings.lease_namespace,
@@ -54,7 +55,7 @@ async def work(
             registry=wiring.registry,
         )
         asking = asyncio.create_task(_tell_if_waiting(election, wiring, waiting))
-        stack.push_async_callback(_end, [asking])
+        stack.push_async_callback(cancelled, [asking])
         await election.lead(lead)
 
 
@@ -65,13 +66,7 @@ async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> No
     try:
         await asyncio.gather(*tasks)
     finally:
-        await _end(tasks)
-
-
-async def _end(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        await cancelled(tasks)
 
 
 async def _tell_if_waiting(election: Election, wiring: Wiring, waiting: Callable[[str], object]) -> None:

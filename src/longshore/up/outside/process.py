@@ -21,9 +21,11 @@ from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.wiring import Wiring, informers_of
 from longshore.up import stopping
-from longshore.up.controllers import Wiring
 from longshore.up.foreground import event_loop
+from longshore.up.keys import RsaKeys
+from longshore.up.local_zone import local_zone
 from longshore.up.outside import leading, metrics
 from longshore.up.outside.settings import Settings
 
@@ -48,15 +50,19 @@ def run(settings: Settings) -> None:
 
 
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
-    wiring = Wiring(
-        RealClock(),
-        random.Random(),
-        namespace=settings.namespace,
-        managed_by=settings.managed_by,
-        workers=settings.workers,
-    )
+    clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+        wiring = Wiring(
+            clock,
+            rng,
+            informers_of(client, settings.controllers, clock=clock, rng=rng),
+            zone=local_zone(),
+            keys=RsaKeys(),
+            namespace=settings.namespace,
+            managed_by=settings.managed_by,
+            workers=settings.workers,
+        )
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
         working = asyncio.create_task(_work(client, connection.server, settings, wiring))

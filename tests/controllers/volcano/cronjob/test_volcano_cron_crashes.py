@@ -12,7 +12,7 @@ import pytest
 from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.controllers.volcano import cronjob
-from support.crashing import Mortal, every_crash, until_dead
+from longshore.testing.crashing import MortalClient, every_crash, until_dead
 from support.volcano_manifests import task
 from support.volcano_scene import JOBS, Scene, play
 
@@ -61,7 +61,7 @@ def told(story: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         await scene.client.create(CRONJOBS, body, "default")
         seen: Counter[str] = Counter()
         beside = [asyncio.create_task(hand(scene, lasts)), asyncio.create_task(census(scene, seen))]
-        mortal: Any = Mortal(scene.client, scene.clock, last, **how)
+        mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
         options = {"clock": scene.clock, "rng": scene.clock.rng, "zone": cron.UTC}
         begun = scene.clock.monotonic()
         if last:

@@ -10,7 +10,7 @@ import pytest
 from controllers.volcano.flow.flows import FLOWS, JOBS, TEMPLATES, flow, move, template
 from longshore.api.types import Obj
 from longshore.controllers.volcano import flow as controller
-from support.crashing import Mortal, every_crash, until_dead
+from longshore.testing.crashing import MortalClient, every_crash, until_dead
 from support.volcano_scene import Scene, play
 
 ENTRIES: dict[str, list[str]] = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
@@ -46,7 +46,7 @@ def told(policy: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         await template(scene.client, *"abcd")
         await flow(scene.client, ENTRIES, policy)
         moving = asyncio.create_task(hand(scene))
-        mortal: Any = Mortal(scene.client, scene.clock, last, **how)
+        mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
         options = {"clock": scene.clock, "rng": scene.clock.rng}
         if last:
             await until_dead(controller.run(mortal, **options), mortal)

@@ -9,7 +9,7 @@ import pytest
 from longshore.controllers.volcano.job.controller import VolcanoJobController
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from support.told_stories import beside
+from longshore.testing.stories import beside
 from support.volcano_world import Script, World, a_task, a_world, controller
 
 NEVER = Script(starts=lambda name, nth: None)

@@ -19,8 +19,9 @@ from longshore.controllers.volcano.plugins import PluginError, registry
 from longshore.controllers.volcano.plugins.ssh import config_of
 from longshore.controllers.volcano.plugins.svc import hosts_of
 from longshore.machinery.time import virtual
+from longshore.testing.stories import beside
+from longshore.up.keys import new_key
 from support.places import ROOT
-from support.told_stories import beside
 from support.volcano_world import NS, Script, a_world, controller
 
 EXAMPLE = ROOT / "examples" / "volcano_plugin"
@@ -82,8 +83,9 @@ def test_ssh_makes_a_key_once_and_a_configuration_for_all_hosts() -> None:
     job = a_job(a_task("w", 2), ssh=["--ssh-port=-10", "--no-root"])
     (plugin,) = plugins.enabled(job)
     (wanted,) = plugin.objects(job)
-    secret = wanted.make(None)
-    assert secret is not None
+    needed = wanted.make(None)
+    assert isinstance(needed, plugins.NeedsKey)
+    secret = needed.with_key(new_key(needed.bits))
     data = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
     assert data["id_rsa"].startswith("-----BEGIN RSA PRIVATE KEY-----")
     assert data["id_rsa.pub"] == data["authorized_keys"]

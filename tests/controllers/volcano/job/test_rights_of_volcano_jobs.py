@@ -9,8 +9,9 @@ from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing import SeededKeys
+from longshore.testing.stories import beside
 from longshore.up import manifests
-from support.told_stories import beside
 from support.volcano_world import Script, World, a_world
 
 
@@ -50,7 +51,9 @@ def test_the_rights_are_enough() -> None:
         script = Script(exits=_fails_at_first, runs=lambda name, nth: 5.0 if nth == 0 else None)
         async with a_world(clock, script) as world:
             client = Noting(world.api)
-            async with beside(volcano_job.run(client, clock=clock, rng=random.Random(1))):
+            async with beside(
+                volcano_job.run(client, clock=clock, rng=random.Random(1), keys=SeededKeys(random.Random(1)))
+            ):
                 await _much(world)
             return client.asked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.volcano.job.stories import STORIES
-from support.faults import Faulty
+from longshore.testing.faults import FaultyClient
 from support.volcano_world import Story, World, controller, told, undisturbed
 
 _SURE = [
@@ -23,6 +23,6 @@ _SURE = [
 @pytest.mark.parametrize("story", [STORIES[name] for name in _SURE], ids=_SURE)
 def test_bad_days_change_nothing(story: Story, seed: int) -> None:
     async def life(world: World) -> None:
-        await controller(Faulty(world.client, world.clock, seed), world.clock)  # type: ignore[arg-type]
+        await controller(FaultyClient(world.client, world.clock, seed), world.clock)  # type: ignore[arg-type]
 
     assert told(story, life, seed) == undisturbed(story)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.volcano.job.stories import STORIES
-from support.crashing import Death, every_crash
+from longshore.testing.crashing import Death, every_crash
 from support.volcano_world import Story, crashed, crashed_for_ever, undisturbed
 
 

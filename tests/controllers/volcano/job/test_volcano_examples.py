@@ -9,8 +9,8 @@ import yaml
 
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 from support.places import ROOT
-from support.told_stories import beside
 from support.volcano_world import JOBS, NS, Script, a_world, controller
 
 PAGE = ROOT / "docs" / "volcano.md"

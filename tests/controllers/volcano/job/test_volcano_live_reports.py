@@ -11,7 +11,8 @@ from longshore.machinery.explanations import Explanations
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from support.told_stories import beside
+from longshore.testing import SeededKeys
+from longshore.testing.stories import beside
 from support.volcano_world import NS, Script, World, a_world
 
 
@@ -24,7 +25,12 @@ def told(
     async def play(clock: VirtualClock) -> list[tuple[str, str, str]]:
         async with a_world(clock, script or Script()) as world:
             run = volcano_job.run(
-                world.client, clock=clock, rng=random.Random(1), registry=registry, explanations=explanations
+                world.client,
+                clock=clock,
+                rng=random.Random(1),
+                keys=SeededKeys(random.Random(1)),
+                registry=registry,
+                explanations=explanations,
             )
             async with beside(run):
                 await tell(world)

@@ -9,8 +9,8 @@ from typing import Any
 from longshore.client import DeleteOptions, PatchType
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.stories import beside
 from support.simple_gangs import GROUPS
-from support.told_stories import beside
 from support.volcano_world import JOBS, NS, PODS, Script, World, a_task, a_world, controller
 
 FOR_EVER = Script(runs=lambda name, nth: None)

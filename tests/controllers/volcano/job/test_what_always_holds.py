@@ -20,8 +20,8 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
-from support.crashing import Death, Mortal, until_dead
-from support.told_stories import beside
+from longshore.testing.crashing import Death, MortalClient, until_dead
+from longshore.testing.stories import beside
 from support.volcano_world import JOBS, NS, Script, World, a_task, a_world, controller
 
 LIVES = int(os.environ.get("LONGSHORE_LIVES", "60"))
@@ -164,7 +164,7 @@ class Controllers:
     async def crash(self, writes: int) -> None:
         """Lets it die after so many more writes, or in a while, and come back."""
         await self.stop()
-        mortal = Mortal(self._world.client, self._world.clock, writes + 1, Death.UNSEEN)
+        mortal = MortalClient(self._world.client, self._world.clock, writes + 1, Death.UNSEEN)
         self._world.clock.call_later(60.0, mortal.dead.set)
         client: Client = mortal  # type: ignore[assignment]
         await until_dead(controller(client, self._world.clock), mortal)

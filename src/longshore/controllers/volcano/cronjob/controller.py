@@ -22,12 +22,12 @@ from longshore.controllers.volcano.cronjob.plan import Answer, Ask, Plan, View
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import clockjumps
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.time.localzone import local_zone
 from longshore.machinery.writes.own_writes import StaleCache, Written
 
 COMPONENT: Final = "vc-controller-manager"
@@ -44,24 +44,15 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
-    zone: cron.Zone | None = None,
+    zone: cron.Zone = cron.UTC,
     registry: Registry | None = None,
 ) -> None:
-    """Looks after CronJobs until cancelled. `zone` is that of schedules without one, by default this
-    process's."""
-    cronjobs = Informer(
-        client, kinds.VOLCANO_CRON_JOBS, clock=clock, rng=rng, namespace=namespace, each_update=True
-    )
-    jobs = Informer(
-        client,
-        kinds.VOLCANO_JOBS,
-        clock=clock,
-        rng=rng,
-        namespace=namespace,
-        indexers={"owner": _owner},
-        transform=slim,
-    )
+    """Looks after CronJobs until cancelled. `zone` is that of schedules without one."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
+    cronjobs = informers.get(kinds.VOLCANO_CRON_JOBS, namespace=namespace, each_update=True)
+    jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers={"owner": _owner}, transform=slim)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     controller = CronJobController(
         client,
@@ -69,7 +60,7 @@ async def run(
         jobs,
         recorder,
         clock=clock,
-        zone=zone or local_zone(),
+        zone=zone,
         registry=registry or Registry(),
     )
     async with asyncio.TaskGroup() as tasks:
@@ -116,7 +107,7 @@ class CronJobController(Handler):
         self._crowd = Crowd(self._queue, self._sync, limit=WORKERS)
         self._going: set[str] = set()
         """UIDs of Jobs that were deleted although the cache still shows them."""
-        self._written: Written[Key] = Written({"cronjobs": cronjobs.cache, "jobs": jobs.cache})
+        self._written: Written[Key] = Written({"cronjobs": cronjobs.cache, "jobs": jobs.cache}, clock)
         cronjobs.add_handler(self)
         jobs.add_handler(_Jobs(self))
 

@@ -21,6 +21,7 @@ from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
@@ -45,12 +46,14 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
 ) -> None:
     """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    informer = partial(Informer, client, clock=clock, rng=rng, namespace=namespace)
+    informer = partial(informers.get, namespace=namespace)
     flows = informer(kinds.JOB_FLOWS, indexers={"template": _entries})
     templates = informer(kinds.JOB_TEMPLATES)
     jobs = informer(

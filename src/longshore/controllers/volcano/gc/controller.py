@@ -14,6 +14,7 @@ from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.gc.decide import decide, wanted
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -30,11 +31,13 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
 ) -> None:
     """Deletes Jobs that are due until cancelled, those of one namespace or all."""
-    jobs = Informer(client, kinds.VOLCANO_JOBS, clock=clock, rng=rng, namespace=namespace, transform=slim)
+    informers = informers or Informers(client, clock=clock, rng=rng)
+    jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, transform=slim)
     controller = GcController(client, jobs, clock=clock, registry=registry or Registry())
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(jobs.run())

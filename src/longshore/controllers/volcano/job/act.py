@@ -22,7 +22,7 @@ from longshore.controllers.volcano.job.pods import plugin_objects
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.plugins import PluginError
+from longshore.controllers.volcano.plugins import KeyMaker, PluginError
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock
@@ -46,6 +46,7 @@ class Tools:
     recorder: Recorder
     metrics: VolcanoMetrics
     owing: Owing
+    keys: KeyMaker
 
 
 class Act:

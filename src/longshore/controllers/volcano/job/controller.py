@@ -25,11 +25,11 @@ from longshore.controllers.volcano.job.waking.handlers import (
 )
 from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.plugins import PluginError
+from longshore.controllers.volcano.plugins import KeyMaker, PluginError
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.informers.informer import Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -48,6 +48,8 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    keys: KeyMaker,
+    informers: Informers | None = None,
     namespace: str = "",
     workers: int = WORKERS,
     registry: Registry | None = None,
@@ -58,6 +60,8 @@ async def run(
         client,
         clock=clock,
         rng=rng,
+        keys=keys,
+        informers=informers or Informers(client, clock=clock, rng=rng),
         namespace=namespace,
         workers=workers,
         registry=registry or Registry(),
@@ -74,28 +78,30 @@ class VolcanoJobController:
         *,
         clock: Clock,
         rng: random.Random,
+        keys: KeyMaker,
+        informers: Informers,
         namespace: str,
         workers: int,
         registry: Registry,
         explanations: Explanations,
     ) -> None:
         self._client, self._clock, self._explanations = client, clock, explanations
-        self._jobs = Informer(client, kinds.VOLCANO_JOBS, clock=clock, rng=rng, namespace=namespace)
-        self._pods = Informer(client, kinds.PODS, clock=clock, rng=rng, namespace=namespace)
+        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace)
+        self._pods = informers.get(kinds.PODS, namespace=namespace)
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
-        self._groups = Informer(client, kinds.POD_GROUPS, clock=clock, rng=rng, namespace=namespace)
-        self._commands = Informer(client, kinds.COMMANDS, clock=clock, rng=rng, namespace=namespace)
-        self._queue_objects = Informer(client, kinds.QUEUES, clock=clock, rng=rng)
-        self._priorities = Informer(client, kinds.PRIORITY_CLASSES, clock=clock, rng=rng)
+        self._groups = informers.get(kinds.POD_GROUPS, namespace=namespace)
+        self._commands = informers.get(kinds.COMMANDS, namespace=namespace)
+        self._queue_objects = informers.get(kinds.QUEUES)
+        self._priorities = informers.get(kinds.PRIORITY_CLASSES)
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         gauges = QueueMetrics(registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
             WorkQueue(clock, pauses=_RETRIES, gauges=gauges) for _ in range(workers)
         )
-        self._memory = Memory(self._jobs.cache, self._pods.cache, self._groups.cache)
+        self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
         self._owing = Owing(clock, self._wake, self._is_busy)
-        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing)
+        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing, keys)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))

@@ -10,6 +10,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking.delays import Delays
 from longshore.controllers.volcano.job.waking.requests import Request
 from longshore.machinery.informers.cache import Cache, Key
+from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache, Written
 
 
@@ -39,8 +40,8 @@ class JobMemory:
 class Memory:
     """By key, namespace and name. Requests wait in an inbox, equal ones once, in the order they came."""
 
-    def __init__(self, jobs: Cache, pods: Cache, groups: Cache) -> None:
-        self.written: Written[Key] = Written({"jobs": jobs, "pods": pods, "podgroups": groups})
+    def __init__(self, clock: Clock, jobs: Cache, pods: Cache, groups: Cache) -> None:
+        self.written: Written[Key] = Written({"jobs": jobs, "pods": pods, "podgroups": groups}, clock)
         self._jobs: dict[Key, JobMemory] = {}
         self._inbox: dict[Key, dict[Request, None]] = {}
 

@@ -100,7 +100,7 @@ async def _plugins_objects(act: Act, *, starting: bool) -> None:
             continue
         for wanted in plugin.objects(act.job):
             if starting or wanted.follows:
-                await plugin_objects.ensure(act.client, act.job, wanted)
+                await plugin_objects.ensure(act.client, act.job, wanted, act.tools.keys)
         if starting and plugin.marked:
             _mark(act, [(f"plugin-{plugin.name}", plugin.name)])
 

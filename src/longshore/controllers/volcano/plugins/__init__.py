@@ -4,7 +4,8 @@ A plugin is a class with a name and `Plugin`'s methods; `find` gives it by that 
 that an installed package offers as an entry point of the group `longshore.volcano_plugins`.
 """
 
+from longshore.controllers.volcano.plugins.keys import KeyMaker, KeyPair, NeedsKey
 from longshore.controllers.volcano.plugins.protocol import Plugin, PluginError, Wanted
 from longshore.controllers.volcano.plugins.registry import GROUP, enabled, find
 
-__all__ = ["GROUP", "Plugin", "PluginError", "Wanted", "enabled", "find"]
+__all__ = ["GROUP", "KeyMaker", "KeyPair", "NeedsKey", "Plugin", "PluginError", "Wanted", "enabled", "find"]

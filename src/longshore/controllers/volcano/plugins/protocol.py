@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from longshore.api import goflags
 from longshore.api.types import Obj
+from longshore.controllers.volcano.plugins.keys import NeedsKey
 
 
 class PluginError(Exception):
@@ -21,9 +22,9 @@ class Wanted:
     what: tuple[str, str]
     """apiVersion and kind."""
     name: str
-    make: Callable[[Obj | None], Obj | None]
+    make: Callable[[Obj | None], Obj | NeedsKey | None]
     """From the object as it is (None when there is none) to what to write; None when it may stay as it is.
-    Name, namespace and owner are filled in for you."""
+    Name, namespace and owner are filled in for you. `NeedsKey` when it takes a new key to write it."""
     follows: bool = False
     """Whether it is brought up to date whenever the Job is looked at, and not only when the Job starts."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar
 
 from longshore.api.facts import kinds
@@ -11,6 +12,7 @@ from longshore.api.goflags import Value
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.plugins import pieces
+from longshore.controllers.volcano.plugins.keys import KeyPair, NeedsKey
 from longshore.controllers.volcano.plugins.protocol import Plugin, Wanted
 
 _HOME = "/root/.ssh"
@@ -43,15 +45,19 @@ class Ssh(Plugin):
     def objects(self, job: Obj) -> Iterable[Wanted]:
         yield Wanted(kinds.SECRETS, _secret(job), lambda found: self._secret_for(job, found))
 
-    def _secret_for(self, job: Obj, found: Obj | None) -> Obj | None:
+    def _secret_for(self, job: Obj, found: Obj | None) -> Obj | NeedsKey | None:
         config = config_of(job, self.port)
         if found is not None and (found.get("data") or {}).get(_CONFIG) == _encoded(config):
             return None
         private, public = self.text("ssh-private-key"), self.text("ssh-public-key")
-        if not private or not public:
-            private, public = new_key()
-        data = {_PRIVATE: private, _PUBLIC: public, _AUTHORIZED: public, _CONFIG: config}
-        return {"data": {key: _encoded(text) for key, text in data.items()}}
+        if private and public:
+            return _body(config, KeyPair(private, public))
+        return NeedsKey(_BITS, partial(_body, config))
+
+
+def _body(config: str, keys: KeyPair) -> Obj:
+    data = {_PRIVATE: keys.private, _PUBLIC: keys.public, _AUTHORIZED: keys.public, _CONFIG: config}
+    return {"data": {key: _encoded(text) for key, text in data.items()}}
 
 
 def config_of(job: Obj, port: int) -> str:
@@ -65,21 +71,6 @@ def config_of(job: Obj, port: int) -> str:
             name, subdomain = pieces.host(job, task, index)
             lines += [f"Host {name}", f"  HostName {name}.{subdomain}", f"  Port {port}"]
     return "\n".join(lines) + "\n"
-
-
-def new_key() -> tuple[str, str]:
-    """A private key (PKCS #1, PEM) and its public one (as in authorized_keys)."""
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
-    key = rsa.generate_private_key(public_exponent=65537, key_size=_BITS)
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
-    return private.decode(), public.decode() + "\n"
 
 
 def _secret(job: Obj) -> str:

@@ -18,6 +18,7 @@ from longshore.controllers.volcano.podgroup import act
 from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_of, wanted
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -38,22 +39,21 @@ async def run(
     *,
     clock: Clock,
     rng: random.Random,
+    informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
 ) -> None:
     """Makes PodGroups until cancelled."""
-    pods = Informer(
-        client,
+    informers = informers or Informers(client, clock=clock, rng=rng)
+    pods = informers.get(
         kinds.PODS,
-        clock=clock,
-        rng=rng,
         namespace=namespace,
         fields=f"spec.schedulerName={SCHEDULER}",
         indexers={"owner": _owner},
         transform=slim,
     )
     workloads = {
-        kind: Informer(client, (version, kind), clock=clock, rng=rng, namespace=namespace)
+        kind: informers.get((version, kind), namespace=namespace)
         for version, kind in _WORKLOADS
         if await _served(client, version, kind)
     }

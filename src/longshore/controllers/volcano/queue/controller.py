@@ -19,6 +19,7 @@ from longshore.controllers.volcano.queue.decide import SYNC, ParentShut, Plan, V
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -37,19 +38,20 @@ Request = tuple[str, str]
 log = logging.getLogger(__name__)
 
 
-async def run(client: Client, *, clock: Clock, rng: random.Random, registry: Registry | None = None) -> None:
+async def run(
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+    registry: Registry | None = None,
+) -> None:
     """Looks after queues until cancelled."""
+    informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    queues = Informer(client, kinds.QUEUES, clock=clock, rng=rng, indexers={"parent": _parent})
-    groups = Informer(
-        client,
-        kinds.POD_GROUPS,
-        clock=clock,
-        rng=rng,
-        indexers={"queue": _queue, "phase": _phase},
-        transform=slim,
-    )
-    commands = Informer(client, kinds.COMMANDS, clock=clock, rng=rng)
+    queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
+    groups = informers.get(kinds.POD_GROUPS, indexers={"queue": _queue, "phase": _phase}, transform=slim)
+    commands = informers.get(kinds.COMMANDS)
     controller = QueueController(
         client, queues, groups, commands, recorder, clock=clock, registry=registry or Registry()
     )

@@ -9,14 +9,14 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.job.pods import job_volumes
 from longshore.controllers.volcano.names import owner_reference
-from longshore.controllers.volcano.plugins import Plugin, Wanted
+from longshore.controllers.volcano.plugins import KeyMaker, NeedsKey, Plugin, Wanted
 
 
 class ClaimMissing(Exception):
     """A volume names a claim that does not exist."""
 
 
-async def ensure(client: Client, job: Obj, wanted: Wanted) -> None:
+async def ensure(client: Client, job: Obj, wanted: Wanted, keys: KeyMaker) -> None:
     """Brings one object up to what the plugin wants."""
     namespace = job["metadata"]["namespace"]
     existing = await get(client, wanted.what, wanted.name, namespace)
@@ -25,6 +25,8 @@ async def ensure(client: Client, job: Obj, wanted: Wanted) -> None:
         await remove(client, wanted.what, wanted.name, namespace, existing["metadata"]["uid"])
         existing = None
     body = wanted.make(existing)
+    if isinstance(body, NeedsKey):
+        body = body.with_key(await keys.rsa(body.bits))
     if body is None:
         return
     if existing is None:

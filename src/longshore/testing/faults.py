@@ -23,17 +23,17 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
-from longshore.machinery.time.virtual import VirtualClock
-from support.crashing import WRITES, OneByOne
+from longshore.machinery.time.clock import Clock
+from longshore.testing.crashing import WRITES, OneByOne
 
 _READS = ("get", "list")
 
 
-class Faulty(OneByOne):
+class FaultyClient(OneByOne):
     """`rate` is how many of a hundred requests go wrong, `lag` how late watches are at most, in seconds."""
 
     def __init__(
-        self, client: Client, clock: VirtualClock, seed: int, *, rate: float = 0.1, lag: float = 3.0
+        self, client: Client, clock: Clock, seed: int, *, rate: float = 0.1, lag: float = 3.0
     ) -> None:
         self.happened: Counter[str] = Counter()
         self._client, self._clock, self._rate, self._lag = client, clock, rate, lag

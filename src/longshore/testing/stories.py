@@ -18,7 +18,7 @@ from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
-from support.crashing import Death, Mortal, until_dead
+from longshore.testing.crashing import Death, MortalClient, until_dead
 
 NS = "ns"
 
@@ -64,10 +64,10 @@ class Telling(Generic[W, E]):
 
     def undisturbed(self) -> tuple[E, int]:
         """How it ends, and how many writes the controllers need."""
-        writes: list[Mortal] = []
+        writes: list[MortalClient] = []
 
         async def life(world: W) -> None:
-            writes.append(Mortal(world.client, world.clock))
+            writes.append(MortalClient(world.client, world.clock))
             await self.controllers(as_client(writes[0]), world.clock)
 
         return self.told(life), writes[0].writes
@@ -77,7 +77,7 @@ class Telling(Generic[W, E]):
         died: list[int] = []
 
         async def life(world: W) -> None:
-            mortal = Mortal(world.client, world.clock, last, death)
+            mortal = MortalClient(world.client, world.clock, last, death)
             await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
             died.append(mortal.writes)
             await world.clock.sleep(away)
@@ -92,7 +92,7 @@ class Telling(Generic[W, E]):
 
         async def life(world: W) -> None:
             while True:
-                mortal = Mortal(world.client, world.clock, every, death)
+                mortal = MortalClient(world.client, world.clock, every, death)
                 await until_dead(self.controllers(as_client(mortal), world.clock), mortal)
 
         return self.told(life)
@@ -115,7 +115,7 @@ async def quiet(world: AWorld, seconds: float) -> None:
 async def an_api(clock: VirtualClock) -> AsyncIterator[tuple[Api, LocalClient]]:
     """An API in memory with one namespace in which pods may be made."""
     store = Store.open(None)
-    api = Api(store, clock=clock.timestamp, monotonic=clock.monotonic, rng=clock.rng)
+    api = Api(store, clock=clock, rng=clock.rng)
     client = LocalClient(api)
     await client.create(("v1", "Namespace"), {"metadata": {"name": NS}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NoReturn
 
 from longshore.api.time.doubling import Doubling
@@ -23,3 +24,10 @@ async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock
         except Exception:
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)
+
+
+async def cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancels tasks and waits for their ends."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longshore.api import cron
-from longshore.machinery.time.localzone import local_zone
+from longshore.up.local_zone import local_zone
 
 NOON = 1_781_524_800  # 2026-06-15T12:00:00Z
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable, What
-from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.time.clock import Clock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
 _LINGERING_SECONDS = 2.0
@@ -66,10 +66,10 @@ async def _each(writes: list[Coroutine[Any, Any, Any]]) -> list[Any]:
     return results
 
 
-class Mortal(OneByOne):
+class MortalClient(OneByOne):
     """A client whose `last` write is the last that ever reaches the server. `dead` is set when it dies."""
 
-    def __init__(self, client: Client, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN) -> None:
+    def __init__(self, client: Client, clock: Clock, last: int = 0, death: Death = Death.SEEN) -> None:
         self.writes = 0
         self.dead = asyncio.Event()
         self._client, self._clock, self._last, self._death = client, clock, last, death
@@ -105,7 +105,7 @@ async def _forever() -> None:
     await asyncio.get_running_loop().create_future()
 
 
-async def until_dead(work: Coroutine[Any, Any, None], mortal: Mortal) -> None:
+async def until_dead(work: Coroutine[Any, Any, None], mortal: MortalClient) -> None:
     """Runs controllers on a mortal client until it dies. What they still do then reaches nobody."""
     task = asyncio.create_task(work)
     waiting = asyncio.create_task(mortal.dead.wait())

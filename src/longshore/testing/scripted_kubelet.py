@@ -17,7 +17,7 @@ from longshore.api.errors import StatusError
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
-from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.time.clock import Clock
 
 PODS = ("v1", "Pod")
 TRACKING = "batch.kubernetes.io/job-tracking"
@@ -26,7 +26,7 @@ _STOPPING_SECONDS = 1.0
 
 
 @dataclass
-class Pod:
+class ScriptedPod:
     """One pod of all times."""
 
     uid: str
@@ -56,14 +56,14 @@ class Pod:
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class PodScript:
     """How pods behave."""
 
-    runs: Callable[[Pod], float | None] = lambda pod: 30.0
+    runs: Callable[[ScriptedPod], float | None] = lambda pod: 30.0
     """Seconds until it ends; None never does. Asked when the pod starts."""
-    exits: Callable[[Pod, int], int] = lambda pod, nth: 0
+    exits: Callable[[ScriptedPod, int], int] = lambda pod, nth: 0
     """The exit code. Asked when the pod ends; `nth` pods of its Job and index have ended before it."""
-    status: Callable[[Pod], Obj] = lambda pod: {}
+    status: Callable[[ScriptedPod], Obj] = lambda pod: {}
     """More of the status that is reported with a failure: conditions, a reason."""
     holds: bool = False
     """Whether pods run until somebody lets them finish; see `Kubelet.holds`."""
@@ -71,11 +71,11 @@ class Script:
     """Seconds from creation to running."""
 
 
-class Kubelet:
+class ScriptedKubelet:
     """`run` until cancelled."""
 
-    def __init__(self, client: Client, clock: VirtualClock, script: Script, namespace: str = "ns") -> None:
-        self.pods: dict[str, Pod] = {}
+    def __init__(self, client: Client, clock: Clock, script: PodScript, namespace: str = "ns") -> None:
+        self.pods: dict[str, ScriptedPod] = {}
         """Every pod that ever was, by UID, in order of creation."""
         self.holds = script.holds
         """Whether pods that start now run until they are told to finish."""
@@ -96,11 +96,11 @@ class Kubelet:
                 if event.type == "DELETED" or "deletionTimestamp" in meta:
                     pod.stop()
 
-    def _new(self, obj: Obj) -> Pod:
+    def _new(self, obj: Obj) -> ScriptedPod:
         meta = obj["metadata"]
         owners = [ref["uid"] for ref in meta.get("ownerReferences") or () if ref.get("controller")]
         index = (meta.get("annotations") or {}).get(_INDEX)
-        pod = Pod(
+        pod = ScriptedPod(
             meta["uid"],
             meta["name"],
             owners[0] if owners else "",
@@ -110,7 +110,7 @@ class Kubelet:
         self.pods[pod.uid] = pod
         return pod
 
-    async def _live(self, pod: Pod) -> None:
+    async def _live(self, pod: ScriptedPod) -> None:
         try:
             await _told(pod, self._script.starts)
             if not pod.stopping:
@@ -135,7 +135,7 @@ class Kubelet:
             if err.code not in (404, 409):  # it is gone, or another of its name is there
                 raise
 
-    async def _end(self, pod: Pod) -> None:
+    async def _end(self, pod: ScriptedPod) -> None:
         key = (pod.job, pod.index)
         nth = self._ended.get(key, 0)
         self._ended[key] = nth + 1
@@ -144,7 +144,7 @@ class Kubelet:
         else:
             await self._ended_as(pod, "Succeeded", 0)
 
-    async def _ended_as(self, pod: Pod, phase: str, code: int, **more: Any) -> None:
+    async def _ended_as(self, pod: ScriptedPod, phase: str, code: int, **more: Any) -> None:
         pod.phase = phase  # before the write: nobody may see the end earlier than the ledger has it
         at = rfc3339.from_moment(self._clock.now())
         state = {"terminated": {"exitCode": code, "startedAt": at, "finishedAt": at}}
@@ -162,12 +162,12 @@ class Kubelet:
             "containerStatuses": [_container(state)],
         }
 
-    async def _report(self, pod: Pod, status: Obj) -> None:
+    async def _report(self, pod: ScriptedPod, status: Obj) -> None:
         patch = {"metadata": {"uid": pod.uid}, "status": status}
         await self._client.patch(PODS, pod.name, patch, self._namespace, subresource="status")
 
 
-async def _told(pod: Pod, seconds: float | None) -> None:
+async def _told(pod: ScriptedPod, seconds: float | None) -> None:
     """Waits until the pod is told to stop or to finish, for so long at most."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):

@@ -6,11 +6,11 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from longshore.up.supervising import supervised
+from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
     from longshore.client import Client
-    from longshore.up.controllers import Wiring
+    from longshore.plane.wiring import Wiring
 
 
 def start(
@@ -39,7 +39,13 @@ async def _run(
 
     gangs = Settings() if actions is None else Settings(actions=actions)
     schedulers = Schedulers(
-        client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry, gangs=gangs, names=names
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        registry=wiring.registry,
+        gangs=gangs,
+        names=names,
     )
     wiring.explain.tell("pods", "scheduler", schedulers.explain_pod)
     wiring.explain.tell("podgroups", "scheduler", schedulers.explain_group)

@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from longshore.machinery.time.clock import Timer
-from longshore.machinery.time.virtual import VirtualClock
-from longshore.node.runtime import CannotStart, Container, Features, Key, Session, State, Usage
+from longshore.api.session import Session
+from longshore.machinery.time.clock import Clock, Timer
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Run:
     """What it writes to its termination message file."""
 
 
-Script = Callable[[Container], Run]
+RunScript = Callable[[Container], Run]
 Execs = Callable[[Key, tuple[str, ...]], "Exec"]
 
 
@@ -51,11 +51,11 @@ class Exec:
 
 
 @dataclass
-class Machine:
+class ScriptedMachine:
     """Everything that outlives longshore."""
 
-    clock: VirtualClock
-    script: Script = lambda container: Run()
+    clock: Clock
+    script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
     states: dict[Key, State] = field(default_factory=dict)
     started: Counter[Key] = field(default_factory=Counter)
@@ -144,7 +144,7 @@ class Machine:
 class ScriptedRuntime:
     """An engine over a `Machine`. `pause` is how long each call takes."""
 
-    def __init__(self, machine: Machine, *, name: str = "process", pause: float = 0.0) -> None:
+    def __init__(self, machine: ScriptedMachine, *, name: str = "process", pause: float = 0.0) -> None:
         self.name, self.machine = name, machine
         self._pause = pause
 
@@ -197,7 +197,7 @@ class ScriptedRuntime:
 
 
 class _Session:
-    def __init__(self, run: Exec, clock: VirtualClock) -> None:
+    def __init__(self, run: Exec, clock: Clock) -> None:
         self._run, self._clock = run, clock
 
     async def write(self, data: bytes) -> None: ...

@@ -1,45 +1,18 @@
-"""The controllers a longshore runs, by name. The one place where they are wired to a client."""
+"""The controllers of a plane, by name. The one place where they are wired to a client."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from longshore.machinery.metrics import Registry
-from longshore.up import why_page
-from longshore.up.supervising import supervised
+from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from longshore.client import Client
-    from longshore.machinery.time.clock import Clock
-
-
-@dataclass(frozen=True, slots=True)
-class Wiring:
-    """What controllers get beside a client."""
-
-    clock: Clock
-    rng: random.Random
-    ca: str = ""
-    """PEM of the authority that signed the server's certificate."""
-    volumes: Path | None = None
-    """Where directories for claims are made; None where none can be."""
-    namespace: str = ""
-    """Look after this namespace alone; empty for all."""
-    managed_by: str = ""
-    """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
-    workers: int | None = None
-    """Objects looked at side by side; None leaves it to each controller."""
-    registry: Registry = field(default_factory=Registry)
-    explain: why_page.Reasons = field(default_factory=why_page.Reasons)
-    """Whoever can explain itself says so here as it starts."""
+    from longshore.plane.wiring import Wiring
 
 
 def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -52,6 +25,8 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         client,
         clock=wiring.clock,
         rng=wiring.rng,
+        informers=wiring.informers.share(),
+        zone=wiring.zone,
         namespace=wiring.namespace,
         workers=wiring.workers or cronjob.WORKERS,
         registry=wiring.registry,
@@ -62,7 +37,13 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
 
-    return garbage.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+    return garbage.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        registry=wiring.registry,
+    )
 
 
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -76,6 +57,7 @@ def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         client,
         clock=wiring.clock,
         rng=wiring.rng,
+        informers=wiring.informers.share(),
         managed_by=wiring.managed_by or RESERVED_MANAGER,
         namespace=wiring.namespace,
         workers=wiring.workers or job.WORKERS,
@@ -87,25 +69,33 @@ def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import namespace
 
-    return namespace.run(client, clock=wiring.clock, rng=wiring.rng)
+    return namespace.run(client, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share())
 
 
 def _podgc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import podgc
 
-    return podgc.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+    return podgc.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        registry=wiring.registry,
+    )
 
 
 def _rights(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import rights
 
-    return rights.run(client, clock=wiring.clock, rng=wiring.rng)
+    return rights.run(client, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share())
 
 
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import serviceaccount
 
-    return serviceaccount.run(client, wiring.ca, clock=wiring.clock, rng=wiring.rng)
+    return serviceaccount.run(
+        client, wiring.ca, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
+    )
 
 
 def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -118,6 +108,8 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         client,
         clock=wiring.clock,
         rng=wiring.rng,
+        informers=wiring.informers.share(),
+        keys=wiring.keys,
         namespace=wiring.namespace,
         workers=wiring.workers or job.WORKERS,
         registry=wiring.registry,
@@ -125,21 +117,43 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
+def _volcano_cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers.volcano import cronjob
+
+    return cronjob.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        zone=wiring.zone,
+        namespace=wiring.namespace,
+        registry=wiring.registry,
+    )
+
+
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.volcano import queue
 
-    return queue.run(client, clock=wiring.clock, rng=wiring.rng, registry=wiring.registry)
+    return queue.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        registry=wiring.registry,
+    )
 
 
 def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volume
 
     if wiring.volumes is None:
-        raise ValueError("the volume controller needs a directory for its volumes")
-    return volume.run(client, wiring.volumes, clock=wiring.clock, rng=wiring.rng)
+        raise ValueError("the volume controller needs somebody who makes directories for its volumes")
+    return volume.run(
+        client, wiring.volumes, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
+    )
 
 
-Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
+Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
 def _usual(package: str) -> Factory:
@@ -151,6 +165,7 @@ def _usual(package: str) -> Factory:
             client,
             clock=wiring.clock,
             rng=wiring.rng,
+            informers=wiring.informers.share(),
             namespace=wiring.namespace,
             registry=wiring.registry,
         )
@@ -169,7 +184,7 @@ CONTROLLERS: dict[str, Factory] = {
     "serviceaccount": _serviceaccount,
     "ttl": _usual("ttl"),
     "volcano-job": _volcano_job,
-    "volcano-cronjob": _usual("volcano.cronjob"),
+    "volcano-cronjob": _volcano_cronjob,
     "volcano-gc": _usual("volcano.gc"),
     "volcano-jobflow": _usual("volcano.flow"),
     "volcano-podgroup": _usual("volcano.podgroup"),

@@ -1,0 +1,42 @@
+"""Time as a parameter: the protocol alone, so that every layer can name it.
+
+`machinery.time.clock.RealClock` is the machine's clock; `machinery.time.virtual.VirtualClock` jumps. Moments
+that people see come from `now` and `timestamp`; intervals are measured with `monotonic`, which never goes
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A call that is due later."""
+
+    def cancel(self) -> None:
+        """Forgets the call; without effect once it was made."""
+
+
+class Clock(Protocol):
+    """The time, and waiting. Used on a running event loop."""
+
+    def now(self) -> datetime:
+        """The time in UTC, to the microsecond. May jump when somebody sets the machine's clock."""
+
+    def timestamp(self) -> float:
+        """The same moment as `now`, in seconds since 1970."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits; zero or less only lets others run."""
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
+        """Cancels the block after so many seconds and raises TimeoutError in its place."""
+
+    def call_later(self, seconds: float, fn: Callable[[], object]) -> Timer:
+        """Calls `fn` in the event loop after so many seconds."""

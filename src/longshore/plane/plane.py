@@ -1,0 +1,112 @@
+"""One control plane: API, local client, controllers, schedulers, and a node if one is handed in.
+
+Everything it would otherwise ask the machine for is a parameter: the store, the clock, the dice, the time
+zone, the key maker, directories for volumes. So the same plane runs in `longshore up` (real clock, data
+directory, HTTP in front), in tests and on the virtual clock, where the same seed gives the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from longshore.apiserver.api import Api
+from longshore.apiserver.event_expiry import expire_events
+from longshore.client.local import LocalClient
+from longshore.plane import bootstrap, controllers, scheduling, why_page
+from longshore.plane.supervising import cancelled, supervised
+from longshore.plane.wiring import Wiring, informers_of
+
+if TYPE_CHECKING:
+    import random
+
+    from longshore.api import cron
+    from longshore.controllers.volcano.plugins import KeyMaker
+    from longshore.controllers.volume.directories import Directories
+    from longshore.machinery.time.clock import Clock
+    from longshore.store import Store
+
+_NODE_READY_SECONDS: Final = 10.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parameters of a plane."""
+
+    store: Store
+    clock: Clock
+    rng: random.Random
+    zone: cron.Zone
+    """That of CronJobs without one."""
+    keys: KeyMaker
+    controllers: tuple[str, ...]
+    """Names from `controllers.CONTROLLERS`."""
+    scheduler: bool = True
+    """Whether pods are given nodes here."""
+    scheduler_actions: tuple[str, ...] | None = None
+    """The actions of a cycle for gangs; None means Volcano's own choice."""
+    volumes: Directories | None = None
+    """Makes directories for claims; the volume controller needs it."""
+    ca: str = ""
+    """PEM of the authority that signed the server's certificate; empty where no server listens."""
+
+
+NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
+"""Runs a node for a plane until cancelled; sets the event once the node takes pods."""
+
+
+class Plane:
+    """`prepare` it, then `running`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
+        self.api = Api(parts.store, clock=parts.clock, rng=parts.rng)
+        self.client = LocalClient(self.api)
+        self.wiring = Wiring(
+            parts.clock,
+            parts.rng,
+            informers_of(self.client, parts.controllers, clock=parts.clock, rng=parts.rng),
+            zone=parts.zone,
+            keys=parts.keys,
+            ca=parts.ca,
+            volumes=parts.volumes,
+        )
+        self.api.pages[why_page.PREFIX] = why_page.page(self.wiring.explain)
+        self.api.collectors.append(self.wiring.registry)
+
+    async def prepare(self) -> None:
+        """Creates the objects every Kubernetes has from its first moment, as far as they are missing."""
+        await bootstrap.objects(self.client)
+
+    @asynccontextmanager
+    async def running(self, node: NodeFactory | None = None) -> AsyncIterator[None]:
+        """Runs everything beside the block. At its end the node stops first, then the others."""
+        parts = self.parts
+        async with AsyncExitStack() as stack:
+            tasks = controllers.start(parts.controllers, self.client, self.wiring)
+            if parts.scheduler:
+                tasks += scheduling.start(self.client, self.wiring, parts.scheduler_actions)
+            tasks.append(asyncio.create_task(expire_events(self.api), name="event expiry"))
+            stack.push_async_callback(cancelled, tasks)
+            if node is not None:
+                stack.push_async_callback(cancelled, [await self._start(node)])
+            yield
+
+    async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
+        """Starts the node and returns when it takes pods, or after some seconds."""
+        ready = asyncio.Event()
+        run = partial(node, self, ready)  # its containers go on if it fails
+        task = asyncio.create_task(supervised("the node", run, self.clock), name="node")
+        try:
+            async with self.clock.timeout(_NODE_READY_SECONDS):
+                await ready.wait()
+        except TimeoutError:
+            log.warning("the node is not ready yet; pods wait until it is")
+        return task

@@ -1,0 +1,53 @@
+"""The parameters of controllers, schedulers and nodes, beside a client."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.metrics import Registry
+from longshore.plane import why_page
+
+if TYPE_CHECKING:
+    import random
+
+    from longshore.api import cron
+    from longshore.client import Client
+    from longshore.controllers.volcano.plugins import KeyMaker
+    from longshore.controllers.volume.directories import Directories
+    from longshore.machinery.time.clock import Clock
+
+_WHOLE: Final = (("v1", "Pod"), ("batch/v1", "Job"))
+"""The job controller keeps these as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    clock: Clock
+    rng: random.Random
+    informers: Informers
+    """One watch of each resource for all of the process; each user takes `share()` of it."""
+    zone: cron.Zone
+    keys: KeyMaker
+    ca: str = ""
+    """PEM of the authority that signed the server's certificate."""
+    volumes: Directories | None = None
+    """Makes directories for claims; None where none can be made."""
+    namespace: str = ""
+    """Look after this namespace alone; empty for all."""
+    managed_by: str = ""
+    """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
+    workers: int | None = None
+    """Objects looked at side by side; None leaves it to each controller."""
+    registry: Registry = field(default_factory=Registry)
+    explain: why_page.Reasons = field(default_factory=why_page.Reasons)
+    """Whoever can explain itself says so here as it starts."""
+
+
+def informers_of(
+    client: Client, controllers: Collection[str], *, clock: Clock, rng: random.Random
+) -> Informers:
+    """The informers of a process that runs these controllers."""
+    return Informers(client, clock=clock, rng=rng, whole=_WHOLE if "job" in controllers else ())

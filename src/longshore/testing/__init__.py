@@ -1,0 +1,48 @@
+"""Fakes and proofs for tests of what is built on longshore: nodes that run nothing, clients that die.
+
+They work on any clock; on the virtual one (`machinery.time.virtual`) a day of them takes a second, and the
+same seed gives the same run. Imports only what every operating system has.
+
+| to stand in for | take |
+| --- | --- |
+| the engine that runs containers | `ScriptedRuntime` on a `ScriptedMachine`, told by `Run`s |
+| a whole node of a plane | `ScriptedNode` |
+| a kubelet, without a scheduler | `ScriptedKubelet`, told by a `PodScript` |
+| what prepares pods | `ScriptedPreparer` |
+| key maker, directories of volumes | `SeededKeys`, `MemoryDirectories` |
+| a bad network and a busy server | `FaultyClient` |
+| a process that dies at one of its writes | `MortalClient`, `every_crash`; `Telling` for whole stories |
+"""
+
+from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
+from longshore.testing.directories import MemoryDirectories
+from longshore.testing.faults import FaultyClient
+from longshore.testing.keys import SeededKeys
+from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
+from longshore.testing.scripted_node import ScriptedNode
+from longshore.testing.scripted_preparer import ScriptedPreparer
+from longshore.testing.scripted_runtime import Exec, Run, ScriptedMachine, ScriptedRuntime
+from longshore.testing.stories import Telling, an_api, beside
+
+__all__ = [
+    "Death",
+    "Exec",
+    "FaultyClient",
+    "MemoryDirectories",
+    "MortalClient",
+    "OneByOne",
+    "PodScript",
+    "Run",
+    "ScriptedKubelet",
+    "ScriptedMachine",
+    "ScriptedNode",
+    "ScriptedPod",
+    "ScriptedPreparer",
+    "ScriptedRuntime",
+    "SeededKeys",
+    "Telling",
+    "an_api",
+    "beside",
+    "every_crash",
+    "until_dead",
+]

@@ -1,0 +1,28 @@
+"""The directories behind volumes that longshore makes: one each, named after the volume, under one root."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from longshore.machinery import remove_tree
+
+
+class LocalDirectories:
+    """Those under `root`, which nobody but longshore's user can look into."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root.absolute()
+
+    def path(self, name: str) -> str:
+        return str(self._root / name)
+
+    def make(self, name: str) -> str:
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._root / name
+        path.mkdir(exist_ok=True)
+        path.chmod(0o777)
+        return str(path)
+
+    async def remove(self, name: str) -> None:
+        await asyncio.to_thread(remove_tree.remove_tree, self._root / name)
