@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
+from longshore.api.time import rfc3339
 from longshore.api.time.doubling import Doubling
 from longshore.controllers.job.pods import pod_facts, replacement_delay
 from longshore.controllers.job.view import NO_FAILURES, REPLACEMENT_PAUSES, BackoffRecord
@@ -89,7 +90,7 @@ class TestFinishTimes:
         ]
         assert pod_facts.finish_time(pod) == NOW - 10
         pod["status"]["initContainerStatuses"][0]["state"] = {"running": {}}
-        assert pod_facts.finish_time(pod) == pod_facts.seconds(pod["metadata"]["creationTimestamp"])
+        assert pod_facts.finish_time(pod) == rfc3339.seconds(pod["metadata"]["creationTimestamp"])
 
     def test_else_readiness_else_deletion_else_creation(self) -> None:
         pod = a_pod("p", "Failed", deleting=True, finished=-40, created=-90)
