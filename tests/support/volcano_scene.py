@@ -71,7 +71,10 @@ async def _with_its_rights(api: Api, client: Client, name: str) -> LocalClient:
 
 
 def _name_of(run: Run) -> str:
-    """The controller's name on the command line, from its package below `longshore.controllers`."""
+    """The controller's name on the command line, from its dialect or its package."""
+    for argument in getattr(run, "args", ()):
+        if name := getattr(argument, "controller", ""):
+            return str(name)
     parts = getattr(run, "func", run).__module__.split(".")[2:-1]
     return "-".join(parts).replace("volcano-flow", "volcano-jobflow")
 

@@ -156,11 +156,18 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
-def _usual(package: str) -> Factory:
-    """A controller that takes what most take, from the package of this name."""
+def _usual(package: str, explains: tuple[str, str] | None = None) -> Factory:
+    """A controller that takes what most take, from the package of this name. `explains` says of which objects
+    it tells why, and as whom."""
 
     def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         controller = import_module(f"longshore.controllers.{package}")
+        more: dict[str, Any] = {}
+        if explains is not None:
+            from longshore.machinery.explanations import Explanations
+
+            more["explanations"] = Explanations()
+            wiring.explain.tell(*explains, more["explanations"].of)
         running: Coroutine[Any, Any, None] = controller.run(
             client,
             clock=wiring.clock,
@@ -168,6 +175,7 @@ def _usual(package: str) -> Factory:
             informers=wiring.informers.share(),
             namespace=wiring.namespace,
             registry=wiring.registry,
+            **more,
         )
         return running
 
@@ -182,10 +190,10 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "rights": _rights,
     "serviceaccount": _serviceaccount,
-    "ttl": _usual("ttl"),
+    "ttl": _usual("ttl", ("jobs", "ttl")),
     "volcano-job": _volcano_job,
     "volcano-cronjob": _volcano_cronjob,
-    "volcano-gc": _usual("volcano.gc"),
+    "volcano-gc": _usual("volcano.gc", ("vcjobs", "ttl")),
     "volcano-jobflow": _usual("volcano.flow"),
     "volcano-podgroup": _usual("volcano.podgroup"),
     "volcano-queue": _volcano_queue,

@@ -7,13 +7,19 @@ from typing import Any
 
 import pytest
 
+from longshore.api.time import instants
 from longshore.api.types import Obj
-from longshore.controllers.ttl.controller import slim
-from longshore.controllers.ttl.decide import decide, wanted
+from longshore.controllers.expiring.plan import Plan
+from longshore.controllers.ttl import DIALECT
+from longshore.controllers.ttl.decide import slim, wanted
 from longshore.machinery.queues.try_again import TryAgain
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 SUCCESS, FAILURE = "longshore.dev/ttl-after-success", "longshore.dev/ttl-after-failure"
+
+
+def decide(job: Obj, now: datetime) -> Plan:
+    return DIALECT.decide(job, instants.of(now))
 
 
 def ended(how: str, seconds_ago: float = 0, **changes: Any) -> Obj:
@@ -89,7 +95,7 @@ def test_annotations_say_how_long_a_job_stays_by_its_outcome(text: str, seconds:
     for key, how, other in ((SUCCESS, "Complete", "Failed"), (FAILURE, "Failed", "Complete")):
         plan = decide(job(ended(how), annotations={key: text}), NOW - timedelta(seconds=1))
         assert plan.look_again == seconds + 1
-        assert decide(job(ended(other), annotations={key: text}), NOW).why == "it has no TTL"
+        assert decide(job(ended(other), annotations={key: text}), NOW).why[0].code == "NoTtl"
 
 
 def test_an_annotation_beats_the_field_for_its_outcome_alone() -> None:

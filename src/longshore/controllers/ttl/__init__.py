@@ -1,5 +1,30 @@
-"""TTL after finished: deletes Jobs some time after they ended, pods first."""
+"""Deletes finished Jobs after `ttlSecondsAfterFinished`, or as annotations say."""
 
-from longshore.controllers.ttl.controller import run
+from __future__ import annotations
 
-__all__ = ["run"]
+from functools import partial
+from typing import Final
+
+from longshore.api.facts import kinds
+from longshore.controllers.expiring import loop
+from longshore.controllers.expiring.dialect import Dialect
+from longshore.controllers.ttl.decide import decide, slim, wanted
+
+DIALECT: Final = Dialect(
+    "ttl",
+    kinds.JOBS,
+    component="ttl-after-finished-controller",
+    queue="ttl_jobs_to_delete",
+    workers=5,
+    slim=slim,
+    wanted=wanted,
+    decide=decide,
+    late_metric=(
+        "ttl_after_finished_controller_job_deletion_duration_seconds",
+        "The time it took to delete the job since it became eligible for deletion",
+    ),
+)
+
+run = partial(loop.run, DIALECT)
+
+__all__ = ["DIALECT", "run"]

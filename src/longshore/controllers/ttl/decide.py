@@ -7,14 +7,15 @@ duration (`36h`). One that cannot be read keeps the Job: better one Job too many
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
+from longshore.api.facts import job_state
 from longshore.api.field import quoted
-from longshore.api.time import durations, instants, rfc3339
+from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
+from longshore.controllers.expiring import plan
+from longshore.controllers.expiring.plan import Plan
 from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
@@ -22,49 +23,42 @@ TTL_AFTER: Final = {
     "Failed": "longshore.dev/ttl-after-failure",
 }
 """The annotation for each condition that ends a Job."""
-_LONGEST: Final = 2**63 // SECOND
+_MAX_SECONDS: Final = 2**63 // SECOND
 """Seconds of the longest duration, about 292 years."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """At most one of `delete` and `look_again`. With neither, only a change of the Job calls for a look."""
-
-    why: str
-    delete: bool = False
-    late: float = 0.0
-    """Seconds since the Job was due."""
-    look_again: float | None = None
-    """In how many seconds the Job is due."""
-    skew: bool = False
-    """Whether the Job claims to have finished in the future."""
-    problem: str = ""
-    """What a person should put right."""
+_META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
+_SPEC: Final = ("ttlSecondsAfterFinished",)
 
 
 class BadAnnotation(ValueError):
     """The annotation is neither a number of seconds nor a duration such as 90s or 36h."""
 
 
-def decide(job: Obj, now: datetime) -> Plan:
+def slim(job: Obj) -> Obj:
+    """What a decision needs of a Job; the cache keeps no more."""
+    meta, spec = job["metadata"], job.get("spec") or {}
+    kept = {key: meta[key] for key in _META if key in meta}
+    if annotations := meta.get("annotations"):
+        kept["annotations"] = {key: annotations[key] for key in TTL_AFTER.values() if key in annotations}
+    found: Obj = {"metadata": kept, "spec": {key: spec[key] for key in _SPEC if key in spec}}
+    if conditions := (job.get("status") or {}).get("conditions"):
+        found["status"] = {"conditions": conditions}
+    return found
+
+
+def decide(job: Obj, now: Instant) -> Plan:
     """What is due for this Job. Raises TryAgain when it does not say when it finished."""
     if "deletionTimestamp" in job["metadata"]:
-        return Plan("it is being deleted already")
-    end = ended(job)
+        return plan.kept("BeingDeleted", "it is being deleted already")
+    end = job_state.end_of(job)
     if end is None:
-        return Plan("it has not finished")
+        return plan.kept("NotEnded", "it has not finished")
     try:
         ttl = ttl_of(job, end["type"])
     except BadAnnotation as err:
-        return Plan("its annotation cannot be read", problem=str(err))
+        return plan.kept("BadAnnotation", "its annotation cannot be read", problem=str(err))
     if ttl is None:
-        return Plan("it has no TTL")
-    finished = _finish_time(job, end)
-    left = (finished + int(ttl * SECOND) - instants.of(now)) / SECOND
-    skew = finished > instants.of(now)
-    if left > 0:
-        return Plan(f"it is due {ttl} s after it finished", look_again=left, skew=skew)
-    return Plan(f"it finished more than {ttl} s ago", delete=True, late=-left, skew=skew)
+        return plan.kept("NoTtl", "it has no TTL")
+    return plan.after(_finish_time(job, end), ttl, now)
 
 
 def wanted(job: Obj) -> bool:
@@ -75,16 +69,7 @@ def wanted(job: Obj) -> bool:
         annotations = job["metadata"].get("annotations")
         if not annotations or not any(key in annotations for key in TTL_AFTER.values()):
             return False
-    return ended(job) is not None
-
-
-def ended(job: Obj) -> Obj | None:
-    """The first condition that says that the Job is over."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition["type"] in TTL_AFTER and condition["status"] == "True":
-            found: Obj = condition
-            return found
-    return None
+    return job_state.has_ended(job)
 
 
 def ttl_of(job: Obj, outcome: str) -> float | None:
@@ -98,7 +83,7 @@ def ttl_of(job: Obj, outcome: str) -> float | None:
         ttl = int(text) if text.isascii() and text.isdigit() else durations.parse(text) / SECOND
     except ValueError:
         ttl = -1
-    if not 0 <= ttl <= _LONGEST:
+    if not 0 <= ttl <= _MAX_SECONDS:
         raise BadAnnotation(
             f"annotation {key}: {quoted(text)} is neither a number of seconds nor a duration such as 90s or "
             "36h; the Job is kept"

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.controllers.volcano import gc
 from longshore.controllers.volcano.gc.decide import decide
 from support.volcano_manifests import task
 from support.volcano_scene import JOBS, Scene, play
 
-NOW = datetime(2026, 6, 15, 12, 0, 0, tzinfo=UTC)
+NOW = instants.of(datetime(2026, 6, 15, 12, 0, 0, tzinfo=UTC))
 
 
 def job(phase: str, at: str = "2026-06-15T11:59:00Z", **spec: Any) -> Obj:

@@ -1,5 +1,27 @@
 """Deletes Volcano Jobs some time after they ended."""
 
-from longshore.controllers.volcano.gc.controller import run
+from __future__ import annotations
 
-__all__ = ["run"]
+from functools import partial
+from typing import Final
+
+from longshore.api.facts import kinds
+from longshore.controllers.expiring import loop
+from longshore.controllers.expiring.dialect import Dialect
+from longshore.controllers.volcano.gc.decide import decide, slim, wanted
+
+DIALECT: Final = Dialect(
+    "volcano-gc",
+    kinds.VOLCANO_JOBS,
+    component="vc-controller-manager",
+    queue="volcano_gc",
+    workers=1,
+    slim=slim,
+    wanted=wanted,
+    decide=decide,
+    harmless=(404, 409),  # gone, or replaced
+)
+
+run = partial(loop.run, DIALECT)
+
+__all__ = ["DIALECT", "run"]

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Final
 
 from longshore.api.facts import volcano_job_state
-from longshore.api.time import instants, rfc3339
-from longshore.api.time.instants import SECOND
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
+from longshore.controllers.expiring import plan
+from longshore.controllers.expiring.plan import Plan
+
+_META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """At most one of `delete` and `look_again`. With neither, only a change of the Job calls for a look."""
+def slim(job: Obj) -> Obj:
+    """What a decision needs of a Job; the cache keeps no more."""
+    meta, ttl = job["metadata"], (job.get("spec") or {}).get("ttlSecondsAfterFinished")
+    found: Obj = {"metadata": {key: meta[key] for key in _META if key in meta}}
+    if ttl is not None:
+        found["spec"] = {"ttlSecondsAfterFinished": ttl}
+        found["status"] = {"state": (job.get("status") or {}).get("state")}
+    return found
 
-    why: str
-    delete: bool = False
-    look_again: float | None = None
-    """In how many seconds the Job is due."""
 
-
-def decide(job: Obj, now: datetime) -> Plan:
+def decide(job: Obj, now: Instant) -> Plan:
     """What is due for this Job."""
     if not wanted(job):
-        return Plan("it has not finished, has no time to live, or is being deleted already")
-    ttl, finished = job["spec"]["ttlSecondsAfterFinished"], job["status"]["state"].get("lastTransitionTime")
-    if not finished:
-        return Plan("it does not say when it finished")
-    left = (rfc3339.parse(finished) + ttl * SECOND - instants.of(now)) / SECOND
-    if left > 0:
-        return Plan(f"it is due {ttl} s after it finished", look_again=left)
-    return Plan(f"it finished {ttl} s ago or more", delete=True)
+        return plan.kept("NotDue", "it has not ended, has no time to live, or is being deleted already")
+    ended = job["status"]["state"].get("lastTransitionTime")
+    if not ended:
+        return plan.kept("EndUnknown", "it does not say when it ended")
+    return plan.after(rfc3339.parse(ended), job["spec"]["ttlSecondsAfterFinished"], now)
 
 
 def wanted(job: Obj) -> bool:

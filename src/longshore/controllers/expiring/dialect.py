@@ -1,0 +1,35 @@
+"""What one kind of object says of its end and its time to live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from longshore.api.facts.kinds import Kind
+from longshore.api.time.instants import Instant
+from longshore.api.types import Obj
+from longshore.controllers.expiring.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The functions are pure."""
+
+    controller: str
+    """The name of the controller that speaks it."""
+    kind: Kind
+    component: str
+    """Who writes the events."""
+    queue: str
+    """The queue's name in metrics."""
+    workers: int
+    slim: Callable[[Obj], Obj]
+    """What the cache keeps of an object: all that the other two need."""
+    wanted: Callable[[Obj], bool]
+    """Whether the object may ever be due as it is: quick, for every change of every object."""
+    decide: Callable[[Obj, Instant], Plan]
+    """What is due now. May raise TryAgain."""
+    harmless: tuple[int, ...] = (404,)
+    """Answers to a delete that say that the object is none of the loop's business any more."""
+    late_metric: tuple[str, str] | None = None
+    """Name and help of the histogram of how late objects were deleted."""
