@@ -14,11 +14,21 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@contextlib.contextmanager
+def ignoring_ctrl_c() -> Iterator[None]:
+    """What is started in here has SIGINT ignored, as what a script starts with `&`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass
