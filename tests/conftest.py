@@ -6,7 +6,7 @@ import signal
 
 
 def pytest_configure() -> None:
-    """Lets children begin with the default for SIGINT and SIGHUP, also when the tests began with them ignored.
+    """Lets children begin with the default for SIGINT and SIGHUP, even if the tests began with both ignored.
 
     A script's `&` and `nohup` ignore them, and a child inherits that. A handler is not inherited: with one
     that does nothing the signals stay without effect here, and end a child when a test sends them.

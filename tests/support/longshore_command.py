@@ -45,7 +45,8 @@ class Command:
     env: dict[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV", "TMPDIR") if name in os.environ}
+        passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS"
+        kept = {name: os.environ[name] for name in passed if name in os.environ}
         mine = {"HOME": str(self.home), "LONGSHORE_HOME": str(self.home / "data"), "TZ": "UTC"}
         return {**kept, **mine, **self.env}
 
