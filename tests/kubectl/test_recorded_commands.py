@@ -18,7 +18,7 @@ from support.longshore_process import longshore_up
 from support.places import RECORDED
 
 RECORDING = RECORDED / "vectors/kubectl/commands.json"
-COMMANDS: list[dict[str, Any]] = json.loads(RECORDING.read_text()) if RECORDING.exists() else []
+COMMANDS: list[dict[str, Any]] = json.loads(RECORDING.read_text())
 RECORDED_MINOR = 36
 DRAWN = {
     "timeoutSeconds": "<random>",
@@ -29,7 +29,6 @@ DRAWN = {
 """Query parameters whose values differ from run to run."""
 
 pytestmark = [
-    pytest.mark.skipif(not COMMANDS, reason="the recorded commands are not beside this checkout"),
     # One longshore plays all commands; on two workers it would be played twice.
     pytest.mark.xdist_group("recorded kubectl commands"),
 ]

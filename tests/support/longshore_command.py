@@ -14,11 +14,21 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@contextlib.contextmanager
+def ignoring_ctrl_c() -> Iterator[None]:
+    """What is started in here has SIGINT ignored, as what a script starts with `&`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass
@@ -35,7 +45,8 @@ class Command:
     env: dict[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "VIRTUAL_ENV", "TMPDIR") if name in os.environ}
+        passed = "PATH", "VIRTUAL_ENV", "TMPDIR", "LONGSHORE_SHORTCUTS"
+        kept = {name: os.environ[name] for name in passed if name in os.environ}
         mine = {"HOME": str(self.home), "LONGSHORE_HOME": str(self.home / "data"), "TZ": "UTC"}
         return {**kept, **mine, **self.env}
 

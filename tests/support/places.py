@@ -6,4 +6,4 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-RECORDED: Final = ROOT.parent / "shared"
+RECORDED: Final = ROOT / "tests" / "recorded"

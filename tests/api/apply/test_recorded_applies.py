@@ -25,10 +25,6 @@ NOW = "2024-01-01T00:00:00Z"
 DEFAULTS = {"CronJob": cronjob.default_cronjob, "Job": job.default_job, "Pod": pod.default_pod}
 CHECKED_ELSEWHERE = ("no-manager", "json-media-variant", "name-mismatch", "with-stale-version")
 
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout"
-)
-
 
 class Store:
     """The objects of the recording by path, and the writes that the server would do on them."""
@@ -93,8 +89,6 @@ class Store:
 
 
 def exchanges() -> list[Any]:
-    if not VECTORS.exists():
-        return []
     store = Store()
     out = []
     for exchange in json.loads((VECTORS / "apply.json").read_text().replace("<time>", NOW)):

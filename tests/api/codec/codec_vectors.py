@@ -7,16 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from support.places import RECORDED
-
-SHARED = RECORDED
-needs_vectors = pytest.mark.skipif(
-    not SHARED.is_dir(), reason="the recorded exchanges are not beside the checkout"
-)
 
 _STAMPS = {"<time>": "2026-01-01T00:00:00Z", "<microtime>": "2026-01-01T00:00:00.000000Z"}
 _PATH = re.compile(
@@ -26,10 +19,10 @@ _PATH = re.compile(
 
 
 def exchanges(*names: str) -> Iterator[dict[str, Any]]:
-    """The exchanges of the named files, or of all; nothing when the folder is missing."""
-    if not SHARED.is_dir():
-        return
-    for file in sorted((SHARED / "vectors/api").glob("*.json")):
+    """The exchanges of the named files, or of all."""
+    files = sorted((RECORDED / "vectors/api").glob("*.json"))
+    assert files, "the recorded exchanges are missing"
+    for file in files:
         if not names or file.stem in names:
             text = file.read_text()
             for mark, value in _STAMPS.items():
@@ -64,8 +57,8 @@ def resource_of(path: str) -> tuple[Resource, str] | None:
 
 
 def protobuf_samples() -> list[dict[str, Any]]:
-    file = SHARED / "schema/protobuf-samples.jsonl"
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.is_file() else []
+    samples = RECORDED / "protobuf/samples.jsonl"
+    return [json.loads(line) for line in samples.read_text().splitlines()]
 
 
 def without_type(document: dict[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.codec.codec_vectors import body_of, exchanges, needs_vectors, protobuf_samples, resource_of
+from api.codec.codec_vectors import body_of, exchanges, protobuf_samples, resource_of
 from longshore.api import codec, schema
 from longshore.api.codec import compiled
 from longshore.api.types import copy_of, encode
-
-pytestmark = needs_vectors
 
 _ODD: list[Any] = [
     None, True, False, 0, -1, 1, 2.0, 1.5, 2**31, -(2**31), 2**63, 10**20, "", "0", "1", "0.5",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.codec.codec_vectors import body_of, content_type_of, exchanges, needs_vectors
+from api.codec.codec_vectors import body_of, content_type_of, exchanges
 from longshore.api import codec
 from longshore.api.errors import StatusError
 from longshore.apiserver.request import body
@@ -24,7 +24,6 @@ def _deletes() -> list[Any]:
     ]
 
 
-@needs_vectors
 @pytest.mark.parametrize("exchange", _deletes())
 def test_recorded_options_are_taken_or_refused_as_recorded(exchange: dict[str, Any]) -> None:
     request, answer = exchange["request"], exchange["response"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.codec.codec_vectors import needs_vectors, protobuf_samples, without_type
+from api.codec.codec_vectors import protobuf_samples, without_type
 from longshore.api import codec, schema
 from longshore.api.codec import DecodeError
 from longshore.api.schema import Type
@@ -26,7 +26,6 @@ def _message(document: dict[str, Any]) -> str:
     return found
 
 
-@needs_vectors
 @pytest.mark.parametrize("sample", _SAMPLES)
 def test_recorded_bytes_decode_to_the_recorded_object(sample: dict[str, Any]) -> None:
     document = sample["json"]
@@ -38,7 +37,6 @@ def test_recorded_bytes_decode_to_the_recorded_object(sample: dict[str, Any]) ->
     assert decoded.obj == expected
 
 
-@needs_vectors
 @pytest.mark.parametrize("sample", _SAMPLES)
 def test_recorded_objects_encode_to_the_recorded_bytes(sample: dict[str, Any]) -> None:
     document, recorded = sample["json"], base64.b64decode(sample["protobuf"])

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from api.codec.codec_vectors import body_of, content_type_of, exchanges, needs_vectors, resource_of
+from api.codec.codec_vectors import body_of, content_type_of, exchanges, resource_of
 from longshore.api.errors import StatusError
 from longshore.apiserver.request import body
-
-pytestmark = needs_vectors
 
 _REFUSAL = re.compile(
     "cannot be handled as|object provided is unrecognized|in an unknown format|the API version in the data"

@@ -17,10 +17,6 @@ VECTORS = RECORDED / "vectors/cron.jsonl"
 SECOND = 1_000_000_000
 SATURATED = -(2**63)
 
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason="the recorded vectors are not beside the checkout"
-)
-
 
 def rows(kind: str) -> Iterator[dict[str, Any]]:
     with VECTORS.open(encoding="utf-8") as lines:

@@ -27,10 +27,6 @@ THEMES = (
 )
 UID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|<uid(:\w+)?>")
 
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason="the recorded vectors are not beside the checkout"
-)
-
 
 def folded(text: str) -> str:
     """Whole objects inside messages are not compared, as in the recording."""

@@ -27,8 +27,6 @@ SCENARIOS = (
 META = ("name", "generateName", "labels", "annotations", "finalizers", "ownerReferences")
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\{uuid\}|\{uid \w+\}")
 
-pytestmark = pytest.mark.skipif(not KIT.exists(), reason="the conformance kit is not beside the checkout")
-
 
 def template(short: dict[str, Any]) -> dict[str, Any]:
     if "template" in short:

@@ -28,7 +28,6 @@ def refusal(text: str, resource: Resource) -> str | None:
     return None
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout")
 def test_every_recorded_selector_is_taken_or_refused_in_kubernetes_words() -> None:
     seen = 0
     for theme in ("list", "deletecollection", "watch"):

@@ -12,7 +12,6 @@ from support.places import RECORDED
 
 Obj = dict[str, Any]
 NAMESPACE: Final = "default"
-_SHARED: Final = RECORDED
 _CONTAINER: Final = {"name": "main", "image": "busybox:1.36", "command": ["sh", "-c", "true"]}
 _TEMPLATE: Final = {
     "metadata": {"labels": {"app": "a"}},
@@ -297,7 +296,7 @@ def _own(resource: Resource) -> Obj:
 
 
 def _recorded() -> list[Seed]:
-    """What was sent to real Kubernetes, also what it refused; nothing without the recordings at hand."""
+    """What was sent to real Kubernetes, also what it refused."""
     rows = {(row.group_version, row.kind): row for row in table.RESOURCES}
     found: dict[str, Seed] = {}
 
@@ -308,12 +307,13 @@ def _recorded() -> list[Seed]:
             plain = {**obj, "metadata": {k: v for k, v in metadata.items() if k != "namespace"}}
             found[json.dumps(plain)] = Seed(row, plain)
 
-    for file in sorted((_SHARED / "vectors/api").glob("*.json")):
+    files = sorted((RECORDED / "vectors/api").glob("*.json"))
+    assert files, "the recorded exchanges are missing"
+    for file in files:
         for exchange in json.loads(file.read_text()):
             body = exchange["request"].get("body")
             if isinstance(body, dict) and exchange["request"]["method"] == "POST":
                 take(body)
-    samples = _SHARED / "schema/protobuf-samples.jsonl"
-    for line in samples.read_text().splitlines() if samples.exists() else ():
+    for line in (RECORDED / "protobuf/samples.jsonl").read_text().splitlines():
         take(json.loads(line)["json"])
     return list(found.values())

@@ -15,7 +15,6 @@ VECTORS = RECORDED / "vectors/api/defaults.json"
 NAMESPACE = "team"
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout")
 @pytest.mark.parametrize("name", ["configmap-minimal", "configmap-data", "namespace-minimal", "node-minimal"])
 def test_recorded_objects_come_out_as_from_kubernetes(kind: Callable[..., Any], name: str) -> None:
     text = VECTORS.read_text().replace("<ns>", NAMESPACE)

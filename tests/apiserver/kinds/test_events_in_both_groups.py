@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from longshore.api import errors, types
 from longshore.api.kinds import event
 from longshore.api.types import Obj
@@ -38,7 +36,6 @@ def folded(status: Obj) -> Obj:
     return status
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout")
 def test_recorded_exchanges_are_answered_as_kubernetes_answers_them(kind: Callable[..., Any]) -> None:
     core, new = kind("events"), kind("events", "events.k8s.io")
     stored: dict[str, Obj] = {}

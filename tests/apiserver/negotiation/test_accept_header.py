@@ -154,7 +154,6 @@ def answer_to(path: str, accept: str | None) -> Output:
     return negotiate.choose(accept)
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout")
 def test_every_recorded_refusal_is_ours_word_for_word() -> None:
     seen = 0
     for theme in ("errors", "table", "watch", "discovery"):

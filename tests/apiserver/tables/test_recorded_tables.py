@@ -19,10 +19,6 @@ NOW = datetime(2025, 6, 1, 12, 0, 30, tzinfo=UTC)
 CREATED = "2025-06-01T12:00:00Z"
 AGE_COLUMNS = ("Age", "Last Schedule", "Last Seen", "First Seen")
 
-pytestmark = pytest.mark.skipif(
-    not VECTORS.exists(), reason="the recorded exchanges are not beside this checkout"
-)
-
 
 def merge(target: dict[str, Any], patch: dict[str, Any]) -> None:
     for key, value in patch.items():

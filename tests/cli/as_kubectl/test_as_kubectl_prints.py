@@ -21,14 +21,13 @@ from support.longshore_process import longshore_up
 from support.places import RECORDED
 
 RECORDING = RECORDED / "vectors/kubectl/commands.json"
-COMMANDS: list[dict[str, Any]] = json.loads(RECORDING.read_text()) if RECORDING.exists() else []
+COMMANDS: list[dict[str, Any]] = json.loads(RECORDING.read_text())
 OURS = frozenset(("get", "describe", "delete", "wait", "events"))
 """Commands of longshore with kubectl's words. `apply` has its own, see test_applying.py."""
 CHANGING = frozenset(("create", "run", "apply", "replace", "patch", "label", "annotate", "set", "edit"))
 """Of kubectl's own commands, those that leave something behind for later ones."""
 
 pytestmark = [
-    pytest.mark.skipif(not COMMANDS, reason="the recorded commands are not beside this checkout"),
     pytest.mark.xdist_group("recorded commands with longshore"),
 ]
 

@@ -158,7 +158,6 @@ def test_each_row_gets_its_answer(
     ]
 
 
-@pytest.mark.skipif(not VECTORS.exists(), reason="the recorded vectors are not beside the checkout")
 def test_recorded_rows_are_answered_as_they_were(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

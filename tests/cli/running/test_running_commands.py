@@ -8,7 +8,7 @@ import signal
 import time
 from pathlib import Path
 
-from support.longshore_command import Command
+from support.longshore_command import Command, ignoring_ctrl_c
 
 
 def test_every_index_runs_once_where_the_caller_is(longshore: Command) -> None:
@@ -81,6 +81,19 @@ def test_ctrl_c_stops_cleanly_and_says_what_was_left(longshore: Command) -> None
     assert process.returncode == 130
     assert "job/three was stopped: 1/3 complete, 1 active, 1 waiting; indexes 1 were running" in said
     _assert_gone(pids)
+
+
+def test_in_the_background_of_a_script_it_goes_on_after_ctrl_c(longshore: Command) -> None:
+    begun, gate = longshore.home / "begun", longshore.home / "gate"
+    words = "sh", "-c", f"touch {begun}; until [ -e {gate} ]; do sleep 0.02; done"
+    with ignoring_ctrl_c():
+        process = longshore.start("run", "--", *words)
+    _until(begun.exists)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    gate.touch()
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 0, said
 
 
 def test_bad_input_has_a_code_of_its_own_and_starts_nothing(longshore: Command) -> None:

@@ -79,7 +79,6 @@ def test_a_gang_runs_to_its_end(longshore: RunningLongshore) -> None:
     longshore.made("DELETE", path)
 
 
-@pytest.mark.skipif(not KIT.exists(), reason="the conformance kit is not beside this checkout")
 def test_the_kit_finds_what_volcano_itself_does(longshore: RunningLongshore) -> None:
     only = [word for name in PLAYED for word in ("--only", name)]
     command = [sys.executable, str(KIT), "--kubeconfig", str(longshore.kubeconfig), *only]

@@ -11,6 +11,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from support.longshore_command import ignoring_ctrl_c
 
 READY = re.compile(
     r"longshore \S+ is ready at (https://127\.0\.0\.1:\d+); use it with: export KUBECONFIG=(\S+)\n"
@@ -125,6 +128,14 @@ def test_it_listens_on_loopback_alone(tmp_path: Path) -> None:
 def test_a_signal_stops_it_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with up("--port", "0", "--data-dir", str(tmp_path / "d")) as longshore:
         assert longshore.stop(number) == (0, "longshore is stopping\n")
+
+
+def test_in_the_background_of_a_script_ctrl_c_is_not_for_it(tmp_path: Path) -> None:
+    with ignoring_ctrl_c(), up("--port", "0", "--data-dir", str(tmp_path / "d")) as longshore:
+        longshore.process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert longshore.get("/healthz") == (200, "ok")
+        assert longshore.stop(signal.SIGTERM) == (0, "longshore is stopping\n")
 
 
 def test_data_and_credentials_are_there_again_after_a_restart(tmp_path: Path) -> None:

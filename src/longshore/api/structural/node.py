@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from longshore.api.structural import formats, patterns
-from longshore.api.structural.regex.automaton import Automaton
+from longshore.api.structural import formats
 from longshore.api.types import Obj
 
 ABSENT: Final[Any] = object()
@@ -70,7 +69,6 @@ class Node:
         "one_of",
         "open",
         "pattern",
-        "pattern_text",
         "plain",
         "preserve",
         "properties",
@@ -90,8 +88,7 @@ class Node:
         self.enum: list[Any] | None = None
         self.format = ""
         self.format_check: formats.Check | None = None
-        self.pattern: Automaton | None = None
-        self.pattern_text = ""
+        self.pattern = ""
         self.min_length: int | None = None
         self.max_length: int | None = None
         self.minimum: float | None = None
@@ -207,8 +204,7 @@ def _values(node: Node, schema: Obj) -> None:
     if formats.is_known(schema):
         node.format = schema["format"]
         node.format_check = formats.check_of(node.format)
-    node.pattern_text = schema.get("pattern") or ""
-    node.pattern = patterns.compiled(node.pattern_text) if node.pattern_text else None
+    node.pattern = schema.get("pattern") or ""
     node.min_length, node.max_length = schema.get("minLength"), schema.get("maxLength")
     node.minimum, node.maximum = schema.get("minimum"), schema.get("maximum")
     node.exclusive_minimum = bool(schema.get("exclusiveMinimum"))
@@ -234,8 +230,6 @@ def _summarise(node: Node) -> None:
     if node.composed or node.enum is not None or node.accepts is None:
         return
     node.plain = node.accepts & {bool}
-    ruled = (
-        node.format_check or node.pattern_text or node.min_length is not None or node.max_length is not None
-    )
+    ruled = node.format_check or node.pattern or node.min_length is not None or node.max_length is not None
     if not ruled:
         node.plain |= node.accepts & {str}

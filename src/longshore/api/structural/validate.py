@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from longshore.api import gotext
 from longshore.api.field import FieldError
-from longshore.api.structural import composed, wording
+from longshore.api.structural import composed, patterns, wording
 from longshore.api.structural.node import ABSENT, Node
 from longshore.api.structural.ratchet import unchanged
 from longshore.api.structural.wording import Place, Problem
@@ -93,8 +93,8 @@ def _string(value: str, node: Node, place: Place, found: list[Problem]) -> None:
         found.append(wording.too_long(place, node.max_length))
     elif node.min_length is not None and len(value) < node.min_length:
         found.append(wording.invalid(place, value, f"should be at least {node.min_length} chars long"))
-    elif node.pattern is not None and not node.pattern.search(value):
-        found.append(wording.invalid(place, value, f"should match '{node.pattern_text}'"))
+    elif node.pattern and not patterns.matches(node.pattern, value):
+        found.append(wording.invalid(place, value, f"should match '{node.pattern}'"))
     if node.format_check is not None and not node.format_check(value):
         found.append(wording.wrong_type(place, node.format, value))
 

@@ -1,0 +1,16 @@
+"""What holds for every test."""
+
+from __future__ import annotations
+
+import signal
+
+
+def pytest_configure() -> None:
+    """Lets children begin with the default for SIGINT and SIGHUP, even if the tests began with both ignored.
+
+    A script's `&` and `nohup` ignore them, and a child inherits that. A handler is not inherited: with one
+    that does nothing the signals stay without effect here, and end a child when a test sends them.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
