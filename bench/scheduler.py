@@ -28,7 +28,8 @@ from longshore.machinery.time.clock import RealClock
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.single.decide import View, decide
+from longshore.scheduler.single.decide import decide
+from longshore.scheduler.view import View
 from longshore.store import Store
 
 PODS, NODES = ("v1", "Pod"), ("v1", "Node")

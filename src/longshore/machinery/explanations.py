@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -51,6 +52,18 @@ class Explanations:
                 kept[-1] = replace(told, times=last.times + 1)
                 return
         kept.append(told)
+
+    @contextmanager
+    def telling(self, key: Key, uid: str, now: float, why: tuple[Reason, ...]) -> Iterator[None]:
+        """Around carrying a plan out: adds its reasons, and the problem if that raises."""
+        problem = ""
+        try:
+            yield
+        except Exception as err:
+            problem = str(err) or repr(err)
+            raise
+        finally:
+            self.add(key, Explanation(uid, now, why, problem))
 
     def of(self, namespace: str, name: str) -> Sequence[Explanation]:
         """Oldest first; empty for an object not looked at lately."""

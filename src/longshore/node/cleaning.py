@@ -100,7 +100,7 @@ class Cleaner:
         while True:
             await self._clock.sleep(FOLLOW_SECONDS)
             for life in list(lives.values()):
-                prepared = life.memory.prepared
+                prepared = life.prepared
                 if prepared is not None and getattr(prepared, "follows", False) and not life.closed:
                     try:
                         await self._preparer.refresh(prepared, life.memory.pod)

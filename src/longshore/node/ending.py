@@ -118,6 +118,5 @@ def quiet(life: Life) -> None:
         life.timer.cancel()
         life.timer = None
     life.hold = 0.0
-    for record in life.memory.records():
-        if record.probing is not None:
-            record.probing.stop()
+    for probing in life.probing.values():
+        probing.stop()

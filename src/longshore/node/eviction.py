@@ -124,9 +124,9 @@ class Evictions:
 
     def _budget(self, life: Life) -> Budget | None:
         memory = life.memory
-        if memory.prepared is None or memory.verdict is not None or life.closed:
+        if not memory.prepared or memory.verdict is not None or life.closed:
             return None
         facts = memory.facts
-        found = getattr(memory.prepared, "volumes", None) or {}
+        found = getattr(life.prepared, "volumes", None) or {}
         places = {name: Path(volume.path) for name, volume in found.items()}
         return budget_of(facts.spec, places, self._logs / f"{facts.namespace}_{facts.name}_{facts.uid}")

@@ -36,14 +36,29 @@ def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
+    from longshore.machinery.explanations import Explanations
 
+    explanations = Explanations()
+    for plural, resource in _COLLECTED.items():
+        wiring.explain.add(plural, "garbage", garbage.told_of(explanations, resource))
     return garbage.run(
         client,
         clock=wiring.clock,
         rng=wiring.rng,
         informers=wiring.informers.share(),
         registry=wiring.registry,
+        explanations=explanations,
     )
+
+
+_COLLECTED = {
+    "jobs": "jobs.batch",
+    "persistentvolumeclaims": "persistentvolumeclaims",
+    "podgroups": "podgroups.scheduling.volcano.sh",
+    "pods": "pods",
+    "vcjobs": "jobs.batch.volcano.sh",
+}
+"""What `longshore why` may ask the garbage collector for, with the resource as the API names it."""
 
 
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -68,33 +83,63 @@ def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 
 def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import namespace
+    from longshore.machinery.explanations import Explanations
 
-    return namespace.run(client, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share())
+    explanations = Explanations()
+    wiring.explain.tell("namespaces", "controller", explanations.of)
+    return namespace.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        explanations=explanations,
+    )
 
 
 def _podgc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import podgc
+    from longshore.machinery.explanations import Explanations
 
+    explanations = Explanations()
+    wiring.explain.add("pods", "podgc", explanations.of)
     return podgc.run(
         client,
         clock=wiring.clock,
         rng=wiring.rng,
         informers=wiring.informers.share(),
         registry=wiring.registry,
+        explanations=explanations,
     )
 
 
 def _rights(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import rights
+    from longshore.machinery.explanations import Explanations
 
-    return rights.run(client, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share())
+    explanations = Explanations()
+    wiring.explain.add("namespaces", "rights", explanations.of)
+    return rights.run(
+        client,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        explanations=explanations,
+    )
 
 
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import serviceaccount
+    from longshore.machinery.explanations import Explanations
 
+    explanations = Explanations()
+    wiring.explain.add("namespaces", "serviceaccount", explanations.of)
     return serviceaccount.run(
-        client, wiring.ca, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
+        client,
+        wiring.ca,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        explanations=explanations,
     )
 
 
@@ -145,11 +190,20 @@ def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 
 def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volume
+    from longshore.machinery.explanations import Explanations
 
     if wiring.volumes is None:
         raise ValueError("the volume controller needs somebody who makes directories for its volumes")
+    explanations = Explanations()
+    wiring.explain.tell("persistentvolumeclaims", "controller", explanations.of)
+    wiring.explain.tell("persistentvolumes", "controller", explanations.of)
     return volume.run(
-        client, wiring.volumes, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
+        client,
+        wiring.volumes,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        informers=wiring.informers.share(),
+        explanations=explanations,
     )
 
 

@@ -1,4 +1,5 @@
-"""Why the controllers in this process did what they did: `GET /longshore/why/namespaces/NS/jobs/NAME`.
+"""Why the controllers in this process did what they did: `GET /longshore/why/namespaces/NS/jobs/NAME`, or
+`GET /longshore/why/namespaces/NAME` for an object without a namespace.
 
 Whoever may read that path (administrators, and others by a `nonResourceURLs` rule) gets the last plans for
 the object, oldest first, as long as the controller remembers them. Nothing of it is stored.
@@ -40,22 +41,28 @@ class Reasons:
 
     def __init__(self) -> None:
         self._sources: dict[str, dict[str, Explain]] = {}
+        self._others: dict[str, dict[str, Explain]] = {}
 
     def tell(self, plural: str, who: str, explain: Explain) -> None:
         """`who` says why from now on, instead of what it was before it was started again."""
         self._sources.setdefault(plural, {})[who] = explain
 
-    def knows(self, plural: str) -> bool:
-        return plural in self._sources
+    def add(self, plural: str, who: str, explain: Explain) -> None:
+        """`who` says why if it did something about such an object, but does not look after them."""
+        self._others.setdefault(plural, {})[who] = explain
 
-    def of(self, plural: str, namespace: str, name: str) -> list[Obj]:
-        """All plans for one object, oldest first."""
-        told = [each for explain in self._sources[plural].values() for each in explain(namespace, name)]
+    def of(self, plural: str, namespace: str, name: str) -> list[Obj] | None:
+        """All plans for one object, oldest first; None when nobody here looks after such objects."""
+        sources = (*self._sources.get(plural, {}).values(), *self._others.get(plural, {}).values())
+        told = [each for explain in sources for each in explain(namespace, name)]
+        if not told and plural not in self._sources:
+            return None
         return [_entry(each) for each in sorted(told, key=lambda each: each.at)]
 
 
 def path(namespace: str, plural: str, name: str) -> str:
-    return f"{PREFIX}namespaces/{namespace}/{plural}/{name}"
+    """`namespace` is empty for an object without one."""
+    return f"{PREFIX}namespaces/{namespace}/{plural}/{name}" if namespace else f"{PREFIX}{plural}/{name}"
 
 
 def page(reasons: Reasons) -> Callable[[str], Obj | None]:
@@ -63,9 +70,13 @@ def page(reasons: Reasons) -> Callable[[str], Obj | None]:
 
     def answer(rest: str) -> Obj | None:
         match rest.split("/"):
-            case ["namespaces", namespace, plural, name] if reasons.knows(plural):
-                return {"kind": "Explanation", "plans": reasons.of(plural, namespace, name)}
-        return None
+            case ["namespaces", namespace, plural, name]:
+                plans = reasons.of(plural, namespace, name)
+            case [plural, name]:
+                plans = reasons.of(plural, "", name)
+            case _:
+                return None
+        return None if plans is None else {"kind": "Explanation", "plans": plans}
 
     return answer
 

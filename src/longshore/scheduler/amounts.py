@@ -6,7 +6,7 @@ parsed once per shape of pod and once per change of a node. Also says them again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -45,6 +45,25 @@ def unasked(spec: Obj) -> tuple[int, int]:
         cpu += number(CPU, asked[CPU]) if CPU in asked else UNASKED_CPU
         memory += number(MEMORY, asked[MEMORY]) if MEMORY in asked else UNASKED_MEMORY
     return cpu, memory
+
+
+def total(parts: Iterable[Mapping[str, int]]) -> Amounts:
+    found: Amounts = {}
+    for part in parts:
+        for name, amount in part.items():
+            found[name] = found.get(name, 0) + amount
+    return found
+
+
+def rest(amounts: Mapping[str, int], less: Mapping[str, int]) -> Amounts:
+    """What is left of the first, nothing below zero."""
+    return {name: max(amount - less.get(name, 0), 0) for name, amount in amounts.items()}
+
+
+def lacking(asked: Mapping[str, int], room: Mapping[str, int], names: Iterable[str]) -> list[str]:
+    """The resources among `names` of which more is asked than there is, cpu and memory first."""
+    short = [name for name in names if asked.get(name, 0) > room.get(name, 0)]
+    return sorted(short, key=lambda name: (name != CPU, name != MEMORY, name))
 
 
 def words(name: str, amount: int) -> str:

@@ -23,7 +23,7 @@ from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger, Node
-from longshore.scheduler.single.decide import View
+from longshore.scheduler.view import View
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
 

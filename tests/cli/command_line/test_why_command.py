@@ -60,6 +60,27 @@ def test_an_earlier_job_of_the_name_and_one_that_is_gone_are_told_apart(
     assert ", for an earlier Job of this name\n" in capsys.readouterr().out
 
 
+def test_namespaces_and_pods_that_were_collected_are_explained_too(
+    longshore: RunningLongshore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longshore.made("POST", "/api/v1/namespaces", {"metadata": {"name": "team"}})
+    create(longshore, "parent")
+    pods = "/api/v1/namespaces/default/pods"
+    (pod,) = longshore.made("GET", pods, query={"labelSelector": "job-name=parent"})["items"]
+    longshore.made("DELETE", f"{JOBS}/parent", query={"propagationPolicy": "Background"})
+    for what, words in (
+        ("ns/team", "creates the service account default, which is not there"),
+        (f"pod/{pod['metadata']['name']}", "its owner Job parent does not exist"),
+    ):
+        end = time.monotonic() + 10
+        shown = ""
+        while words not in shown and time.monotonic() < end:
+            main(["why", what])
+            shown = capsys.readouterr().out
+            time.sleep(0.02)
+        assert words in shown
+
+
 @pytest.mark.parametrize(
     ("what", "code", "message"),
     [

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from longshore.api.types import Obj
-from longshore.controllers.garbage.decide import Action, Owner, View, decide
+from longshore.controllers.garbage.decide import Action, Live, Owner, View, decide
 from longshore.controllers.garbage.references import Reference
+from longshore.machinery import views
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -26,7 +28,7 @@ def test_without_owners_nothing_happens() -> None:
 def test_a_solid_owner_keeps_the_object() -> None:
     plan = decide(view(Owner.SOLID))
     assert plan.action is Action.NOTHING
-    assert plan.why == "its owner ConfigMap o0 is there"
+    assert [*map(str, plan.why)] == ["its owner ConfigMap o0 is there"]
 
 
 @pytest.mark.parametrize("other", [Owner.DANGLING, Owner.WAITING])
@@ -45,7 +47,7 @@ def test_a_wrong_reference_to_a_solid_owner_is_not_dropped_since_that_would_drop
 def test_with_dangling_owners_only_it_is_deleted_in_the_background() -> None:
     plan = decide(view(Owner.DANGLING, Owner.DANGLING, dependents=3))
     assert (plan.action, plan.policy) == (Action.DELETE, "Background")
-    assert plan.why == "its owner ConfigMap o0 does not exist"
+    assert [*map(str, plan.why)] == ["its owner ConfigMap o0 does not exist"]
 
 
 def test_finalizers_of_its_own_choose_how_it_is_deleted() -> None:
@@ -63,7 +65,7 @@ def test_a_waiting_owner_deletes_it_in_the_foreground_if_it_has_dependents() -> 
 def test_a_waiting_owner_deletes_it_in_the_background_if_it_has_none() -> None:
     plan = decide(view(Owner.WAITING))
     assert (plan.action, plan.policy) == (Action.DELETE, "Background")
-    assert plan.why == "its owner ConfigMap o0 waits for its dependents to be deleted"
+    assert [*map(str, plan.why)] == ["its owner ConfigMap o0 waits for its dependents to be deleted"]
 
 
 def test_a_ring_is_opened_before_it_is_deleted() -> None:
@@ -93,7 +95,7 @@ ORPHAN: Obj = {"deletionTimestamp": NOW, "finalizers": ["orphan"]}
 def test_foreground_deletion_waits_for_blocking_dependents() -> None:
     plan = decide(View(FOREGROUND, dependents=5, blocking=2))
     assert plan.action is Action.NOTHING
-    assert plan.why == "it waits for 2 dependents to be deleted"
+    assert [*map(str, plan.why)] == ["it waits for 2 dependents to be deleted"]
 
 
 def test_foreground_deletion_ends_when_no_dependent_blocks() -> None:
@@ -116,3 +118,34 @@ def test_an_orphaning_owner_without_dependents_is_released() -> None:
 
 def test_foreground_finalizers_without_a_deletion_mean_nothing() -> None:
     assert decide(View({"finalizers": ["foregroundDeletion"]}, dependents=2)).action is Action.NOTHING
+
+
+def test_what_changed_under_the_delete_is_judged_once_more() -> None:
+    refused = view(Owner.DANGLING, meta={"ownerReferences": []})
+
+    def after(live: Obj | None) -> Any:
+        return decide(replace(refused, live=Live(live)))
+
+    same = after({**refused.meta, "resourceVersion": "2", "finalizers": ["orphan"]})
+    assert (same.action, same.policy, same.any_version) == (Action.DELETE, "Orphan", True)
+    assert after({**refused.meta, "deletionTimestamp": NOW}).action is Action.NOTHING
+    assert after({**refused.meta, "ownerReferences": [{"uid": "new"}]}).action is Action.START_OVER
+    assert after({**refused.meta, "uid": "another"}).action is Action.FORGET
+    assert after(None).action is Action.FORGET
+
+
+def test_an_owner_that_stays_unknown_is_asked_for_less_and_less_often() -> None:
+    pauses = [decide(view(Owner.UNKNOWN, polls=polls)).look_again for polls in (0, 1, 5, 100)]
+    assert pauses == [0.1, 0.2, 3.2, 300.0]
+    assert decide(view(Owner.SOLID)).look_again is None
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    for seen in (
+        view(Owner.WAITING, Owner.DANGLING, dependents=2, deleting_dependents=True),
+        view(Owner.UNKNOWN, polls=3),
+        replace(view(Owner.DANGLING), live=Live({"uid": "x", "resourceVersion": "2"})),
+    ):
+        loaded = views.from_json(View, views.to_json(seen))
+        assert loaded == seen
+        assert decide(loaded) == decide(seen)

@@ -16,7 +16,8 @@ def test_a_failure_just_now_makes_the_replacement_wait() -> None:
     assert done.created == []
     assert done.plan.look_again == 10
     assert done.status["failed"] == 1
-    assert "10.0 s" in done.plan.why[0]
+    assert "10.0 s" in done.plan.why[0].words
+    assert done.plan.why[0].numbers["seconds"] == 10.0
 
 
 def test_while_it_waits_what_runs_is_still_reported() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controllers.job.job_scene import Synced, a_job, a_pod, at, indexed, sync
-from longshore.controllers.job.ends.tracking import before_killing
+from longshore.controllers.job.decide import before_killing
 
 FAILED = ["FailureTarget=True", "Failed=True"]
 COMPLETE = ["SuccessCriteriaMet=True", "Complete=True"]
@@ -163,7 +163,7 @@ def test_a_terminating_pod_holds_the_end_up_and_an_ended_one_does_not() -> None:
     job = a_job(1, 1, status=status(succeeded=1, conditions=[met]))
     waiting: Synced = sync(job, a_pod("t", deleting=True, tracked=False))
     assert waiting.conditions == ["SuccessCriteriaMet=True"]
-    assert "terminating" in waiting.ending.why[0]
+    assert "terminating" in waiting.ending.why[0].words
     assert sync(job, a_pod("t", "Failed", deleting=True, tracked=False)).conditions == COMPLETE
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from controllers.job.job_scene import a_job, a_pod, at, sync
+from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
+from longshore.controllers.job.decide import decide
+from longshore.controllers.job.view import BackoffRecord, View
+from longshore.machinery import views
+from longshore.machinery.reasons import Reason
 
 
 @pytest.mark.parametrize("completions", [5, None])
@@ -197,4 +201,12 @@ def test_a_pod_listed_as_failed_is_counted_as_failed_only() -> None:
 
 
 def test_the_plan_says_why() -> None:
-    assert sync(a_job(2, 5)).plan.why == ("creates 2 pods",)
+    assert sync(a_job(2, 5)).plan.why == (Reason("PodsCreated", "creates 2 pods", {"pods": 2}),)
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    pods = [a_pod("a"), a_pod("s", "Succeeded"), a_pod("f", "Failed")]
+    seen = View(a_job(2, 5), NOW, pods, [], going=frozenset(("gone",)), backoff=BackoffRecord(1, NOW - 3))
+    loaded = views.from_json(View, views.to_json(seen))
+    assert loaded == seen
+    assert decide(loaded) == decide(seen)

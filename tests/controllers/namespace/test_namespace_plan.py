@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from longshore.api.resources import ALL_VERBS, Resource
-from longshore.api.strategy import Strategy
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, SOON_SECONDS, decide
 from longshore.controllers.namespace.observe import Content, View, wanted
+from longshore.machinery import views
 
 NOW = "2026-05-04T12:00:00Z"
 
 
-def resource(plural: str, group: str = "") -> Resource:
-    return Resource(group, "v1", plural.title(), plural, plural, True, Strategy(), verbs=ALL_VERBS)
-
-
-PODS, MAPS, JOBS = resource("pods"), resource("configmaps"), resource("jobs", "batch")
+def content(plural: str, *objects: dict[str, Any], group: str = "") -> Content:
+    return Content(group, "v1", plural, objects)
 
 
 def obj(name: str, *, going: bool = False, finalizers: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -42,24 +38,29 @@ def conditions(plan: Any) -> dict[str, tuple[str, str, str]]:
 
 
 def test_pods_are_deleted_first_and_alone() -> None:
-    plan = decide(view(Content(MAPS, (obj("a"),)), Content(PODS, (obj("p"),))))
-    assert [c.resource.plural for c in plan.delete] == ["pods"]
+    plan = decide(view(content("configmaps", obj("a")), content("pods", obj("p"))))
+    assert [c.plural for c in plan.delete] == ["pods"]
     assert not plan.finalize
     assert plan.look_again == SOON_SECONDS
 
 
 def test_everything_else_follows_once_no_pod_is_left() -> None:
-    plan = decide(view(Content(MAPS, (obj("a"),)), Content(JOBS, (obj("j"),))))
-    assert [c.resource.plural for c in plan.delete] == ["configmaps", "jobs"]
+    plan = decide(view(content("configmaps", obj("a")), content("jobs", obj("j"), group="batch")))
+    assert [c.plural for c in plan.delete] == ["configmaps", "jobs"]
 
 
 def test_an_object_is_deleted_once_and_then_waited_for() -> None:
-    plan = decide(view(Content(MAPS, (obj("a", going=True, finalizers=("x/y",)), obj("b")))))
+    plan = decide(view(content("configmaps", obj("a", going=True, finalizers=("x/y",)), obj("b"))))
     assert [o["metadata"]["name"] for c in plan.delete for o in c.objects] == ["b"]
-    waiting = decide(view(Content(MAPS, (obj("a", going=True, finalizers=("x/y",)),))))
+    waiting = decide(view(content("configmaps", obj("a", going=True, finalizers=("x/y",)))))
     assert waiting.delete == ()
     assert waiting.look_again == LOOK_AGAIN_SECONDS
-    assert waiting.why == "waiting for: configmaps"
+    (why,) = waiting.why
+    assert (why.code, why.words, why.numbers) == (
+        "ContentRemains",
+        "waits until all are gone: configmaps",
+        {"configmaps": 1},
+    )
 
 
 def test_an_empty_namespace_is_finalized() -> None:
@@ -96,7 +97,7 @@ def test_all_five_conditions_say_that_all_is_well() -> None:
 
 def test_what_remains_and_its_finalizers_are_named_with_counts() -> None:
     held = obj("a", going=True, finalizers=("x/y",)), obj("b", going=True, finalizers=("x/y", "a/b"))
-    plan = decide(view(Content(MAPS, held), Content(JOBS, (obj("j", going=True),))))
+    plan = decide(view(content("configmaps", *held), content("jobs", obj("j", going=True), group="batch")))
     shown = conditions(plan)
     assert shown["NamespaceContentRemaining"] == (
         "True",
@@ -113,8 +114,8 @@ def test_what_remains_and_its_finalizers_are_named_with_counts() -> None:
 
 
 def test_while_pods_remain_the_conditions_still_say_that_all_is_well() -> None:
-    pods = Content(PODS, (obj("p", going=True, finalizers=("x/y",)),))
-    plan = decide(view(pods, Content(MAPS, (obj("a", going=True),))))
+    pods = content("pods", obj("p", going=True, finalizers=("x/y",)))
+    plan = decide(view(pods, content("configmaps", obj("a", going=True))))
     assert {status for status, *_ in conditions(plan).values()} == {"False"}
     assert plan.look_again == LOOK_AGAIN_SECONDS
 
@@ -146,7 +147,7 @@ def test_a_condition_keeps_its_time_until_its_status_turns() -> None:
     first = decide(view())
     namespace = {**view().namespace, "status": {"conditions": first.conditions}}
     later = "2026-05-04T12:00:09Z"
-    turned = decide(view(Content(MAPS, (obj("a", going=True),)), namespace=namespace, now=later))
+    turned = decide(view(content("configmaps", obj("a", going=True)), namespace=namespace, now=later))
     assert turned.conditions is not None
     times = {c["type"]: c["lastTransitionTime"] for c in turned.conditions}
     assert times["NamespaceContentRemaining"] == later
@@ -168,3 +169,10 @@ def test_only_terminating_namespaces_that_are_not_finalized_yet_are_looked_at() 
         {"metadata": {"name": "a", "deletionTimestamp": NOW}, "spec": {"finalizers": ["other"]}}
     )
     assert not wanted({"metadata": {"name": "a", "deletionTimestamp": NOW}})
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    seen = view(content("configmaps", obj("a", going=True)), content("jobs", obj("j"), group="batch"))
+    loaded = views.from_json(View, views.to_json(seen))
+    assert loaded == seen
+    assert decide(loaded) == decide(seen)

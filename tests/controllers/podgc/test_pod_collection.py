@@ -196,7 +196,7 @@ def test_ended_pods_are_kept_up_to_the_threshold() -> None:
 def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
     async def script(clock: VirtualClock) -> None:
         from longshore.controllers.podgc.act import act
-        from longshore.controllers.podgc.decide import Reason, Removal
+        from longshore.controllers.podgc.decide import Cause, Removal
 
         store = Store.open(None)
         client = Late(Api(store, clock=clock, rng=clock.rng))
@@ -205,10 +205,10 @@ def test_a_pod_of_the_same_name_is_not_taken_for_another() -> None:
         old = await scene.pod("p")
         await client.delete(PODS, "p", "default", DeleteOptions())
         await scene.pod("p")
-        await act(client, Removal(old, Reason.UNSCHEDULED), "2026-01-01T00:00:00Z")
+        await act(client, Removal(old, Cause.UNSCHEDULED), "2026-01-01T00:00:00Z")
         assert await scene.names() == ["p"]
         await client.delete(PODS, "p", "default", DeleteOptions())
-        await act(client, Removal(old, Reason.UNSCHEDULED), "2026-01-01T00:00:00Z")
+        await act(client, Removal(old, Cause.UNSCHEDULED), "2026-01-01T00:00:00Z")
         await store.close()
 
     virtual.run(script)

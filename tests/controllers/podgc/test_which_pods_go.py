@@ -8,8 +8,9 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.controllers.podgc.act import failed
-from longshore.controllers.podgc.decide import Reason, View, decide, ended, lost
+from longshore.controllers.podgc.decide import Cause, View, decide, ended, lost
 from longshore.controllers.podgc.quarantine import Quarantine
+from longshore.machinery import views
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 
@@ -41,9 +42,9 @@ def node(name: str, *, ready: bool = True, tainted: bool = False) -> Obj:
     }
 
 
-def removed(**view: Any) -> list[tuple[str, Reason]]:
+def removed(**view: Any) -> list[tuple[str, Cause]]:
     whole = View(**{"ended": (), "deleting": (), "on_lost_nodes": (), "nodes": {}, **view})
-    return [(removal.pod["metadata"]["name"], removal.reason) for removal in decide(whole)]
+    return [(removal.pod["metadata"]["name"], removal.cause) for removal in decide(whole).removals]
 
 
 def test_of_too_many_ended_pods_the_evicted_and_the_oldest_go() -> None:
@@ -52,7 +53,7 @@ def test_of_too_many_ended_pods_the_evicted_and_the_oldest_go() -> None:
         pod("old", "Succeeded", created="2026-01-01T00:00:00Z"),
         pod("evicted", "Failed", created="2026-01-04T00:00:00Z", reason="Evicted"),
     ]
-    assert removed(ended=pods, threshold=1) == [("evicted", Reason.TERMINATED), ("old", Reason.TERMINATED)]
+    assert removed(ended=pods, threshold=1) == [("evicted", Cause.TERMINATED), ("old", Cause.TERMINATED)]
 
 
 def test_pods_of_one_age_go_by_name() -> None:
@@ -80,17 +81,17 @@ def test_pods_being_deleted_go_from_nodes_that_are_out_of_service() -> None:
         "untainted": node("untainted", ready=False),
     }
     pods = [pod(name, node=name, deleting=True) for name in nodes]
-    assert removed(deleting=pods, nodes=nodes) == [("off", Reason.OUT_OF_SERVICE)]
+    assert removed(deleting=pods, nodes=nodes) == [("off", Cause.OUT_OF_SERVICE)]
 
 
 def test_pods_being_deleted_that_were_never_assigned_go() -> None:
     pods = [pod("unassigned", deleting=True), pod("assigned", node="n", deleting=True)]
-    assert removed(deleting=pods, nodes={"n": node("n")}) == [("unassigned", Reason.UNSCHEDULED)]
+    assert removed(deleting=pods, nodes={"n": node("n")}) == [("unassigned", Cause.UNSCHEDULED)]
 
 
 def test_pods_of_lost_nodes_go_each_once() -> None:
     lonely = pod("p", node="gone", deleting=True)
-    assert removed(deleting=[lonely], on_lost_nodes=[lonely]) == [("p", Reason.ORPHANED)]
+    assert removed(deleting=[lonely], on_lost_nodes=[lonely]) == [("p", Cause.ORPHANED)]
 
 
 def test_lost_nodes_are_those_that_pods_name_and_nobody_has() -> None:
@@ -99,7 +100,7 @@ def test_lost_nodes_are_those_that_pods_name_and_nobody_has() -> None:
 
 def test_a_pod_of_a_lost_node_fails_with_the_reason_said() -> None:
     orphan = pod("p", node="gone", meta={"generation": 3})
-    assert failed(orphan, Reason.ORPHANED, NOW) == {
+    assert failed(orphan, Cause.ORPHANED, NOW) == {
         "metadata": {"uid": "p"},
         "status": {
             "phase": "Failed",
@@ -120,19 +121,19 @@ def test_a_pod_of_a_lost_node_fails_with_the_reason_said() -> None:
 
 def test_a_pod_that_was_disrupted_before_keeps_the_time_of_it() -> None:
     before = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2025-12-31T00:00:00Z"}
-    patch = failed(pod("p", conditions=[before]), Reason.ORPHANED, NOW)
+    patch = failed(pod("p", conditions=[before]), Cause.ORPHANED, NOW)
     assert patch is not None
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2025-12-31T00:00:00Z"
 
 
 def test_other_pods_fail_without_a_condition() -> None:
-    for reason in (Reason.OUT_OF_SERVICE, Reason.UNSCHEDULED):
-        assert failed(pod("p"), reason, NOW) == {"metadata": {"uid": "p"}, "status": {"phase": "Failed"}}
+    for cause in (Cause.OUT_OF_SERVICE, Cause.UNSCHEDULED):
+        assert failed(pod("p"), cause, NOW) == {"metadata": {"uid": "p"}, "status": {"phase": "Failed"}}
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_pods_that_ended_keep_their_phase(phase: str) -> None:
-    assert failed(pod("p", phase), Reason.ORPHANED, NOW) is None
+    assert failed(pod("p", phase), Cause.ORPHANED, NOW) is None
 
 
 def test_a_node_must_be_missing_for_a_while_before_it_counts() -> None:
@@ -155,3 +156,27 @@ def test_a_node_that_shows_itself_begins_anew() -> None:
         return told
 
     assert virtual.run(script) == [[], [], [], [], ["a"]]
+
+
+def test_a_plan_says_for_each_cause_how_many_pods_go() -> None:
+    lonely = [pod(name, deleting=True) for name in "ab"]
+    plan = decide(View(ended=(), deleting=lonely, on_lost_nodes=[pod("c", node="n")], nodes={}))
+    assert [(why.code, why.numbers) for why in plan.why] == [
+        ("NodeGone", {"pods": 1}),
+        ("DeletedUnscheduled", {"pods": 2}),
+    ]
+    assert plan.look_again == 20.0
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    gone = node("off", ready=False, tainted=True)
+    seen = View(
+        [pod("e", "Failed"), pod("f", "Failed")],
+        [pod("d", node="off", deleting=True)],
+        [pod("l", node="lost")],
+        {"off": gone},
+        threshold=1,
+    )
+    loaded = views.from_json(View, views.to_json(seen))
+    assert loaded == seen
+    assert decide(loaded) == decide(seen)

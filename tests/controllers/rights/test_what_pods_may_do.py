@@ -13,7 +13,8 @@ from longshore.api.types import Obj
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
-from longshore.controllers.rights.decide import ANNOTATION, NAME, Plan, decide
+from longshore.controllers.rights.decide import ANNOTATION, NAME, View, decide
+from longshore.machinery import views
 from longshore.machinery.time.clock import RealClock
 from support.api_in_memory import Server, api_in_memory
 
@@ -107,9 +108,20 @@ def namespace(**meta: object) -> Obj:
 
 
 def test_a_namespace_that_is_going_gets_no_binding() -> None:
-    assert decide([namespace(deletionTimestamp="2026-05-04T12:00:00Z")], {}) == Plan()
+    assert decide(View([namespace(deletionTimestamp="2026-05-04T12:00:00Z")], {})) == []
 
 
 def test_a_binding_of_this_name_that_somebody_else_made_is_not_deleted() -> None:
     theirs: Obj = {"metadata": {"name": NAME, "namespace": "a"}}
-    assert decide([namespace(annotations={ANNOTATION: "none"})], {"a": theirs}) == Plan()
+    assert decide(View([namespace(annotations={ANNOTATION: "none"})], {"a": theirs})) == []
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    unwanted = {"metadata": {"name": "b", "annotations": {ANNOTATION: "none"}}}
+    ours = {"metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "longshore"}}}
+    seen = View([namespace(), unwanted], {"b": ours})
+    loaded = views.from_json(View, views.to_json(seen))
+    assert loaded == seen
+    plans = decide(loaded)
+    assert plans == decide(seen)
+    assert [reason.code for plan in plans for reason in plan.why] == ["RightsGranted", "RightsRevoked"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.controllers.serviceaccount.decide import View, decide
+from longshore.machinery import views
 
 CA = "-----BEGIN CERTIFICATE-----"
 
@@ -18,29 +19,35 @@ def config_map(data: dict[str, str]) -> dict[str, Any]:
 
 
 def test_every_namespace_gets_an_account_and_the_authority() -> None:
-    plan = decide(View([namespace("a"), namespace("b")], {("a", "default")}, {}, CA))
-    assert [o["metadata"] for o in plan.accounts] == [{"name": "default", "namespace": "b"}]
-    assert [(o["metadata"]["namespace"], o["data"]) for o in plan.config_maps] == [
-        ("a", {"ca.crt": CA}),
-        ("b", {"ca.crt": CA}),
-    ]
-    assert "kubernetes.io/description" in plan.config_maps[0]["metadata"]["annotations"]
+    first, second = decide(View([namespace("a"), namespace("b")], {"a"}, {}, CA))
+    assert first.account is None
+    assert second.account == {"metadata": {"name": "default", "namespace": "b"}}
+    for name, plan in (("a", first), ("b", second)):
+        assert plan.config_map is not None
+        assert plan.config_map["metadata"]["namespace"] == name
+        assert plan.config_map["data"] == {"ca.crt": CA}
+        assert "kubernetes.io/description" in plan.config_map["metadata"]["annotations"]
+    assert [reason.code for reason in second.why] == ["AccountCreated", "AuthorityCreated"]
 
 
 def test_a_namespace_that_is_going_gets_nothing() -> None:
-    plan = decide(View([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], (), {}, CA))
-    assert plan.accounts == plan.config_maps == plan.repairs == ()
+    assert decide(View([namespace("a", deletionTimestamp="2026-05-04T12:00:00Z")], (), {}, CA)) == []
 
 
 def test_an_authority_that_was_changed_is_put_right_on_the_version_that_was_seen() -> None:
-    maps = {("a", "kube-root-ca.crt"): config_map({"ca.crt": "other"})}
-    plan = decide(View([namespace("a")], {("a", "default")}, maps, CA))
-    (repair,) = plan.repairs
-    assert repair["data"] == {"ca.crt": CA}
-    assert repair["metadata"]["resourceVersion"] == "7"
+    (plan,) = decide(View([namespace("a")], {"a"}, {"a": config_map({"ca.crt": "other"})}, CA))
+    assert plan.repair is not None
+    assert plan.repair["data"] == {"ca.crt": CA}
+    assert plan.repair["metadata"]["resourceVersion"] == "7"
+    assert plan.account is plan.config_map is None
 
 
 def test_what_is_right_is_left_alone() -> None:
-    maps = {("a", "kube-root-ca.crt"): config_map({"ca.crt": CA})}
-    plan = decide(View([namespace("a")], {("a", "default")}, maps, CA))
-    assert plan.accounts == plan.config_maps == plan.repairs == ()
+    assert decide(View([namespace("a")], {"a"}, {"a": config_map({"ca.crt": CA})}, CA)) == []
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    seen = View([namespace("a"), namespace("b")], ["a"], {"a": config_map({"ca.crt": "other"})}, CA)
+    loaded = views.from_json(View, views.to_json(seen))
+    assert loaded == seen
+    assert decide(loaded) == decide(seen)

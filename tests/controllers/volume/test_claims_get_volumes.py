@@ -15,6 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -31,6 +32,7 @@ Scenario = Callable[["World"], Awaitable[None]]
 class World:
     def __init__(self, client: LocalClient, clock: VirtualClock, root: Path) -> None:
         self.client, self.clock, self.root = client, clock, root
+        self.explanations = Explanations()
 
     async def claim(self, name: str = "c", size: str = "1Gi", **spec: Any) -> Obj:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec}
@@ -79,7 +81,13 @@ def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) 
         if before is not None:
             await before(world)
         task = asyncio.create_task(
-            volume.run(client, LocalDirectories(world.root), clock=clock, rng=clock.rng)
+            volume.run(
+                client,
+                LocalDirectories(world.root),
+                clock=clock,
+                rng=clock.rng,
+                explanations=world.explanations,
+            )
         )
         await clock.sleep(1)
         try:
@@ -113,6 +121,19 @@ def test_a_claim_gets_a_directory_of_its_own_from_the_default_class(tmp_path: Pa
         assert (world.root / name).stat().st_mode & 0o777 == 0o777
         assert world.root.stat().st_mode & 0o777 == 0o700
         assert ("ProvisioningSucceeded", f"Successfully provisioned volume {name}") in await world.events()
+
+    play(tmp_path, scenario)
+
+
+def test_every_step_of_claims_and_volumes_is_explained(tmp_path: Path) -> None:
+    async def scenario(world: World) -> None:
+        made = await world.claim()
+        await world.clock.sleep(1)
+        last = world.explanations.of("default", "c")[-1]
+        name = f"pvc-{made['metadata']['uid']}"
+        assert (last.uid, [*map(str, last.why)]) == (made["metadata"]["uid"], [f"is bound to volume {name}"])
+        told = world.explanations.of("", name)
+        assert [*map(str, told[-1].why)] == ["claim default/c has it"]
 
     play(tmp_path, scenario)
 

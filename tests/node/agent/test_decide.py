@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from longshore.machinery import views
+from longshore.node.pod import decide as deciding
 from longshore.node.pod import recall
-from longshore.node.pod.decide import decide, outcome
-from longshore.node.pod.memory import Memory, Stopping, Verdict, Waiting
-from longshore.node.pod.plan import BeginStop, Fail, Hook, Prepare, Signal, Start, Wait
+from longshore.node.pod.decide import outcome
+from longshore.node.pod.memory import Memory, Stopping, Verdict, View, Waiting
+from longshore.node.pod.plan import BeginStop, Fail, Hook, Plan, Prepare, Signal, Start, Wait
 from longshore.node.runtime import Key, State
 from support.node_world import a_pod
 
@@ -16,8 +18,12 @@ def memory(**spec: Any) -> Memory:
     pod = a_pod(**spec)
     pod["metadata"] |= {"uid": "u", "namespace": "ns", "resourceVersion": "1"}
     made = recall.new(pod, "127.64.0.1")
-    made.prepared = object()
+    made.prepared = True
     return made
+
+
+def decide(made: Memory, now: float, wall: float) -> Plan:
+    return deciding.decide(View(made, now, wall))
 
 
 def runs(made: Memory, name: str = "main") -> None:
@@ -34,7 +40,7 @@ def ends(made: Memory, code: int = 0, name: str = "main", at: float = 100.0) -> 
 
 def test_a_new_pod_is_prepared_before_anything_else() -> None:
     made = memory()
-    made.prepared = None
+    made.prepared = False
     (action,) = decide(made, 0.0, 0.0).actions
     assert isinstance(action, Prepare)
 
@@ -42,7 +48,7 @@ def test_a_new_pod_is_prepared_before_anything_else() -> None:
 def test_a_prepared_pod_starts_all_its_containers_and_says_so() -> None:
     plan = decide(memory(containers=[{"name": "a"}, {"name": "b"}]), 0.0, 0.0)
     assert [action.record.facts.name for action in plan.actions if isinstance(action, Start)] == ["a", "b"]
-    assert plan.why == ("a is started", "b is started")
+    assert [*map(str, plan.why)] == ["a is started", "b is started"]
     assert not plan.done
 
 
@@ -141,3 +147,19 @@ def test_deciding_changes_nothing() -> None:
     first = decide(made, 0.0, 0.0)
     assert repr(made) == before
     assert decide(made, 0.0, 0.0) == first
+
+
+def test_a_saved_view_gives_the_same_plan() -> None:
+    crashed, stopping, new = memory(restart="Always"), memory(), memory()
+    ends(crashed, 1, at=100.0)
+    crashed.mains[0].backoff, crashed.mains[0].backoff_set = 10.0, 99.0
+    runs(stopping)
+    stopping.deleting, stopping.delete_grace = 50.0, 30.0
+    stopping.mains[0].stopping = Stopping(50.0, 30.0, 30.0, asked=51.0)
+    new.prepared, new.unprepared = False, Waiting("FailedMount", "no such secret")
+    new.retry_at = 200.0
+    for made in (crashed, stopping, new):
+        seen = View(made, 60.0, 104.0)
+        loaded = views.from_json(View, views.to_json(seen))
+        assert loaded == seen
+        assert deciding.decide(loaded) == deciding.decide(seen)

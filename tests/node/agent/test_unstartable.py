@@ -183,7 +183,7 @@ def test_what_was_decided_is_kept_in_words() -> None:
     async def story(world: World) -> None:
         await world.create()
         await world.phase("Succeeded")
-        why = [line for told in world.explanations.of("ns", "p") for line in told.why]
+        why = [line for told in world.explanations.of("ns", "p") for line in map(str, told.why)]
         assert "main is started then" in why
         assert "nothing of it runs, and nothing will again" in why
 

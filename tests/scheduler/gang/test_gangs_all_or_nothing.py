@@ -44,7 +44,7 @@ def test_nothing_of_a_gang_is_bound_until_all_of_it_fits() -> None:
         assert (await scene.condition("g-0"))["reason"] == "Schedulable"
         assert "once minAvailable is satisfied" in (await scene.condition("g-0"))["message"]
         *_, told = scene.schedulers.explain_group("default", "g")
-        assert "needs 3 × 1.3 cpu, queue default has 3.9 cpu left, 2 nodes fit 2" in told.why
+        assert "needs 3 × 1.3 cpu, queue default has 3.9 cpu left, 2 nodes fit 2" in map(str, told.why)
         await scene.node("n3")
         await scene.settle(0.2)
         assert len(await scene.bound("g-")) == 3
@@ -117,8 +117,8 @@ def test_a_group_beyond_the_cluster_is_not_let_in() -> None:
         refused = ("Unschedulable", "resource in cluster is overused: overused cpu")
         assert await scene.events("big") == [refused]
         *_, told = scene.schedulers.explain_group("default", "big")
-        assert "needs 5 × 1 cpu, queue default has 4 cpu left, 1 node fits 4" in told.why
-        assert any("of the cluster's 4 cpu (times 1.2) 0 are used" in line for line in told.why)
+        assert "needs 5 × 1 cpu, queue default has 4 cpu left, 1 node fits 4" in map(str, told.why)
+        assert any("of the cluster's 4 cpu (times 1.2) 0 are used" in line for line in map(str, told.why))
         await scene.gang("small", 1, 1, {"cpu": "1"})
         await scene.settle(0.3)
         assert await scene.bound("small") == ["small-0"]

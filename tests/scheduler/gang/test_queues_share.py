@@ -61,7 +61,7 @@ def test_a_capability_is_never_exceeded() -> None:
         refused = ("Unschedulable", "queue resource quota insufficient: insufficient cpu")
         assert refused in await scene.events("two")
         *_, told = scene.schedulers.explain_group("default", "two")
-        assert "needs 1 × 0.75 cpu, queue q has 0.5 cpu left, 1 node fits 8" in told.why
+        assert "needs 1 × 0.75 cpu, queue q has 0.5 cpu left, 1 node fits 8" in map(str, told.why)
         await scene.finish("one-0")
         await scene.settle(2)
         assert await scene.bound("two") == ["two-0"]

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longshore.scheduler.fitting.pod_shape import Shapes
-from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, Group, Task
+from longshore.scheduler.gang.cycle import Member, SeenGroup
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.sums import Sums
+from longshore.scheduler.gang.model.task import BOUND, FAILED, RUNNING, SUCCEEDED
 from longshore.scheduler.gang.settled import Settled
-from longshore.scheduler.gang.sharing import Sums
 from support.scheduling_scene import QUEUES, Scene, play, pod
 
 SHAPES = Shapes()
@@ -22,10 +24,10 @@ def group(name: str, queue: str, phase: str, members: list[tuple[str, str]]) -> 
     for number, (cpu, status) in enumerate(members):
         made = pod(f"{name}-{number}", {"cpu": cpu})
         made["metadata"] |= {"uid": f"{name}-{number}", "creationTimestamp": "2026-01-01T00:00:00Z"}
-        tasks.append(Task(SHAPES.pod(made), status, "n1"))
+        tasks.append(Member(SHAPES.pod(made), status, "n1"))
     meta = {"name": name, "namespace": "default", "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
     spec = {"queue": queue, "minMember": 2, "minResources": {"cpu": "2", "pods": "2"}}
-    return Group({"metadata": meta, "spec": spec}, {"phase": phase}, tasks, 0)
+    return Group(SeenGroup({"metadata": meta, "spec": spec}, {"phase": phase}, tuple(tasks), 0))
 
 
 members = st.lists(st.tuples(st.sampled_from(("1", "500m")), st.sampled_from(STATUSES)), max_size=3)

@@ -77,7 +77,9 @@ def test_a_gated_pod_waits_until_its_gates_are_gone() -> None:
         assert await scene.node_of("p") == ""
         assert (await scene.condition("p"))["reason"] == "SchedulingGated"
         (told,) = scene.schedulers.explain_pod("default", "p")
-        assert told.why == ("waits for its scheduling gates to be removed: example.com/later",)
+        assert [(why.code, str(why)) for why in told.why] == [
+            ("SchedulingGated", "waits for its scheduling gates to be removed: example.com/later")
+        ]
         await scene.client.patch(PODS, "p", {"spec": {"schedulingGates": None}}, "default")
         await scene.settle()
         assert await scene.node_of("p") == "n1"
@@ -122,8 +124,10 @@ def test_why_tells_what_a_pod_waits_for_and_with_whom() -> None:
             await scene.pod(f"p{n}", {"cpu": "3"})
         await scene.settle()
         *_, last = scene.schedulers.explain_pod("default", "p1")
-        assert "asks 3 cpu, node n1 has 2 of 2 left" in last.why
-        assert "2 other pods of the same shape wait with it" in last.why
+        why = {str(reason): reason.numbers for reason in last.why}
+        asked = why["asks 3 cpu, node n1 has 2 of 2 left"]
+        assert asked == {"asked": "3", "left": "2", "allocatable": "2"}
+        assert why["2 other pods of the same shape wait with it"] == {"pods": 2}
 
     play(story)
 

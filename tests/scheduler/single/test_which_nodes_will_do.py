@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from longshore.api.types import Obj
+from longshore.machinery import views
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.ledger import Ledger
-from longshore.scheduler.single.decide import Plan, View, decide
+from longshore.scheduler.single.decide import Plan, decide
+from longshore.scheduler.view import Snapshot, View, restored, snapshot
 
 SHAPES = Shapes()
 
@@ -117,7 +119,7 @@ def test_taints_keep_pods_away_that_do_not_tolerate_them(toleration: Obj | None,
     assert bool(plan.node) is fits
     if not fits:
         assert reason(plan) == "0/1 nodes are available: 1 node(s) had untolerated taint(s)"
-        assert plan.numbers == ("node a has the taint k=v:NoSchedule",)
+        assert [*map(str, plan.numbers)] == ["node a has the taint k=v:NoSchedule"]
 
 
 def test_a_cordoned_node_takes_only_those_who_tolerate_it() -> None:
@@ -134,14 +136,14 @@ def test_every_short_resource_is_named_and_extended_ones_count() -> None:
     assert reason(plan) == (
         "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient example.com/gpu, 1 Insufficient memory"
     )
-    assert "asks 9Gi memory, node a has 8Gi of 8Gi left" in plan.numbers
+    assert "asks 9Gi memory, node a has 8Gi of 8Gi left" in map(str, plan.numbers)
 
 
 def test_a_node_takes_only_so_many_pods() -> None:
     nodes = view(node("a", give={"pods": "1"}), there={"a": [pod("there")]})
     plan = decide(pod("p"), nodes)
     assert reason(plan) == "0/1 nodes are available: 1 Too many pods"
-    assert plan.numbers == ("node a has 1 of 1 pods",)
+    assert [*map(str, plan.numbers)] == ["node a has 1 of 1 pods"]
 
 
 def test_init_containers_sidecars_and_overhead_count() -> None:
@@ -291,3 +293,39 @@ def test_pods_that_differ_in_nothing_a_scheduler_reads_share_a_shape() -> None:
     other = pod("b", {"cpu": "1"}, hostname="b", labels={"x": "y"})
     assert one.shape is other.shape
     assert pod("c", {"cpu": "2"}).shape is not one.shape
+
+
+def told(plan: Plan) -> tuple[object, ...]:
+    """All that a plan says, without the live pods it speaks of."""
+    victims = plan.victims
+    gone = () if victims is None else (victims.node, [pod.key for pod in victims.pods], victims.violations)
+    waiting = () if plan.needs is None else plan.needs.waiting
+    return plan.node, gone, waiting, plan.message, plan.numbers, plan.wakes, plan.why, plan.look_again
+
+
+UNBOUND = {"metadata": {"name": "c", "namespace": "ns"}, "spec": {"storageClassName": "later"}}
+LATER = {"metadata": {"name": "later"}, "volumeBindingMode": "WaitForFirstConsumer"}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pod("fits", {"cpu": "1"}),
+        pod("preempts", {"cpu": "3"}, priority=10),
+        pod("waits", {"cpu": "9"}),
+        pod("elsewhere", nodeSelector={"kubernetes.io/hostname": "c"}),
+        pod("claims", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]),
+        pod("repelled", labels={"app": "web"}),
+    ],
+    ids=lambda wanted: wanted.key[1],
+)
+def test_a_saved_view_gives_the_same_plan(wanted: Pod) -> None:
+    rule = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    lonely = pod("lonely", {"cpu": "2"}, affinity={"podAntiAffinity": {AFFINITY: [rule]}})
+    there = {"a": [pod("low", {"cpu": "3"})], "b": [lonely]}
+    seen = view(node("a"), node("b"), there=there, claims={"c": UNBOUND}, classes={"later": LATER})
+    seen.ledger.nominate(pod("promised", {"cpu": "1"}, priority=20), "b")
+    saved = snapshot(seen, [wanted])
+    loaded = views.from_json(Snapshot, views.to_json(saved))
+    assert loaded == saved
+    assert told(decide(wanted, restored(loaded, SHAPES))) == told(decide(wanted, seen))

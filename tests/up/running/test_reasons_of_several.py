@@ -25,5 +25,22 @@ def test_one_that_was_started_again_is_not_heard_twice() -> None:
     assert plans(why_page.page(reasons)) == ["after"]
 
 
+def test_who_only_cleans_up_is_heard_when_there_is_something_to_say() -> None:
+    reasons = why_page.Reasons()
+    reasons.add("pods", "podgc", lambda namespace, name: [Explanation("u", 1.0, ("gone",))] * (name == "x"))
+    page = why_page.page(reasons)
+    assert plans(page) == ["gone"]
+    assert page("namespaces/default/pods/y") is None
+
+
+def test_objects_without_a_namespace_have_a_shorter_path() -> None:
+    reasons = why_page.Reasons()
+    reasons.tell("namespaces", "controller", lambda namespace, name: [Explanation("u", 1.0, (name,))])
+    assert why_page.path("", "namespaces", "team") == "/longshore/why/namespaces/team"
+    answer = why_page.page(reasons)("namespaces/team")
+    assert answer is not None
+    assert answer["plans"][0]["why"] == ["team"]
+
+
 def test_what_nobody_knows_is_no_page() -> None:
     assert why_page.page(why_page.Reasons())("namespaces/default/pods/x") is None

@@ -1,5 +1,5 @@
-"""Says in words why longshore up did what it did: the last plans for a Job or CronJob, where a pod or gang
-went, or what it waits for, oldest first.
+"""Says in words why longshore up did what it did: the last plans for a Job, CronJob, claim or namespace,
+where a pod or gang went, or what it waits for, oldest first.
 
 They remember them while they run, as long as the object is among the last they looked at.
 """
@@ -20,13 +20,20 @@ _KINDS = {
     "Pod": ("pod", "pods", "po"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
     "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
+    "PersistentVolumeClaim": ("pvc", "persistentvolumeclaim", "persistentvolumeclaims"),
+    "PersistentVolume": ("pv", "persistentvolume", "persistentvolumes"),
+    "Namespace": ("namespace", "namespaces", "ns"),
 }
 _SERVED = {
+    "Namespace": kinds.NAMESPACES,
+    "PersistentVolume": kinds.VOLUMES,
+    "PersistentVolumeClaim": kinds.CLAIMS,
     "Pod": kinds.PODS,
     "PodGroup": kinds.POD_GROUPS,
     "Volcano Job": kinds.VOLCANO_JOBS,
 }
 _PLURALS = {"Volcano Job": "vcjobs"}
+_WITHOUT_NAMESPACE = ("Namespace", "PersistentVolume")
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
 
@@ -37,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME",
+        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME|pvc/NAME|pv/NAME|namespace/NAME",
         help="the object to explain; for pods and groups, where they went or what they wait for",
     )
     connecting.add_arguments(parser)
@@ -69,7 +76,8 @@ def _named(words: list[str]) -> tuple[str, str]:
             return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang",
+        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang, pvc/NAME for a claim, pv/NAME for "
+        "a volume, namespace/NAME for a namespace",
         2,
     )
 
@@ -80,6 +88,8 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     from longshore.cli.main import Failure
     from longshore.plane import why_page
 
+    if kind in _WITHOUT_NAMESPACE:
+        namespace = ""
     async with client:
         answer = await client.request(
             "GET", why_page.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)

@@ -10,7 +10,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.garbage import patches, references
-from longshore.controllers.garbage.decide import Action, Plan, View, decide
+from longshore.controllers.garbage.decide import Action, Live, Plan, View, decide
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.owners import is_gone, metadata
 
@@ -24,13 +24,14 @@ class Actor:
     def __init__(self, client: Client, graph: Graph) -> None:
         self._client, self._graph = client, graph
 
-    async def act(self, node: Node, view: View, plan: Plan) -> None:
+    async def act(self, node: Node, view: View, plan: Plan) -> Plan:
+        """Gives the plan that was carried out in the end: a delete that is refused leads to another."""
         row = node.resource
         assert row is not None, "plans are made for objects that were seen"
         try:
             match plan.action:
                 case Action.DELETE:
-                    await self._delete(row, node, view, plan)
+                    return await self._delete(row, node, view, plan)
                 case Action.DROP_REFERENCES:
                     await patches.drop_references(
                         self._client, row, node.name, node.namespace, node.uid, plan.references
@@ -46,32 +47,34 @@ class Actor:
             if not is_gone(err, node.name):
                 raise
             self._graph.remove(node.uid)  # the news of it is on its way
+        return plan
 
-    async def _delete(self, row: Resource, node: Node, view: View, plan: Plan) -> None:
-        """Deletes the object in the very state it was judged by. If that changed, but not its owners, it
-        goes in whichever state it is, unless it is being deleted already."""
-        version = view.meta["resourceVersion"]
+    async def _delete(self, row: Resource, node: Node, view: View, plan: Plan) -> Plan:
+        """Deletes the object in the very state it was judged by, unless the plan says otherwise. If that has
+        changed, it is judged once more."""
+        version = None if plan.any_version else view.meta["resourceVersion"]
         options = DeleteOptions(propagation=plan.policy, uid=node.uid, resource_version=version)
         try:
             await self._client.delete(row, node.name, node.namespace, options)
-            return
+            return plan
         except StatusError as err:
-            if err.code != 409:
+            if err.code != 409 or plan.any_version:
                 raise
             conflict = err
         try:
             live = await metadata(self._client, row, node.name, node.namespace)
         except LookupError:
             raise conflict from None
-        if live is None or live["uid"] != node.uid:
-            self._graph.remove(node.uid)
-            return
-        if live.get("ownerReferences") != view.meta.get("ownerReferences"):
-            raise conflict
-        again = decide(replace(view, meta=live))
-        if again.action is Action.DELETE:
-            options = DeleteOptions(propagation=again.policy, uid=node.uid)
-            await self._client.delete(row, node.name, node.namespace, options)
+        answered = replace(view, live=Live(live))
+        again = decide(answered)
+        match again.action:
+            case Action.DELETE:
+                return await self._delete(row, node, answered, again)
+            case Action.START_OVER:
+                raise conflict
+            case Action.FORGET:
+                self._graph.remove(node.uid)
+        return again
 
     async def _orphan(self, owner: Node) -> None:
         """Takes the owner out of the references of all dependents, those that come meanwhile included."""

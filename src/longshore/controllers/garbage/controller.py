@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.backlog import Backlog
-from longshore.controllers.garbage.decide import Action, Owner, View, decide
+from longshore.controllers.garbage.decide import Owner, Plan, View, decide, pause
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import QueueMetrics, Registry
 from longshore.machinery.queues.workers import run_workers
@@ -28,10 +28,7 @@ COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
 _QUEUE: Final = "garbage_collector_attempt_to_delete"
 """The name of upstream's queue, in metrics."""
-_POLLS: Final = Doubling(0.1, 300.0)
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
-
-log = logging.getLogger(__name__)
 
 
 async def run(
@@ -41,8 +38,9 @@ async def run(
     rng: random.Random,
     informers: Informers | None = None,
     registry: Registry | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Collects garbage until cancelled."""
+    """Collects garbage until cancelled. What was done about an object, and why, goes to `explanations`."""
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     collector = Collector(
         client,
@@ -50,19 +48,32 @@ async def run(
         clock=clock,
         informers=informers or Informers(client, clock=clock, rng=rng),
         registry=registry or Registry(),
+        explanations=explanations or Explanations(),
     )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
         tasks.create_task(collector.run())
 
 
+def told_of(explanations: Explanations, resource: str) -> Callable[[str, str], Sequence[Explanation]]:
+    """From namespace and name to what was done about such an object; `resource` as in `jobs.batch`."""
+    return lambda namespace, name: explanations.of(namespace, f"{resource}/{name}")
+
+
 class Collector:
     """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
 
     def __init__(
-        self, client: Client, recorder: Recorder, *, clock: Clock, informers: Informers, registry: Registry
+        self,
+        client: Client,
+        recorder: Recorder,
+        *,
+        clock: Clock,
+        informers: Informers,
+        registry: Registry,
+        explanations: Explanations,
     ) -> None:
-        self._recorder = recorder
+        self._recorder, self._clock, self._explanations = recorder, clock, explanations
         self._queue: WorkQueue[str] = WorkQueue(clock, gauges=QueueMetrics(registry, _QUEUE, clock))
         self._backlog = Backlog(self._queue, room=2 * WORKERS)
         self._absent = Absent()
@@ -111,23 +122,23 @@ class Collector:
         try:
             node = self.graph.nodes.get(uid)
             if node is None:
-                again = False
+                again = None
             elif node.virtual:
                 again = await self._verify(node)
             else:
                 again = await self._process(node)
         finally:
             self._backlog.feed()
-        if not again:
+        if again is None:
             self._polls.pop(uid, None)
-            return None
-        self._polls[uid] += 1
-        return _POLLS.after(self._polls[uid])
+        else:
+            self._polls[uid] += 1
+        return again
 
-    async def _verify(self, owner: Node) -> bool:
+    async def _verify(self, owner: Node) -> float | None:
         """An owner that was named and not seen: asks for it wherever it is said to be.
 
-        Whether to ask again: as long as it is said to exist and does not show itself.
+        In how many seconds to ask again, as long as it is said to exist and does not show itself.
         """
         named: dict[tuple[Reference, str], list[str]] = {}
         for node in owner.dependents.values():
@@ -144,15 +155,31 @@ class Collector:
                     unseen = True
                 case Owner.UNRESOLVABLE:
                     pass
-        return unseen and owner.virtual and self.graph.nodes.get(owner.uid) is owner
+        if unseen and owner.virtual and self.graph.nodes.get(owner.uid) is owner:
+            return pause(self._polls[owner.uid])
+        return None
 
-    async def _process(self, node: Node) -> bool:
-        """Whether to look again without being told to."""
+    async def _process(self, node: Node) -> float | None:
+        """Looks at one object. Most are left alone, and are too many to be explained."""
         view = await self._view(node)
         plan = decide(view)
-        log.debug("%s: %s: %s", node, plan.action.value, plan.why)
-        await self._actor.act(node, view, plan)
-        return plan.action is Action.LOOK_AGAIN
+        if plan.does_something:
+            plan = await self._carry_out(node, view, plan)
+        return plan.look_again
+
+    async def _carry_out(self, node: Node, view: View, plan: Plan) -> Plan:
+        problem = ""
+        try:
+            plan = await self._actor.act(node, view, plan)
+        except Exception as err:
+            problem = str(err) or repr(err)
+            raise
+        finally:
+            assert node.resource is not None, "plans are made for objects that were seen"
+            key = node.namespace, f"{node.resource.qualified}/{node.name}"
+            now = self._clock.now().timestamp()
+            self._explanations.add(key, Explanation(node.uid, now, plan.why, problem))
+        return plan
 
     async def _view(self, node: Node) -> View:
         meta, refs = node.meta, node.refs
@@ -172,4 +199,5 @@ class Collector:
             dependents=len(node.dependents),
             deleting_dependents=Owner.WAITING in owners
             and any(dependent.in_foreground for dependent in node.dependents.values()),
+            polls=self._polls[node.uid] if Owner.UNKNOWN in owners else 0,
         )

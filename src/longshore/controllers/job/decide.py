@@ -1,20 +1,35 @@
-"""The heart of the controller: a pure function from a view of a Job to a plan.
+"""The heart of the controller: pure functions, one for each stage of a sync.
 
-What follows once the plan's pods are dealt with: tracking.py, then finish.py.
+`decide` says what to do about a Job's pods. Once that is done, well or not, `track` says what to write down
+and which pods to let go of; `before_killing` says it in advance, where it must be on record first. Once the
+pods are let go of, `finish` says what is left to write.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from longshore.api import indexes as runs
 from longshore.api.time import rfc3339
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.ends import outcome
 from longshore.controllers.job.ends.conditions import Outcome
+from longshore.controllers.job.ends.finish import finish
+from longshore.controllers.job.ends.tracking import before_killing, track
 from longshore.controllers.job.plan import Plan
 from longshore.controllers.job.pods import counting, indexes, replacement_delay, wanted
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import View
+from longshore.machinery.reasons import Reason
+
+__all__ = ["before_killing", "decide", "finish", "track"]
+
+_UNSEEN: Final = Reason("PodsUnseen", "waits until all pods created and deleted before have been seen")
+_DELETING: Final = Reason("JobDeleted", "the Job is being deleted: creates and deletes nothing")
+_POSTPONED: Final = Reason(
+    "VerdictPostponed", "does not act on it yet: some pods created before have not been seen"
+)
 
 
 def decide(view: View) -> Plan:
@@ -36,9 +51,9 @@ def decide(view: View) -> Plan:
     if verdict is not None:
         _end(plan, verdict)
     elif not view.satisfied:
-        plan.why = ("waits until all pods created and deleted before have been seen",)
+        plan.why = (_UNSEEN,)
     elif spec.deleting:
-        plan.why = ("the Job is being deleted: creates and deletes nothing",)
+        plan.why = (_DELETING,)
     else:
         change = wanted.manage(view, spec, count, succeeded, found, record)
         plan.managed = True
@@ -63,11 +78,11 @@ def _verdict(
 
 
 def _end(plan: Plan, verdict: Outcome) -> None:
-    why = [f"{verdict.type} {verdict.reason}: {verdict.message}"]
+    why = [verdict.why]
     active = plan.count.active
     if not plan.view.satisfied:
-        why.append("does not act on it yet: some pods created before have not been seen")
+        why.append(_POSTPONED)
         active = []  # nothing is killed for a verdict that is not on record
     elif active:
-        why.append(f"deletes what is active: {len(active)}")
+        why.append(Reason("ActiveDeleted", f"deletes what is active: {len(active)}", {"pods": len(active)}))
     plan.outcome, plan.delete, plan.why = verdict, active, tuple(why)

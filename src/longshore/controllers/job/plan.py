@@ -17,6 +17,7 @@ from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
+from longshore.machinery.reasons import Reason
 
 
 class Event(NamedTuple):
@@ -52,7 +53,7 @@ class Plan:
     action: str = "reconciling"
     look_again: float | None = None
     """Seconds; None when nothing is due until the next change."""
-    why: tuple[str, ...] = ()
+    why: tuple[Reason, ...] = ()
 
 
 @dataclass(slots=True)
@@ -86,7 +87,9 @@ class Tracking:
     """Of a Job suspended or resumed; sent before write 1."""
     policy_actions: Mapping[str, int] = field(default_factory=dict)
     """How many failures each action of the podFailurePolicy handled."""
-    why: tuple[str, ...] = ()
+    look_again: float | None = None
+    """0 when the Job goes on whatever happens; None when nothing is due until the next change."""
+    why: tuple[Reason, ...] = ()
 
 
 @dataclass(slots=True)
@@ -98,4 +101,4 @@ class Ending:
     finished: Outcome | None = None
     events: Sequence[Event] = ()
     """Sent after write 3."""
-    why: tuple[str, ...] = ()
+    why: tuple[Reason, ...] = ()

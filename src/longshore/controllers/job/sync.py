@@ -1,4 +1,4 @@
-"""One sync of one Job: observe, decide, act, and the two decisions that follow from how acting went."""
+"""One sync of one Job: observes, then decides and acts in the three stages of `decide.py`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
 from longshore.controllers.job.act import FAILURES, Act
-from longshore.controllers.job.decide import decide
-from longshore.controllers.job.ends.finish import finish
-from longshore.controllers.job.ends.tracking import before_killing, goes_on, track
+from longshore.controllers.job.decide import before_killing, decide, finish, track
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.observe import observe
@@ -20,6 +18,7 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.queues.workqueue import WorkQueue
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 
 
@@ -49,7 +48,7 @@ class Sync:
         self._tools, self._key, self._job = tools, key, job
         self._act = Act(tools.client, tools.recorder, tools.memory, key, job)
         self._action = "reconciling"
-        self._why: tuple[str, ...] = ()
+        self._why: tuple[Reason, ...] = ()
 
     async def run(self) -> None:
         tools = self._tools
@@ -103,8 +102,8 @@ class Sync:
                 raise
         if problem is not None:
             raise problem
-        if goes_on(tracking):
-            tools.queue.add(self._key)
+        if tracking.look_again is not None:
+            tools.queue.add_after(self._key, tracking.look_again)
         if ending.finished is not None:
             tools.memory.end_written(self._key, self._job["metadata"]["uid"])
             tools.metrics.job_finished(tracking.plan.spec, ending.finished)

@@ -28,17 +28,16 @@ async def act(client: Client, view: View, plan: Plan) -> tuple[str, ...]:
 
 
 async def _delete(client: Client, content: Content, namespace: str) -> list[str]:
-    resource = content.resource
-    if "deletecollection" in resource.verbs:
+    if content.at_once:
         try:
-            await client.delete_collection(resource, namespace, _BACKGROUND)
+            await client.delete_collection(content.what, namespace, _BACKGROUND)
         except StatusError as err:
             return [str(err)]
         return []
     failures = []
     for obj in content.objects:
         try:
-            await client.delete(resource, obj["metadata"]["name"], namespace, _BACKGROUND)
+            await client.delete(content.what, obj["metadata"]["name"], namespace, _BACKGROUND)
         except StatusError as err:
             if err.code != 404:
                 failures.append(str(err))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 
 from longshore.api.facts import kinds
@@ -14,6 +13,7 @@ from longshore.client import Client
 from longshore.controllers.namespace.act import act
 from longshore.controllers.namespace.decide import LOOK_AGAIN_SECONDS, decide
 from longshore.controllers.namespace.observe import observe, wanted
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
@@ -21,13 +21,18 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
 _LONGEST_PAUSE = 30.0
-log = logging.getLogger(__name__)
 
 
 async def run(
-    client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Empties terminating namespaces until cancelled."""
+    """Empties terminating namespaces until cancelled. Reasons go to `explanations`, without a namespace."""
+    told = explanations or Explanations()
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     failures: dict[str, tuple[str, ...]] = {}
     """What could not be deleted in the last pass, by namespace: the next one shows it."""
@@ -37,12 +42,13 @@ async def run(
             queue.add(namespace["metadata"]["name"])
 
     async def sync(name: str) -> float | None:
-        view = await observe(client, name, rfc3339.from_moment(clock.now()), failures.pop(name, ()))
+        now = clock.now()
+        view = await observe(client, name, rfc3339.from_moment(now), failures.pop(name, ()))
         if view is None:
             return None
         plan = decide(view)
-        log.debug("namespace %s: %s", name, plan.why)
-        failed = await act(client, view, plan)
+        with told.telling(("", name), view.namespace["metadata"]["uid"], now.timestamp(), plan.why):
+            failed = await act(client, view, plan)
         if not failed:
             return plan.look_again
         failures[name] = failed

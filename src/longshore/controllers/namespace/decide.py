@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from longshore.api.types import Obj
 from longshore.controllers.namespace.observe import Content, View
+from longshore.machinery.reasons import Reason
 
 FINALIZER = "kubernetes"
 SOON_SECONDS = 0.05
@@ -43,38 +44,51 @@ class Plan:
     conditions: list[Obj] | None = None
     finalize: bool = False
     look_again: float | None = None
-    why: str = ""
+    why: tuple[Reason, ...] = ()
 
 
 def decide(view: View) -> Plan:
     """The next step. Calling it again after any part of the plan was carried out is always right."""
     if view.undiscovered:
         found = {"NamespaceDeletionDiscoveryFailure": ("DiscoveryFailed", view.undiscovered)}
+        words = "the resources that may be in the namespace cannot be found out"
         return Plan(
             conditions=_changed(view, found),
             look_again=LOOK_AGAIN_SECONDS,
-            why="the resources that may be in the namespace cannot be found out",
+            why=(Reason("ResourcesUnknown", words),),
         )
-    pods = tuple(c for c in view.contents if c.resource.plural == "pods" and not c.resource.group)
+    pods = tuple(c for c in view.contents if c.plural == "pods" and not c.group)
     todo = pods or view.contents
     fresh = tuple(f for c in todo if (f := _not_yet_deleted(c)) is not None)
-    problems = _problems(view, () if pods else todo)
+    conditions = _changed(view, _problems(view, () if pods else todo))
     if fresh:
-        names = ", ".join(c.resource.qualified for c in fresh)
-        return Plan(fresh, _changed(view, problems), look_again=SOON_SECONDS, why=f"deleting: {names}")
-    if todo or view.failures:
-        names = ", ".join(c.resource.qualified for c in todo)
-        return Plan(
-            conditions=_changed(view, problems),
-            look_again=LOOK_AGAIN_SECONDS,
-            why=f"waiting for: {names}" if names else "some resources cannot be listed or deleted",
-        )
-    return Plan(conditions=_changed(view, problems), finalize=True, why="the namespace is empty")
+        return Plan(fresh, conditions, look_again=SOON_SECONDS, why=(_counted("ContentDeleted", fresh),))
+    if todo:
+        why = (_counted("ContentRemains", todo), *_failed(view))
+        return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=why)
+    if view.failures:
+        return Plan(conditions=conditions, look_again=LOOK_AGAIN_SECONDS, why=_failed(view))
+    return Plan(conditions=conditions, finalize=True, why=(Reason("Empty", "the namespace is empty"),))
+
+
+_WORDS = {"ContentDeleted": "deletes all", "ContentRemains": "waits until all are gone:"}
+
+
+def _counted(code: str, contents: tuple[Content, ...]) -> Reason:
+    names = ", ".join(content.qualified for content in contents)
+    return Reason(code, f"{_WORDS[code]} {names}", {c.qualified: len(c.objects) for c in contents})
+
+
+def _failed(view: View) -> tuple[Reason, ...]:
+    if not view.failures:
+        return ()
+    words = "some resources cannot be listed or deleted"
+    return (Reason("ContentFailed", words, {"failures": len(view.failures)}),)
 
 
 def _not_yet_deleted(content: Content) -> Content | None:
     objects = tuple(o for o in content.objects if "deletionTimestamp" not in o["metadata"])
-    return Content(content.resource, objects) if objects else None
+    return replace(content, objects=objects) if objects else None
 
 
 def _problems(view: View, remaining: Iterable[Content]) -> dict[str, tuple[str, str]]:
@@ -91,8 +105,7 @@ def _problems(view: View, remaining: Iterable[Content]) -> dict[str, tuple[str, 
     for content in remaining:
         staying = [o for o in content.objects if "deletionTimestamp" in o["metadata"]]
         if staying:
-            row = content.resource
-            left.append(f"{row.plural}.{row.group} has {len(staying)} resource instances")
+            left.append(f"{content.plural}.{content.group} has {len(staying)} resource instances")
         for obj in staying:
             finalizers.update(obj["metadata"].get("finalizers") or ())
     if left:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 
@@ -15,8 +14,22 @@ from longshore.client import Client, Unreachable
 class Content:
     """The objects of one resource that are still there; never empty."""
 
-    resource: Resource
+    group: str
+    version: str
+    plural: str
     objects: tuple[Obj, ...]
+    at_once: bool = True
+    """Whether the resource can be deleted as a collection."""
+
+    @property
+    def what(self) -> tuple[str, str]:
+        """The resource, as clients take it."""
+        return (f"{self.group}/{self.version}" if self.group else self.version), self.plural
+
+    @property
+    def qualified(self) -> str:
+        """`jobs.batch`, as error texts and `kubectl` write it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +75,7 @@ async def observe(client: Client, name: str, now: str, failures: tuple[str, ...]
             unlisted.append(str(err))
             continue
         if found.items:
-            contents.append(Content(resource, tuple(found.items)))
+            at_once = "deletecollection" in resource.verbs
+            objects = tuple(found.items)
+            contents.append(Content(resource.group, resource.version, resource.plural, objects, at_once))
     return View(namespace, now, tuple(contents), failures=tuple(unlisted))

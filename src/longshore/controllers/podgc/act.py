@@ -6,7 +6,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
-from longshore.controllers.podgc.decide import Reason, Removal
+from longshore.controllers.podgc.decide import Cause, Removal
 
 
 async def act(client: Client, removal: Removal, now: str) -> None:
@@ -17,7 +17,7 @@ async def act(client: Client, removal: Removal, now: str) -> None:
         pod = await client.get(kinds.PODS, name, namespace)
         if pod["metadata"]["uid"] != meta["uid"]:
             return
-        patch = failed(pod, removal.reason, now)
+        patch = failed(pod, removal.cause, now)
         if patch is not None:
             await client.patch(
                 kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC, subresource="status"
@@ -29,7 +29,7 @@ async def act(client: Client, removal: Removal, now: str) -> None:
             raise
 
 
-def failed(pod: Obj, reason: Reason, now: str) -> Obj | None:
+def failed(pod: Obj, cause: Cause, now: str) -> Obj | None:
     """The patch of the status that says that the pod failed; None for one that ended by itself."""
     current = pod.get("status") or {}
     if pod_state.has_ended(pod):
@@ -38,7 +38,7 @@ def failed(pod: Obj, reason: Reason, now: str) -> Obj | None:
     generation = pod["metadata"].get("generation")
     if generation:
         status["observedGeneration"] = generation
-    if reason is Reason.ORPHANED:
+    if cause is Cause.ORPHANED:
         status["conditions"] = [_disrupted(current.get("conditions") or (), generation, now)]
     return {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
 

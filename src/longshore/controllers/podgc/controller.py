@@ -24,12 +24,12 @@ from longshore.controllers.podgc.decide import (
     lost,
 )
 from longshore.controllers.podgc.quarantine import Quarantine
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 
-PERIOD_SECONDS: Final = 20.0
 _AT_ONCE: Final = 20
 
 log = logging.getLogger(__name__)
@@ -43,13 +43,25 @@ async def run(
     informers: Informers | None = None,
     registry: Registry | None = None,
     threshold: int = TERMINATED_POD_THRESHOLD,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all."""
+    """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all.
+
+    Why each went is kept in `explanations`; pods that stay are too many to be told of.
+    """
     informers = informers or Informers(client, clock=clock, rng=rng)
     indexers = {"state": _states, "node": _node}
     pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
     nodes = informers.get(kinds.NODES)
-    controller = PodGc(client, pods, nodes, clock=clock, registry=registry or Registry(), threshold=threshold)
+    controller = PodGc(
+        client,
+        pods,
+        nodes,
+        clock=clock,
+        registry=registry or Registry(),
+        threshold=threshold,
+        explanations=explanations or Explanations(),
+    )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(pods.run())
         tasks.create_task(nodes.run())
@@ -92,9 +104,10 @@ class PodGc:
         clock: Clock,
         registry: Registry,
         threshold: int,
+        explanations: Explanations,
     ) -> None:
         self._client, self._pods, self._nodes, self._clock = client, pods.cache, nodes.cache, clock
-        self._informers, self._threshold = (pods, nodes), threshold
+        self._informers, self._threshold, self._explanations = (pods, nodes), threshold, explanations
         self._quarantine = Quarantine(clock)
         labels = ("namespace", "reason")
         self._removed = registry.counter(
@@ -113,11 +126,13 @@ class PodGc:
         for informer in self._informers:
             await informer.synced()
         while True:
-            for removal in (removals := decide(await self._view())):
-                log.info("removing pod %s: %s", _name(removal), removal.reason.words)
-            for at in range(0, len(removals), _AT_ONCE):
-                await asyncio.gather(*(self._remove(removal) for removal in removals[at : at + _AT_ONCE]))
-            await self._clock.sleep(PERIOD_SECONDS)
+            plan = decide(await self._view())
+            for removal in plan.removals:
+                log.info("removing pod %s: %s", _name(removal), removal.cause.why)
+            for at in range(0, len(plan.removals), _AT_ONCE):
+                some = plan.removals[at : at + _AT_ONCE]
+                await asyncio.gather(*(self._remove(removal) for removal in some))
+            await self._clock.sleep(plan.look_again)
 
     async def _view(self) -> View:
         nodes = {node["metadata"]["name"]: node for node in self._nodes}
@@ -152,10 +167,13 @@ class PodGc:
         return False
 
     async def _remove(self, removal: Removal) -> None:
-        labels = removal.pod["metadata"]["namespace"], removal.reason.value
+        meta, now = removal.pod["metadata"], self._clock.now()
+        key, why = (meta["namespace"], meta["name"]), (removal.cause.why,)
+        labels = meta["namespace"], removal.cause.value
         self._removed.inc(*labels)
         try:
-            await act(self._client, removal, rfc3339.from_moment(self._clock.now()))
+            with self._explanations.telling(key, meta["uid"], now.timestamp(), why):
+                await act(self._client, removal, rfc3339.from_moment(now))
         except (StatusError, Unreachable) as err:
             self._errors.inc(*labels)
             log.warning("cannot remove pod %s, trying again later: %s", _name(removal), err)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -9,14 +10,16 @@ from typing import Final
 
 from longshore.api.facts import conditions
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 
+PERIOD_SECONDS: Final = 20.0
 TERMINATED_POD_THRESHOLD: Final = 12500
 _ALIVE: Final = ("Pending", "Running", "Unknown")
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
-class Reason(Enum):
-    """Why a pod goes, in words and as upstream's metrics call it."""
+class Cause(Enum):
+    """What a pod goes for, as upstream's metrics call it."""
 
     TERMINATED = "terminated"
     OUT_OF_SERVICE = "out-of-service"
@@ -24,15 +27,15 @@ class Reason(Enum):
     UNSCHEDULED = "unscheduled"
 
     @property
-    def words(self) -> str:
-        return _WORDS[self]
+    def why(self) -> Reason:
+        return _WHY[self]
 
 
-_WORDS: Final = {
-    Reason.TERMINATED: "there are more ended pods than may be kept",
-    Reason.OUT_OF_SERVICE: "it is being deleted on a node that is out of service",
-    Reason.ORPHANED: "its node no longer exists",
-    Reason.UNSCHEDULED: "it is being deleted and was never assigned to a node",
+_WHY: Final = {
+    Cause.TERMINATED: Reason("TooManyEnded", "there are more ended pods than may be kept"),
+    Cause.OUT_OF_SERVICE: Reason("NodeOutOfService", "it is being deleted on a node that is out of service"),
+    Cause.ORPHANED: Reason("NodeGone", "its node no longer exists"),
+    Cause.UNSCHEDULED: Reason("DeletedUnscheduled", "it is being deleted and was never assigned to a node"),
 }
 
 
@@ -42,9 +45,9 @@ class View:
 
     ended: Sequence[Obj]
     """Pods in phases other than Pending, Running and Unknown."""
-    deleting: Iterable[Obj]
+    deleting: Sequence[Obj]
     """Pods with a deletionTimestamp."""
-    on_lost_nodes: Iterable[Obj]
+    on_lost_nodes: Sequence[Obj]
     """Pods of nodes that do not exist, neither here nor on the server, and have not for a while."""
     nodes: Mapping[str, Obj]
     threshold: int = TERMINATED_POD_THRESHOLD
@@ -54,24 +57,34 @@ class View:
 @dataclass(frozen=True, slots=True)
 class Removal:
     pod: Obj
-    reason: Reason
+    cause: Cause
 
 
-def decide(view: View) -> list[Removal]:
+@dataclass(frozen=True, slots=True)
+class Plan:
     """The pods to remove, each once, in order."""
+
+    removals: tuple[Removal, ...] = ()
+    why: tuple[Reason, ...] = ()
+    """Each cause once, with the number of its pods."""
+    look_again: float = PERIOD_SECONDS
+
+
+def decide(view: View) -> Plan:
     found: dict[str, Removal] = {}
 
-    def remove(pods: Iterable[Obj], reason: Reason) -> None:
+    def remove(pods: Iterable[Obj], cause: Cause) -> None:
         for pod in pods:
-            found.setdefault(pod["metadata"]["uid"], Removal(pod, reason))
+            found.setdefault(pod["metadata"]["uid"], Removal(pod, cause))
 
-    remove(_excess(view.ended, view.threshold), Reason.TERMINATED)
-    deleting = [*view.deleting]
+    remove(_excess(view.ended, view.threshold), Cause.TERMINATED)
     stopped = {name for name, node in view.nodes.items() if _out_of_service(node)}
-    remove((pod for pod in deleting if _node(pod) in stopped), Reason.OUT_OF_SERVICE)
-    remove(view.on_lost_nodes, Reason.ORPHANED)
-    remove((pod for pod in deleting if not _node(pod)), Reason.UNSCHEDULED)
-    return [*found.values()]
+    remove((pod for pod in view.deleting if _node(pod) in stopped), Cause.OUT_OF_SERVICE)
+    remove(view.on_lost_nodes, Cause.ORPHANED)
+    remove((pod for pod in view.deleting if not _node(pod)), Cause.UNSCHEDULED)
+    counts = Counter(removal.cause for removal in found.values())
+    why = tuple(cause.why._replace(numbers={"pods": count}) for cause, count in counts.items())
+    return Plan(tuple(found.values()), why)
 
 
 def lost(assigned: Iterable[str], nodes: Collection[str]) -> set[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time.doubling import Doubling
 from longshore.client import Client, DeleteOptions
-from longshore.controllers.rights.decide import NAME, ROLE, Plan, decide
+from longshore.controllers.rights.decide import NAME, ROLE, Plan, View, decide
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
@@ -23,9 +24,15 @@ _LONGEST_PAUSE: Final = 30.0
 
 
 async def run(
-    client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+    client: Client,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Keeps the bindings in place until cancelled."""
+    """Keeps the bindings in place until cancelled. Reasons go to `explanations`, by namespace."""
+    told = explanations or Explanations()
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
@@ -37,7 +44,12 @@ async def run(
     async def sync(_: str) -> None:
         await informers.synced()  # an empty copy would look like missing bindings
         there = {binding["metadata"]["namespace"]: binding for binding in bindings.cache}
-        await _act(client, decide(namespaces.cache, there))
+        plans = decide(View([*namespaces.cache], there))
+        now = clock.now().timestamp()
+        for plan in plans:
+            meta = plan.namespace["metadata"]
+            told.add(("", meta["name"]), Explanation(meta["uid"], now, plan.why))
+        await _act(client, plans)
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(informers.run())
@@ -53,14 +65,17 @@ async def _make_role(client: Client) -> None:
         await client.create(kinds.CLUSTER_ROLES, ROLE)
 
 
-async def _act(client: Client, plan: Plan) -> None:
+async def _act(client: Client, plans: Iterable[Plan]) -> None:
     """Tries everything, then raises the first error that the next change does not put right by itself."""
-    writes: list[Awaitable[object]] = [client.create(kinds.ROLE_BINDINGS, obj) for obj in plan.create]
-    for obj in plan.delete:
-        meta = obj["metadata"]
-        writes.append(
-            client.delete(kinds.ROLE_BINDINGS, NAME, meta["namespace"], DeleteOptions(uid=meta["uid"]))
-        )
+    writes: list[Awaitable[object]] = []
+    for plan in plans:
+        if plan.create is not None:
+            writes.append(client.create(kinds.ROLE_BINDINGS, plan.create))
+        if plan.delete is not None:
+            meta = plan.delete["metadata"]
+            writes.append(
+                client.delete(kinds.ROLE_BINDINGS, NAME, meta["namespace"], DeleteOptions(uid=meta["uid"]))
+            )
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if isinstance(result, BaseException) and not _expected(result):
             raise result

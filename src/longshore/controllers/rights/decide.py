@@ -8,11 +8,12 @@ and bindings are only ever created: whoever changes one is left alone. A namespa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 
 NAME: Final = "longshore:workload"
 ANNOTATION: Final = "longshore.dev/workload-rights"
@@ -34,25 +35,44 @@ ROLE: Final[Obj] = {
 
 
 @dataclass(frozen=True, slots=True)
+class View:
+    """All that `decide` may know."""
+
+    namespaces: Sequence[Obj]
+    bindings: Mapping[str, Obj]
+    """Those of this name, by namespace."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    create: tuple[Obj, ...] = ()
-    delete: tuple[Obj, ...] = ()
+    """What happens to one namespace: its binding is created or deleted."""
+
+    namespace: Obj
+    create: Obj | None = None
+    delete: Obj | None = None
+    why: tuple[Reason, ...] = ()
+    look_again: float | None = None
+    """Never set: every change comes as an event."""
 
 
-def decide(namespaces: Iterable[Obj], bindings: Mapping[str, Obj]) -> Plan:
-    """`bindings` are those of this name, by namespace."""
-    create, delete = [], []
-    for namespace in namespaces:
+_CREATED: Final = Reason("RightsGranted", f"binds the namespace's service accounts to the role {NAME}")
+_DELETED: Final = Reason("RightsRevoked", f"deletes the binding {NAME}: {ANNOTATION} says {NONE}")
+
+
+def decide(view: View) -> list[Plan]:
+    """One plan for every namespace that lacks its binding, or has it against its will."""
+    plans = []
+    for namespace in view.namespaces:
         meta = namespace["metadata"]
         if "deletionTimestamp" in meta:
             continue
-        found = bindings.get(meta["name"])
+        found = view.bindings.get(meta["name"])
         unwanted = (meta.get("annotations") or {}).get(ANNOTATION) == NONE
         if unwanted and found is not None and found["metadata"].get("labels") == _LABELS:
-            delete.append(found)
+            plans.append(Plan(namespace, delete=found, why=(_DELETED,)))
         elif not unwanted and found is None:
-            create.append(_binding(meta["name"]))
-    return Plan(tuple(create), tuple(delete))
+            plans.append(Plan(namespace, create=_binding(meta["name"]), why=(_CREATED,)))
+    return plans
 
 
 def _binding(namespace: str) -> Obj:

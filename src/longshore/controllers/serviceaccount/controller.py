@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.serviceaccount.decide import ACCOUNT, CA_CONFIG_MAP, Plan, View, decide
-from longshore.machinery.informers.cache import key_of
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
@@ -23,9 +23,19 @@ _LONGEST_PAUSE = 30.0
 
 
 async def run(
-    client: Client, ca: str, *, clock: Clock, rng: random.Random, informers: Informers | None = None
+    client: Client,
+    ca: str,
+    *,
+    clock: Clock,
+    rng: random.Random,
+    informers: Informers | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Keeps accounts and ConfigMaps in place until cancelled. `ca` is the PEM of the authority."""
+    """Keeps accounts and ConfigMaps in place until cancelled.
+
+    `ca` is the PEM of the authority. Reasons go to `explanations`, by the name of the namespace.
+    """
+    told = explanations or Explanations()
     queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
     informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
@@ -38,22 +48,32 @@ async def run(
         await informers.synced()  # an empty copy would look like missing objects
         view = View(
             namespaces=[*namespaces.cache],
-            accounts={key_of(obj) for obj in accounts.cache},
-            config_maps={key_of(obj): obj for obj in config_maps.cache},
+            accounts={obj["metadata"]["namespace"] for obj in accounts.cache},
+            config_maps={obj["metadata"]["namespace"]: obj for obj in config_maps.cache},
             ca=ca,
         )
-        await _act(client, decide(view))
+        plans = decide(view)
+        now = clock.now().timestamp()
+        for plan in plans:
+            meta = plan.namespace["metadata"]
+            told.add(("", meta["name"]), Explanation(meta["uid"], now, plan.why))
+        await _act(client, plans)
 
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(informers.run())
         tasks.create_task(run_workers(queue, sync))
 
 
-async def _act(client: Client, plan: Plan) -> None:
+async def _act(client: Client, plans: Iterable[Plan]) -> None:
     """Tries everything, then raises the first error that the next change does not put right by itself."""
-    writes: list[Awaitable[object]] = [client.create(kinds.SERVICE_ACCOUNTS, obj) for obj in plan.accounts]
-    writes += [client.create(kinds.CONFIG_MAPS, obj) for obj in plan.config_maps]
-    writes += [client.update(kinds.CONFIG_MAPS, obj) for obj in plan.repairs]
+    writes: list[Awaitable[object]] = []
+    for plan in plans:
+        if plan.account is not None:
+            writes.append(client.create(kinds.SERVICE_ACCOUNTS, plan.account))
+        if plan.config_map is not None:
+            writes.append(client.create(kinds.CONFIG_MAPS, plan.config_map))
+        if plan.repair is not None:
+            writes.append(client.update(kinds.CONFIG_MAPS, plan.repair))
     for result in await asyncio.gather(*writes, return_exceptions=True):
         if isinstance(result, BaseException) and not _expected(result):
             raise result

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from longshore.api.types import Obj
-from longshore.machinery.informers.cache import Key
+from longshore.machinery.reasons import Reason
 
 ACCOUNT = "default"
 CA_CONFIG_MAP = "kube-root-ca.crt"
@@ -19,39 +19,58 @@ _DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The namespaces, and of the others those named `default` and `kube-root-ca.crt`."""
+    """The namespaces, and in which of them the account and the ConfigMap are."""
 
-    namespaces: Iterable[Obj]
-    accounts: Collection[Key]
-    config_maps: Mapping[Key, Obj]
+    namespaces: Sequence[Obj]
+    accounts: Collection[str]
+    """Namespaces that have an account named `default`."""
+    config_maps: Mapping[str, Obj]
+    """Those named `kube-root-ca.crt`, by namespace."""
     ca: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    accounts: tuple[Obj, ...] = ()
+    """What one namespace gets."""
+
+    namespace: Obj
+    account: Obj | None = None
     """To create."""
-    config_maps: tuple[Obj, ...] = ()
+    config_map: Obj | None = None
     """To create."""
-    repairs: tuple[Obj, ...] = ()
-    """ConfigMaps to write again."""
+    repair: Obj | None = None
+    """A ConfigMap to write again."""
+    why: tuple[Reason, ...] = ()
+    look_again: float | None = None
+    """Never set: every change comes as an event."""
 
 
-def decide(view: View) -> Plan:
-    """What every namespace that is not going away should get."""
-    accounts, config_maps, repairs = [], [], []
-    data = {"ca.crt": view.ca}
+def decide(view: View) -> list[Plan]:
+    """One plan for every namespace that lacks something and is not going away."""
+    plans = []
     for namespace in view.namespaces:
-        if "deletionTimestamp" in namespace["metadata"]:
-            continue
-        name = namespace["metadata"]["name"]
-        if (name, ACCOUNT) not in view.accounts:
-            accounts.append({"metadata": {"name": ACCOUNT, "namespace": name}})
-        existing = view.config_maps.get((name, CA_CONFIG_MAP))
-        if existing is None:
-            annotations = {"kubernetes.io/description": _DESCRIPTION}
-            meta = {"name": CA_CONFIG_MAP, "namespace": name, "annotations": annotations}
-            config_maps.append({"metadata": meta, "data": data})
-        elif existing.get("data") != data and "deletionTimestamp" not in existing["metadata"]:
-            repairs.append({**existing, "data": data})
-    return Plan(tuple(accounts), tuple(config_maps), tuple(repairs))
+        if "deletionTimestamp" not in namespace["metadata"]:
+            plan = _plan(namespace, view)
+            if plan.why:
+                plans.append(plan)
+    return plans
+
+
+def _plan(namespace: Obj, view: View) -> Plan:
+    name, data = namespace["metadata"]["name"], {"ca.crt": view.ca}
+    account = config_map = repair = None
+    why = []
+    if name not in view.accounts:
+        account = {"metadata": {"name": ACCOUNT, "namespace": name}}
+        why.append(Reason("AccountCreated", f"creates the service account {ACCOUNT}, which is not there"))
+    existing = view.config_maps.get(name)
+    if existing is None:
+        annotations = {"kubernetes.io/description": _DESCRIPTION}
+        meta = {"name": CA_CONFIG_MAP, "namespace": name, "annotations": annotations}
+        config_map = {"metadata": meta, "data": data}
+        why.append(Reason("AuthorityCreated", f"creates the ConfigMap {CA_CONFIG_MAP}, which is not there"))
+    elif existing.get("data") != data and "deletionTimestamp" not in existing["metadata"]:
+        repair = {**existing, "data": data}
+        words = f"writes the ConfigMap {CA_CONFIG_MAP} again, which holds something else"
+        why.append(Reason("AuthorityRepaired", words))
+    return Plan(namespace, account, config_map, repair, tuple(why))

@@ -12,8 +12,19 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
-from longshore.controllers.volume import decide, names
+from longshore.controllers.volume import names
 from longshore.controllers.volume.directories import Directories
+from longshore.controllers.volume.plan import (
+    Bind,
+    Lose,
+    Plan,
+    Protect,
+    Provision,
+    Reclaim,
+    SetClass,
+    SetPhase,
+    Unprotect,
+)
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Cache
 
@@ -30,40 +41,38 @@ class Acts:
     ) -> None:
         self._client, self._recorder, self._directories, self._caches = client, recorder, directories, caches
 
-    async def claim(self, obj: Obj, plan: decide.OfClaim) -> None:
-        match plan:
-            case decide.Nothing():
-                if plan.reason:
-                    self._event(kinds.CLAIMS, obj, plan.type, plan.reason, plan.message)
-                await self._protect(kinds.CLAIMS, obj, names.CLAIM_PROTECTION)
-            case decide.SetClass():
-                await self._write(
-                    kinds.CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": plan.name}}
-                )
-            case decide.Bind():
-                await self._bind(obj, plan.volume)
-            case decide.Provision():
-                await self._provision(obj, plan.storage_class)
-            case decide.Lose():
+    async def claim(self, obj: Obj, plan: Plan) -> None:
+        """Takes the step, then tells the event."""
+        match plan.step:
+            case Protect(finalizer):
+                await self._protect(kinds.CLAIMS, obj, finalizer)
+            case Unprotect(finalizer):
+                await self._unprotect(kinds.CLAIMS, obj, finalizer)
+            case SetClass(name):
+                await self._write(kinds.CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": name}})
+            case Bind(volume):
+                await self._bind(obj, volume)
+            case Provision(storage_class):
+                await self._provision(obj, storage_class)
+            case Lose():
                 await self._status(kinds.CLAIMS, obj, {"phase": "Lost"})
-                self._event(kinds.CLAIMS, obj, "Warning", plan.reason, plan.message)
-            case decide.Unprotect():
-                await self._unprotect(kinds.CLAIMS, obj, names.CLAIM_PROTECTION)
+        if plan.event is not None:
+            self._event(kinds.CLAIMS, obj, *plan.event)
 
-    async def volume(self, obj: Obj, plan: decide.OfVolume) -> None:
-        match plan:
-            case decide.Nothing():
-                await self._protect(kinds.VOLUMES, obj, names.VOLUME_PROTECTION)
-            case decide.SetPhase():
-                status = {**(obj.get("status") or {}), "phase": plan.phase}
-                if plan.message:
-                    status["message"] = plan.message
-                    self._event(kinds.VOLUMES, obj, "Warning", plan.reason, plan.message)
-                await self._status(kinds.VOLUMES, obj, status)
-            case decide.Reclaim():
+    async def volume(self, obj: Obj, plan: Plan) -> None:
+        """Takes the step, then tells the event."""
+        match plan.step:
+            case Protect(finalizer):
+                await self._protect(kinds.VOLUMES, obj, finalizer)
+            case Unprotect(finalizer):
+                await self._unprotect(kinds.VOLUMES, obj, finalizer)
+            case SetPhase(phase, message):
+                status = {**(obj.get("status") or {}), "phase": phase}
+                await self._status(kinds.VOLUMES, obj, {**status, "message": message} if message else status)
+            case Reclaim():
                 await self._reclaim(obj)
-            case decide.Unprotect():
-                await self._unprotect(kinds.VOLUMES, obj, names.VOLUME_PROTECTION)
+        if plan.event is not None:
+            self._event(kinds.VOLUMES, obj, *plan.event)
 
     async def _bind(self, claim: Obj, volume: Obj) -> None:
         """The volume first: once it points to the claim, nobody else can take it."""
@@ -144,8 +153,6 @@ class Acts:
         return bool(claim["metadata"]["uid"] == ref["uid"])
 
     async def _protect(self, what: tuple[str, str], obj: Obj, finalizer: str) -> None:
-        if names.is_going(obj) or finalizer in (obj["metadata"].get("finalizers") or ()):
-            return
         changed = copy_of(obj)
         _add_finalizer(changed, finalizer)
         await self._write(what, changed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import AbstractContextManager
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
@@ -17,15 +18,17 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.act import Acts
+from longshore.controllers.volume.decide import ClaimView, VolumeView
 from longshore.controllers.volume.directories import Directories, has_made
+from longshore.controllers.volume.plan import Plan
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-_LOOK_AGAIN: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0
 
 
@@ -42,19 +45,26 @@ async def run(
     clock: Clock,
     rng: random.Random,
     informers: Informers | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Binds, provisions and reclaims until cancelled. New volumes are made in `directories`."""
+    """Binds, provisions and reclaims until cancelled. New volumes are made in `directories`.
+
+    Reasons go to `explanations`, for volumes without a namespace.
+    """
     controller = Controller(
         client,
         directories,
         clock=clock,
         rng=rng,
         informers=informers or Informers(client, clock=clock, rng=rng),
+        explanations=explanations or Explanations(),
     )
     await controller.run()
 
 
 class Controller:
+    """Arguments as of `run`."""
+
     def __init__(
         self,
         client: Client,
@@ -63,8 +73,9 @@ class Controller:
         clock: Clock,
         rng: random.Random,
         informers: Informers,
+        explanations: Explanations,
     ) -> None:
-        self._client = client
+        self._client, self._clock, self._explanations = client, clock, explanations
         self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
         self._informers = informers
         self._claims = self._informers.get(kinds.CLAIMS)
@@ -115,18 +126,33 @@ class Controller:
 
     async def _sync(self, key: Key) -> float | None:
         if key.kind == "volume":
-            volume = self._volumes.cache.get("", key.name)
-            if volume is not None:
-                ours = has_made(self._directories, volume)
-                await self._acts.volume(volume, decide.volume(volume, self._claims.cache.get, ours))
+            return await self._look_at_volume(key.name)
+        return await self._look_at_claim(key.namespace, key.name)
+
+    async def _look_at_volume(self, name: str) -> float | None:
+        volume = self._volumes.cache.get("", name)
+        if volume is None:
             return None
-        claim = self._claims.cache.get(key.namespace, key.name)
+        ref = volume["spec"].get("claimRef") or {}
+        holder = self._claims.cache.get(ref.get("namespace") or "", ref.get("name") or "")
+        plan = decide.volume(VolumeView(volume, holder, has_made(self._directories, volume)))
+        with self._telling("", volume, plan):
+            await self._acts.volume(volume, plan)
+        return plan.look_again
+
+    async def _look_at_claim(self, namespace: str, name: str) -> float | None:
+        claim = self._claims.cache.get(namespace, name)
         if claim is None:
             return None
-        in_use = names.is_going(claim) and await self._is_used(key.namespace, key.name)
-        plan = decide.claim(claim, self._volumes.cache, self._classes.cache, in_use)
-        await self._acts.claim(claim, plan)
-        return _LOOK_AGAIN if in_use else None
+        in_use = names.is_going(claim) and await self._is_used(namespace, name)
+        plan = decide.claim(ClaimView(claim, [*self._volumes.cache], [*self._classes.cache], in_use))
+        with self._telling(namespace, claim, plan):
+            await self._acts.claim(claim, plan)
+        return plan.look_again
+
+    def _telling(self, namespace: str, obj: Obj, plan: Plan) -> AbstractContextManager[None]:
+        meta, now = obj["metadata"], self._clock.now().timestamp()
+        return self._explanations.telling((namespace, meta["name"]), meta["uid"], now, plan.why)
 
     async def _is_used(self, namespace: str, name: str) -> bool:
         """Whether a pod that has a node, and is not over, uses the claim."""

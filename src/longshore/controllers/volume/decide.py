@@ -6,110 +6,117 @@ only once that claim is gone and its volume's policy says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from longshore.api.types import Obj
 from longshore.controllers.volume import matching, names
+from longshore.controllers.volume.plan import (
+    Bind,
+    Event,
+    Lose,
+    Plan,
+    Protect,
+    Provision,
+    Reclaim,
+    SetClass,
+    SetPhase,
+    Unprotect,
+)
+from longshore.machinery.reasons import Reason
+
+IN_USE_SECONDS: Final = 1.0
+"""Until a claim that is deleted and still used is looked at again: pods are not followed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """Wait for a change. With a reason, tell it as an event."""
+class ClaimView:
+    """All that is known when a claim is decided on."""
 
-    reason: str = ""
-    message: str = ""
-    type: Literal["Normal", "Warning"] = "Normal"
-
-
-@dataclass(frozen=True, slots=True)
-class SetClass:
-    """The claim asked for no class when there was no default one; now there is."""
-
-    name: str
+    claim: Obj
+    volumes: Sequence[Obj] = ()
+    classes: Sequence[Obj] = ()
+    in_use: bool = False
+    """Whether a pod uses it; looked at only for one that is being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bind:
-    """Tie volume and claim to each other, or finish doing so."""
+class VolumeView:
+    """All that is known when a volume is decided on."""
 
     volume: Obj
+    holder: Obj | None
+    """The claim of the name that the volume refers to."""
+    is_ours: bool
+    """Whether longshore made its directory for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provision:
-    """Make a directory and a volume for it."""
-
-    storage_class: Obj
-
-
-@dataclass(frozen=True, slots=True)
-class Lose:
-    """The claim's volume is gone, or another's."""
-
-    reason: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unprotect:
-    """It is being deleted, and may go."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetPhase:
-    """Of a volume."""
-
-    phase: str
-    reason: str = ""
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Reclaim:
-    """Delete the volume and the data in it."""
-
-
-OfClaim: TypeAlias = Nothing | SetClass | Bind | Provision | Lose | Unprotect
-OfVolume: TypeAlias = Nothing | SetPhase | Reclaim | Unprotect
-
-_LOST = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-_MISBOUND = "Two claims are bound to the same volume, this one is bound incorrectly"
-_ANOTHER = (
+_LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+_MISBOUND: Final = "Two claims are bound to the same volume, this one is bound incorrectly"
+_ANOTHER: Final = (
     "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
     "administrator. If volume creation is delayed, please verify that the provisioner is running and "
     "correctly registered."
 )
 
 
-def claim(obj: Obj, volumes: Iterable[Obj], classes: Iterable[Obj], in_use: bool) -> OfClaim:
-    """The next step for a claim. `in_use` counts only for one that is being deleted."""
+def claim(view: ClaimView) -> Plan:
+    """The next step for a claim."""
+    obj = view.claim
     if names.is_going(obj):
-        protected = names.CLAIM_PROTECTION in (obj["metadata"].get("finalizers") or ())
-        return Unprotect() if protected and not in_use else Nothing()
-    by_name = {volume["metadata"]["name"]: volume for volume in volumes}
+        return _going_claim(view)
+    by_name = {volume["metadata"]["name"]: volume for volume in view.volumes}
     if chosen := obj["spec"].get("volumeName"):
-        return _chosen(obj, by_name.get(chosen))
-    return _unbound(obj, by_name.values(), {c["metadata"]["name"]: c for c in classes})
+        plan = _chosen(obj, by_name.get(chosen))
+    else:
+        plan = _unbound(obj, by_name.values(), {c["metadata"]["name"]: c for c in view.classes})
+    return _protected(obj, plan, names.CLAIM_PROTECTION)
 
 
-def _chosen(obj: Obj, volume: Obj | None) -> OfClaim:
-    bound = names.BIND_COMPLETED in names.marks_of(obj)
-    if bound:
-        if (obj.get("status") or {}).get("phase") == "Lost":
-            return Nothing()
-        if volume is None:
-            return Lose("ClaimLost", _LOST)
-        if not matching.is_free_for(volume, obj):
-            return Lose("ClaimMisbound", _MISBOUND)
-        return Nothing() if _is_settled(obj, volume) else Bind(volume)
-    if volume is None or not matching.is_free_for(volume, obj) or names.is_going(volume):
-        return Nothing()
+def _protected(obj: Obj, plan: Plan, finalizer: str) -> Plan:
+    """What needs no other step is at least protected, so that nobody deletes it under those who use it."""
+    if plan.step is not None or finalizer in (obj["metadata"].get("finalizers") or ()):
+        return plan
+    why = Reason("Protected", f"gets the finalizer {finalizer}, which it lacks")
+    return replace(plan, step=Protect(finalizer), why=(*plan.why, why))
+
+
+def _going_claim(view: ClaimView) -> Plan:
+    if names.CLAIM_PROTECTION not in (view.claim["metadata"].get("finalizers") or ()):
+        return _left("Deleted", "it is being deleted, and nothing here holds it")
+    if view.in_use:
+        plan = _left("InUse", "it is being deleted, and stays as long as a pod uses it")
+        return replace(plan, look_again=IN_USE_SECONDS)
+    return _step(Unprotect(names.CLAIM_PROTECTION), "Unused", "it is being deleted, and no pod uses it")
+
+
+def _chosen(obj: Obj, volume: Obj | None) -> Plan:
+    name = obj["spec"]["volumeName"]
+    if names.BIND_COMPLETED in names.marks_of(obj):
+        return _bound(obj, volume)
+    if volume is None:
+        return _left("VolumeMissing", f"waits for volume {name}, which does not exist")
+    if not matching.is_free_for(volume, obj):
+        return _left("VolumeTaken", f"waits for volume {name}, which another claim has")
+    if names.is_going(volume):
+        return _left("VolumeGoing", f"waits for volume {name}, which is being deleted")
     if wrong := matching.why_not(volume, obj):
-        name = volume["metadata"]["name"]
-        return Nothing("VolumeMismatch", f'Cannot bind to requested volume "{name}": {wrong}', "Warning")
-    return Bind(volume)
+        return _told("VolumeMismatch", f'Cannot bind to requested volume "{name}": {wrong}', "Warning")
+    return _step(Bind(volume), "VolumeNamed", f"is bound to volume {name}, which it names")
+
+
+def _bound(obj: Obj, volume: Obj | None) -> Plan:
+    if (obj.get("status") or {}).get("phase") == "Lost":
+        return _left("Lost", "its volume was lost, which cannot be mended")
+    if volume is None:
+        return _lost("ClaimLost", _LOST)
+    if not matching.is_free_for(volume, obj):
+        return _lost("ClaimMisbound", _MISBOUND)
+    name = volume["metadata"]["name"]
+    if _is_settled(obj, volume):
+        return _left("Bound", f"is bound to volume {name}")
+    return _step(Bind(volume), "BindingUnfinished", f"finishes its binding to volume {name}")
 
 
 def _is_settled(obj: Obj, volume: Obj) -> bool:
@@ -117,44 +124,44 @@ def _is_settled(obj: Obj, volume: Obj) -> bool:
     return status.get("phase") == "Bound" and ref.get("uid") == obj["metadata"]["uid"]
 
 
-def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> OfClaim:
+def _unbound(obj: Obj, volumes: Iterable[Obj], classes: dict[str, Obj]) -> Plan:
     wanted = obj["spec"].get("storageClassName")
     if wanted is None and (default := _default(classes.values())):
-        return SetClass(default)
+        return _step(SetClass(default), "DefaultClass", f"gets the default storage class, {default}")
     found = classes.get(wanted) if wanted else None
     waits = found is not None and found.get("volumeBindingMode") == "WaitForFirstConsumer"
     if waits and names.SELECTED_NODE not in names.marks_of(obj):
-        text = "waiting for first consumer to be created before binding"
-        return Nothing("WaitForFirstConsumer", text)
+        return _told("WaitForFirstConsumer", "waiting for first consumer to be created before binding")
     if (volume := matching.best(obj, volumes)) is not None:
-        return Bind(volume)
+        words = f"is bound to volume {volume['metadata']['name']}, the best that fits"
+        return _step(Bind(volume), "VolumeFound", words)
     if not wanted:
         text = "no persistent volumes available for this claim and no storage class is set"
-        return Nothing("FailedBinding", text)
+        return _told("FailedBinding", text)
     if found is None:
-        text = f'storageclass.storage.k8s.io "{wanted}" not found'
-        return Nothing("ProvisioningFailed", text, "Warning")
+        return _told("ProvisioningFailed", f'storageclass.storage.k8s.io "{wanted}" not found', "Warning")
     return _made(obj, found)
 
 
-def _made(obj: Obj, found: Obj) -> OfClaim:
+def _made(obj: Obj, found: Obj) -> Plan:
     provisioner = found["provisioner"]
     if provisioner == names.NO_PROVISIONER:
-        return Nothing("FailedBinding", "no persistent volumes available for this claim")
+        return _told("FailedBinding", "no persistent volumes available for this claim")
     if provisioner != names.PROVISIONER:
-        return Nothing("ExternalProvisioning", _ANOTHER.format(provisioner))
+        return _told("ExternalProvisioning", _ANOTHER.format(provisioner))
     spec, name = obj["spec"], found["metadata"]["name"]
     failed = f'failed to provision volume with StorageClass "{name}": '
     if spec.get("volumeMode") == "Block":
-        return Nothing(
-            "ProvisioningFailed", failed + "longshore makes directories, no block devices", "Warning"
-        )
+        text = "longshore makes directories, no block devices"
+        return _told("ProvisioningFailed", failed + text, "Warning")
     if spec.get("selector") is not None:
         text = "claim.Spec.Selector is not supported for dynamic provisioning"
-        return Nothing("ProvisioningFailed", failed + text, "Warning")
+        return _told("ProvisioningFailed", failed + text, "Warning")
     if spec.get("dataSource") is not None or spec.get("dataSourceRef") is not None:
-        return Nothing("ProvisioningFailed", failed + "longshore copies no data into new volumes", "Warning")
-    return Provision(found)
+        return _told("ProvisioningFailed", failed + "longshore copies no data into new volumes", "Warning")
+    size = spec["resources"]["requests"]["storage"]
+    words = f"gets a new volume of storage class {name}, as none that is there fits"
+    return Plan(Provision(found), (Reason("VolumeProvisioned", words, {"storage": size}),))
 
 
 def _default(classes: Iterable[Obj]) -> str:
@@ -166,48 +173,78 @@ def _default(classes: Iterable[Obj]) -> str:
     return name
 
 
-def volume(obj: Obj, claim_of: Callable[[str, str], Obj | None], is_ours: bool) -> OfVolume:
-    """The next step for a volume. `is_ours`: its directory was made for it by longshore."""
+def volume(view: VolumeView) -> Plan:
+    """The next step for a volume."""
+    obj, holder = view.volume, view.holder
     phase = (obj.get("status") or {}).get("phase")
     ref = obj["spec"].get("claimRef")
-    holder = None
-    if ref is not None:
-        holder = claim_of(ref.get("namespace") or "", ref.get("name") or "")
-        if holder is not None and ref.get("uid") and holder["metadata"]["uid"] != ref["uid"]:
-            holder = None
+    if ref is None or (holder is not None and ref.get("uid") and holder["metadata"]["uid"] != ref["uid"]):
+        holder = None
     if names.is_going(obj):
-        return _going(obj, phase, holder, is_ours)
+        return _going_volume(obj, phase, holder, view.is_ours)
     if ref is None or not ref.get("uid"):
-        return Nothing() if phase == "Available" else SetPhase("Available")
-    if holder is not None:
-        taken = holder["spec"].get("volumeName") == obj["metadata"]["name"]
-        return SetPhase("Bound") if taken and phase != "Bound" else Nothing()
-    return _released(obj, phase, is_ours)
+        plan = _phase(phase, "Available", "no claim has it")
+    elif holder is None:
+        plan = _released(obj, phase, view.is_ours)
+    elif holder["spec"].get("volumeName") == obj["metadata"]["name"]:
+        plan = _phase(phase, "Bound", f"claim {_title(ref)} has it")
+    else:
+        plan = _left("ClaimChosen", f"waits until claim {_title(ref)} names it")
+    return _protected(obj, plan, names.VOLUME_PROTECTION)
 
 
-def _going(obj: Obj, phase: str | None, holder: Obj | None, is_ours: bool) -> OfVolume:
+def _going_volume(obj: Obj, phase: str | None, holder: Obj | None, is_ours: bool) -> Plan:
     """A volume that somebody deletes stays while a claim has it, and takes its data along if it is to."""
     if phase == "Bound":
         if holder is not None:
-            return Nothing()
+            return _left("InUse", "it is being deleted, and stays as long as its claim has it")
         if is_ours and obj["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
-            return Reclaim()
-    protected = names.VOLUME_PROTECTION in (obj["metadata"].get("finalizers") or ())
-    return Unprotect() if protected else Nothing()
+            return _step(Reclaim(), "DataDeleted", "it is being deleted, and its data with it")
+    if names.VOLUME_PROTECTION not in (obj["metadata"].get("finalizers") or ()):
+        return _left("Deleted", "it is being deleted, and nothing here holds it")
+    return _step(Unprotect(names.VOLUME_PROTECTION), "Unused", "it is being deleted, and no claim has it")
 
 
-def _released(obj: Obj, phase: str | None, is_ours: bool) -> OfVolume:
+def _released(obj: Obj, phase: str | None, is_ours: bool) -> Plan:
     policy = obj["spec"].get("persistentVolumeReclaimPolicy")
     if policy == "Delete" and is_ours:
-        return Reclaim()
+        return _step(Reclaim(), "DataDeleted", "its claim is gone, and its reclaim policy is Delete")
     if policy == "Retain":
-        return Nothing() if phase == "Released" else SetPhase("Released")
+        return _phase(phase, "Released", "its claim is gone, and its reclaim policy is Retain")
     if phase == "Failed":
-        return Nothing()
+        return _left("Failed", "nobody here can reclaim it")
     if policy == "Delete":
-        return SetPhase(
-            "Failed", "VolumeFailedDelete", "longshore deletes only the directories that it made itself"
-        )
-    return SetPhase(
-        "Failed", "VolumeFailedRecycle", "longshore recycles no volumes; delete it and make a new one"
-    )
+        return _failed("VolumeFailedDelete", "longshore deletes only the directories that it made itself")
+    return _failed("VolumeFailedRecycle", "longshore recycles no volumes; delete it and make a new one")
+
+
+# ---- plans of each form
+
+
+def _left(code: str, words: str) -> Plan:
+    return Plan(None, (Reason(code, words),))
+
+
+def _step(step: Bind | SetClass | Unprotect | Reclaim, code: str, words: str) -> Plan:
+    return Plan(step, (Reason(code, words),))
+
+
+def _told(code: str, message: str, type_: str = "Normal") -> Plan:
+    return Plan(None, (Reason(code, message),), Event(type_, code, message))
+
+
+def _lost(code: str, message: str) -> Plan:
+    return Plan(Lose(), (Reason(code, message),), Event("Warning", code, message))
+
+
+def _phase(phase: str | None, right: str, words: str) -> Plan:
+    why = (Reason(right, words),)
+    return Plan(None, why) if phase == right else Plan(SetPhase(right), why)
+
+
+def _failed(code: str, message: str) -> Plan:
+    return Plan(SetPhase("Failed", message), (Reason(code, message),), Event("Warning", code, message))
+
+
+def _title(ref: Obj) -> str:
+    return f"{ref.get('namespace') or ''}/{ref.get('name') or ''}"

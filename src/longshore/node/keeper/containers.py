@@ -193,37 +193,44 @@ class Containers:
         self._tell()
 
     def _over(self, entry: Entry, status: int | None) -> None:
-        """The first process has ended: so has the container, as with a pid namespace."""
+        """The first process has ended: so has the container, as with a pid namespace.
+
+        The steps in their order. What the journal gets is complete before the entry is lined up for it, and
+        nobody is told before the journal has it (`_tell`); a keeper that dies on the way leaves `running`
+        there, and the next one finds the process gone.
+        """
         limited = entry.cgroup or entry.memory
         del self._running[entry.pid]
-        entry.finished_at = time.time()
-        if status is None:
-            entry.phase, entry.message = "lost", _NO_CODE
-        else:
-            entry.phase = "exited"
-            if os.WIFSIGNALED(status):
-                entry.signal = os.WTERMSIG(status)
-            entry.code = launching.exit_code(status)
-            killed = self._limiter.ended(entry) and entry.code == 128 + signal.SIGKILL
-            entry.reason = "OOMKilled" if killed else "Error" if entry.code else "Completed"
-        finished = True
-        if entry.pipe >= 0:
-            finished = output.drain(entry)
-            self._mute(entry)
-        entry.log.close()
+        self._note_end(entry, status)
+        is_whole = self._close_output(entry)
         self._namespaces.release(entry)
-        exec_sessions.close_input(entry)
-        for watcher in entry.watchers:
-            watcher(entry.code)
-        for pid in entry.execs:
-            killing.group(pid, signal.SIGKILL)
-        entry.watchers = []
-        entry.listeners = []
-        entry.spec = None
+        _let_go(entry)
         if limited:
             self._loop.at("limits", _LOOK, self._look)
         self._ended.append(entry)
-        self._loop.at("sweep", _SWEEP if finished else 0.0, self.sweep)
+        self._loop.at("sweep", _SWEEP if is_whole else 0.0, self.sweep)
+
+    def _note_end(self, entry: Entry, status: int | None) -> None:
+        """When and how it ended; without a status nobody knows how."""
+        entry.finished_at = time.time()
+        if status is None:
+            entry.phase, entry.message = "lost", _NO_CODE
+            return
+        entry.phase = "exited"
+        if os.WIFSIGNALED(status):
+            entry.signal = os.WTERMSIG(status)
+        entry.code = launching.exit_code(status)
+        killed = self._limiter.ended(entry) and entry.code == 128 + signal.SIGKILL
+        entry.reason = "OOMKilled" if killed else "Error" if entry.code else "Completed"
+
+    def _close_output(self, entry: Entry) -> bool:
+        """Takes what it still said into its log. False if others hold its output open and may say more."""
+        is_whole = True
+        if entry.pipe >= 0:
+            is_whole = output.drain(entry)
+            self._mute(entry)
+        entry.log.close()
+        return is_whole
 
     def _adopted_ended(self, entry: Entry, asked: int, mask: int = 0) -> None:
         status = adoption.exit_status(entry)
@@ -280,6 +287,18 @@ class Containers:
         if self._doomed:
             killing.containers(self._doomed, {*self._running, *self.others})
             self._loop.at("kill", _KILL_AGAIN, self._kill)
+
+
+def _let_go(entry: Entry) -> None:
+    """Ends what people have open to it: its input, its watchers and the commands they run in it."""
+    exec_sessions.close_input(entry)
+    for watcher in entry.watchers:
+        watcher(entry.code)
+    for pid in entry.execs:
+        killing.group(pid, signal.SIGKILL)
+    entry.watchers = []
+    entry.listeners = []
+    entry.spec = None
 
 
 def _entry(spec: Spec, now: float) -> Entry:

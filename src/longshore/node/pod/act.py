@@ -172,7 +172,9 @@ class Actor:
     def _probe(self, life: Life, action: plan.Probe) -> None:
         record = action.record
         assert record.state is not None
-        record.probing = self._prober.begin(life, record, self._target(life, record, record.state.key))
+        target = self._target(life, record, record.state.key)
+        life.probing[record.facts.name] = self._prober.begin(life, record, target)
+        record.probed = True
 
     def probed(self, life: Life, record: Record, verdict: str, event: str) -> None:
         """A probe has something to say: `started`, `ready`, `unready`, or its own name if the container must

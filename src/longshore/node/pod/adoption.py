@@ -18,7 +18,8 @@ async def adopt(life: Life, preparer: Preparation) -> None:
     memory = life.memory
     try:
         if not memory.terminal:
-            memory.prepared = await preparer.pod(memory.pod)
+            life.prepared = await preparer.pod(memory.pod)
+            memory.prepared = life.prepared is not None
     except NotReady as err:
         log.info("pod %s: %s", memory.facts.title, err)
     except Exception:
@@ -26,10 +27,10 @@ async def adopt(life: Life, preparer: Preparation) -> None:
     for record in memory.records():
         if record.state is None:
             continue
-        if memory.prepared is not None:
+        if memory.prepared:
             try:
                 found = preparer.container(
-                    memory.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip
+                    life.prepared, memory.pod, record.facts.spec, record.attempt, memory.ip
                 )
             except CannotPrepare as err:
                 log.info("pod %s: %s", memory.facts.title, err)

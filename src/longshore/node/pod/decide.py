@@ -1,4 +1,4 @@
-"""What a pod needs next. A pure function of what is remembered: no I/O, no clock, no dice.
+"""What a pod needs next. A pure function of a view of it: no I/O, no clock, no dice.
 
 First the ends: a pod that is deleted, has a verdict or has run to its outcome only stops (`stopping.py`).
 Then the order of a start: volumes, init containers one by one, sidecars as soon as their turn comes, then all
@@ -7,12 +7,14 @@ main containers. Restarts follow the restart policy, after a back-off.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from longshore.api.time import durations
+from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod import backoff, stopping
 from longshore.node.pod.facts import restarts
-from longshore.node.pod.memory import Memory, Record, Verdict, Waiting
+from longshore.node.pod.memory import Memory, Record, Verdict, View, Waiting
 from longshore.node.pod.plan import (
     NOTHING,
     Action,
@@ -27,9 +29,9 @@ from longshore.node.pod.plan import (
 )
 
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
-_STARTING: Final = "waits for the engine to start it"
-_RUNS: Final = Plan(why=("runs",))
-_PREPARES: Final = ("its volumes and environment are prepared first",)
+_RUNS: Final = Plan(why=(Reason("Running", "runs"),))
+_PREPARES: Final = Reason("Prepared", "its volumes and environment are prepared first")
+_PREPARING: Final = Reason("Preparing", "its volumes and environment are being prepared")
 
 
 class Draft:
@@ -39,8 +41,11 @@ class Draft:
 
     def __init__(self) -> None:
         self.actions: list[Action] = []
-        self.why: list[str] = []
+        self.why: list[Reason] = []
         self.again: float | None = None
+
+    def because(self, code: str, words: str, **numbers: Number) -> None:
+        self.why.append(Reason(code, words, numbers) if numbers else Reason(code, words))
 
     def look(self, seconds: float) -> None:
         """Look again in so many seconds at the latest."""
@@ -76,8 +81,9 @@ def outcome(memory: Memory) -> str:
     return "Failed" if failed else "Succeeded"
 
 
-def decide(memory: Memory, now: float, wall: float) -> Plan:
-    """`now` is the monotonic clock's, `wall` in seconds since 1970."""
+def decide(view: View) -> Plan:
+    """The next actions for the pod, and when to look at it again."""
+    memory, now, wall = view.memory, view.now, view.wall
     if memory.gone or memory.deleting is not None or memory.terminal or memory.verdict or memory.rejected:
         return stopping.decide(memory, Draft(), now)
     facts = memory.facts
@@ -95,7 +101,7 @@ def decide(memory: Memory, now: float, wall: float) -> Plan:
         draft.look(left)
     if memory.unstartable_since is not None and _given_up(memory, draft, now):
         return draft.plan()
-    if memory.prepared is None:
+    if not memory.prepared:
         return _prepare(memory, draft, now)
     if not memory.inits or _inits(memory, draft, now, wall):
         for record in memory.mains:
@@ -112,7 +118,8 @@ def _outlived(memory: Memory, moment: float) -> bool:
 
 def _too_late(deadline: float, draft: Draft) -> Plan:
     draft.actions.append(Fail(Verdict("DeadlineExceeded", DEADLINE_MESSAGE)))
-    draft.why.append(f"active for more than its activeDeadlineSeconds ({deadline:g})")
+    words = f"active for more than its activeDeadlineSeconds ({deadline:g})"
+    draft.because("DeadlineExceeded", words, seconds=deadline)
     return draft.plan()
 
 
@@ -131,23 +138,31 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
     shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {waiting.message if waiting else ''}"
     draft.actions.append(Fail(Verdict(reason, message)))
-    draft.why.append(f"could not start within the {shown} of longshore.dev/fail-unstartable-after")
+    words = f"could not start within the {shown} of longshore.dev/fail-unstartable-after"
+    draft.because("Unstartable", words, seconds=patience)
     return True
 
 
 def _prepare(memory: Memory, draft: Draft, now: float) -> Plan:
     if memory.preparing:
-        draft.why.append("its volumes and environment are being prepared")
+        draft.why.append(_PREPARING)
     elif memory.retry_at > now:
         draft.look(memory.retry_at - now)
         if memory.unprepared is not None:
-            draft.why.append(f"cannot be prepared yet: {memory.unprepared.message}")
+            words = f"cannot be prepared yet: {memory.unprepared.message}"
+            draft.because("Unprepared", words, failures=memory.failures)
     else:
         alone = len(memory.mains) == 1 and not memory.inits and memory.mains[0].state is None
         action = Prepare(memory.mains[0] if alone else None)
-        why = (*_PREPARES, f"{memory.mains[0].facts.name} is started then") if alone else _PREPARES
+        why = (_PREPARES, _then_started(memory.mains[0].facts.name)) if alone else (_PREPARES,)
         return Plan((action,), why, draft.again)
     return draft.plan()
+
+
+@lru_cache(maxsize=64)
+def _then_started(container: str) -> Reason:
+    """Kept for the few names that most pods' containers have."""
+    return Reason("Started", f"{container} is started then")
 
 
 def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
@@ -158,12 +173,14 @@ def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
             _keep(memory, record, draft, now, wall)
             if record.started or memory.initialized:
                 continue
-            draft.why.append(f"what comes after sidecar {facts.name} waits until it has started")
+            words = f"what comes after sidecar {facts.name} waits until it has started"
+            draft.because("WaitsForSidecar", words)
             return False
         if memory.initialized or (record.over and record.code == 0):
             continue
         _keep(memory, record, draft, now, wall)
-        draft.why.append(f"what comes after init container {facts.name} waits until it has ended well")
+        words = f"what comes after init container {facts.name} waits until it has ended well"
+        draft.because("WaitsForInit", words)
         return False
     return True
 
@@ -172,14 +189,15 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
     """What one container that should run needs."""
     state, facts = record.state, record.facts
     if record.starting:
-        draft.why.append(f"{facts.name} {_STARTING}")
+        draft.because("Starting", f"{facts.name} waits for the engine to start it")
     elif state is None:
         if record.retry_at > now:
             draft.look(record.retry_at - now)
-            draft.why.append(f"{facts.name} did not start; the next try is due later")
+            words = f"{facts.name} did not start; the next try is due later"
+            draft.because("StartFailed", words, failures=record.failures)
         else:
             draft.actions.append(Start(record))
-            draft.why.append(f"{facts.name} is started")
+            draft.because("Started", f"{facts.name} is started")
     elif state.phase == "running":
         _accompany(record, draft, now)
     elif restarts(memory.facts, facts, record.code):
@@ -192,15 +210,15 @@ def _accompany(record: Record, draft: Draft, now: float) -> None:
     if record.doom is not None and record.stopping is None:
         message, grace = record.doom
         draft.actions.append(BeginStop(record, grace, message))
-        draft.why.append(message)
+        draft.because("Unhealthy", message, grace=grace)
     elif record.stopping is not None:
         stopping.progress(record, draft, now)
     elif facts.post_start is not None and not record.hook:
         draft.actions.append(Hook(record, "postStart"))
-        draft.why.append(f"{facts.name} runs; its postStart hook is next")
-    elif facts.has_probes and record.probing is None and record.hook != "running":
+        draft.because("PostStartHook", f"{facts.name} runs; its postStart hook is next")
+    elif facts.has_probes and not record.probed and record.hook != "running":
         draft.actions.append(Probe(record))
-        draft.why.append(f"{facts.name} runs and is probed")
+        draft.because("Probed", f"{facts.name} runs and is probed")
 
 
 def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
@@ -211,8 +229,10 @@ def _restart(memory: Memory, record: Record, draft: Draft, wall: float) -> None:
         text = f"back-off {shown} restarting failed container={name} pod={memory.facts.title}"
         if record.waiting is None or record.waiting.message != text:
             draft.actions.append(Wait(record, Waiting("CrashLoopBackOff", text)))
-        draft.why.append(f"{name} ended with {record.code}; {text}")
+        words = f"{name} ended with {record.code}; {text}"
+        draft.because("CrashLoopBackOff", words, exit_code=record.code, seconds=record.backoff)
         draft.look(at - wall)
     else:
         draft.actions.append(Start(record, again=True, backoff=following))
-        draft.why.append(f"{name} ended with {record.code} and is restarted by its restart policy")
+        words = f"{name} ended with {record.code} and is restarted by its restart policy"
+        draft.because("Restarted", words, exit_code=record.code, restarts=record.attempt + 1)

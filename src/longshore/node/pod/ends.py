@@ -14,9 +14,9 @@ def over(life: Life, record: Record) -> None:
     record.ended = end_of(life, record)
     record.ready = record.started = False
     record.stopping = record.doom = None
-    if record.probing is not None:
-        record.probing.stop()
-        record.probing = None
+    if record.probed:
+        life.probing.pop(record.facts.name).stop()
+        record.probed = False
 
 
 def end_of(life: Life, record: Record) -> Obj:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Timer
@@ -11,6 +11,7 @@ from longshore.node.pod.memory import Memory, Record
 from longshore.node.runtime import FilePath, Key
 
 if TYPE_CHECKING:
+    from longshore.node.probes.prober import Probing
     from longshore.node.runtime import Runtime
 
 
@@ -34,6 +35,10 @@ class Life:
     timer: Timer | None = None
     due: float = 0.0
     """When the timer rings."""
+    prepared: Any = None
+    """What the preparer made for it; None as long as that is not done."""
+    probing: dict[str, Probing] = field(default_factory=dict)
+    """The probes that run on its containers, by name."""
     paths: dict[str, Paths] = field(default_factory=dict)
     keys: set[Key] = field(default_factory=set)
     """What the engine remembers of it."""

@@ -1,11 +1,14 @@
 """What the node remembers of one pod. `decide` reads it and never writes; everything else that happens to a
 pod (a container ended, a probe answered, somebody deletes it) is written down here first.
+
+Plain data, so that it can be saved and looked at elsewhere (`machinery/views.py`). What is under way for a
+pod, its volumes, probes and timers, is in `life.py`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from longshore.api.types import Obj
 from longshore.node.pod.facts import ContainerFacts, Facts
@@ -68,8 +71,8 @@ class Record:
     stopping: Stopping | None = None
     doom: tuple[str, float] | None = None
     """It must stop although its pod goes on: the event's message and the grace period."""
-    probing: Any = None
-    """The probes that run on it."""
+    probed: bool = False
+    """Its probes run."""
 
     @property
     def running(self) -> bool:
@@ -113,8 +116,8 @@ class Memory:
     rejected: bool = False
     """The node did not take it in; nothing of it ever ran."""
     verdict: Verdict | None = None
-    prepared: Any = None
-    """What the preparer made for it; None as long as that is not done."""
+    prepared: bool = False
+    """The preparer has made what it needs."""
     preparing: bool = False
     unprepared: Waiting | None = None
     """Why it could not be prepared."""
@@ -155,3 +158,17 @@ class Memory:
 
     def records(self) -> list[Record]:
         return self.inits + self.mains if self.inits else self.mains
+
+
+@dataclass(slots=True)
+class View:
+    """All that `decide` may know: what is remembered of a pod, and the moment. Nobody changes one.
+
+    It is not `frozen`, as every look at a pod makes one: that would cost ten times as much.
+    """
+
+    memory: Memory
+    now: float
+    """By the monotonic clock, which the times of stops and retries are by."""
+    wall: float
+    """Seconds since 1970."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from longshore.machinery.reasons import Reason
 from longshore.node.pod.memory import Record, Verdict, Waiting
 
 
@@ -84,8 +85,8 @@ Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe |
 @dataclass(slots=True)
 class Plan:
     actions: tuple[Action, ...] = ()
-    why: tuple[str, ...] = ()
-    """The rules that fired, in words."""
+    why: tuple[Reason, ...] = ()
+    """The rules that fired."""
     look_again: float | None = None
     """In so many seconds something is due by itself; None when only a change can bring something."""
     done: bool = False

@@ -88,7 +88,8 @@ class Starter:
 
     def _prepared(self, life: Life, first: Record | None, prepared: Any) -> None:
         memory = life.memory
-        memory.prepared, memory.unprepared, memory.failures = prepared, None, 0
+        life.prepared, memory.prepared = prepared, True
+        memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
         for warning in getattr(prepared, "warnings", ()):
             self._events.pod(memory.pod, "Warning", "NotSupported", warning)
@@ -136,7 +137,7 @@ class Starter:
     async def _begin_anew(self, life: Life, record: Record) -> None:
         """What it lacked may be there by now."""
         try:
-            await self._preparer.refresh(life.memory.prepared, life.memory.pod)
+            await self._preparer.refresh(life.prepared, life.memory.pod)
         except Exception as err:
             self._not_started(life, record, err)
         else:
@@ -147,7 +148,7 @@ class Starter:
         assert runtime is not None
         try:
             container = self._preparer.container(
-                memory.prepared, memory.pod, facts.spec, record.attempt, memory.ip
+                life.prepared, memory.pod, facts.spec, record.attempt, memory.ip
             )
             life.paths[facts.name] = Paths(container.termination_message, container.log)
             life.keys.add(container.key)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from longshore.machinery.reasons import Reason
 from longshore.node.pod.memory import Memory, Record
 from longshore.node.pod.plan import BeginStop, Hook, Plan, Shorten, Signal
 
@@ -17,7 +18,7 @@ LEAST_GRACE: Final = 2.0
 """Upstream gives every container so much time after the stop signal."""
 _AGAIN: Final = 5.0
 """Seconds after which a container that outlived a kill is killed again."""
-_DONE: Final = Plan(why=("nothing of it runs, and nothing will again",), done=True)
+_DONE: Final = Plan(why=(Reason("Over", "nothing of it runs, and nothing will again"),), done=True)
 
 
 def decide(memory: Memory, draft: Draft, now: float) -> Plan:
@@ -31,7 +32,7 @@ def decide(memory: Memory, draft: Draft, now: float) -> Plan:
     grace = _grace(memory)
     for record in first or busy[-1:]:
         if record.starting and not record.running:
-            draft.why.append(f"{record.facts.name} is just being started, and stopped then")
+            draft.because("Starting", f"{record.facts.name} is just being started, and stopped then")
         elif record.stopping is None:
             spent = now - memory.stopping_since if memory.stopping_since is not None else 0.0
             left = grace if record in first else max(grace - spent, 0.0)
@@ -51,25 +52,25 @@ def progress(record: Record, draft: Draft, now: float) -> None:
     if record.facts.pre_stop is not None and going.asked is None:
         if not going.hook and going.grace > 0:
             draft.actions.append(Hook(record, "preStop"))
-            draft.why.append(f"{name} runs its preStop hook")
+            draft.because("PreStopHook", f"{name} runs its preStop hook")
             draft.look(deadline - now)
             return
         if going.hook == "running" and now < deadline:
             draft.look(deadline - now)
-            draft.why.append(f"{name} runs its preStop hook")
+            draft.because("PreStopHook", f"{name} runs its preStop hook")
             return
     if going.asked is None:
         draft.actions.append(Signal(record, "stop"))
-        draft.why.append(f"{name} gets SIGTERM")
+        draft.because("AskedToStop", f"{name} gets SIGTERM")
         draft.look(max(deadline - now, LEAST_GRACE))
         return
     due = max(deadline, going.asked + LEAST_GRACE) if going.killed is None else going.killed + _AGAIN
     if now < due:
         draft.look(due - now)
-        draft.why.append(f"{name} has time to end by itself")
+        draft.because("GracePeriod", f"{name} has time to end by itself", seconds=going.grace)
     else:
         draft.actions.append(Signal(record, "kill"))
-        draft.why.append(f"{name} did not end in time and is killed")
+        draft.because("Killed", f"{name} did not end in time and is killed", seconds=going.grace)
         draft.look(_AGAIN)
 
 
@@ -83,13 +84,14 @@ def _grace(memory: Memory) -> float:
     return memory.facts.grace
 
 
-def _reason(memory: Memory) -> str:
+def _reason(memory: Memory) -> Reason:
     if memory.gone:
-        return "it is not in the API any more"
+        return Reason("Gone", "it is not in the API any more")
     if memory.deleting is not None:
-        return f"it is deleted, with a grace period of {memory.delete_grace:g} s"
+        words = f"it is deleted, with a grace period of {memory.delete_grace:g} s"
+        return Reason("Deleted", words, {"seconds": memory.delete_grace})
     if memory.verdict is not None:
-        return f"it fails: {memory.verdict.reason}"
+        return Reason(memory.verdict.reason, f"it fails: {memory.verdict.reason}")
     if memory.terminal:
-        return f"it is {memory.terminal} already"
-    return "its main containers have ended, and its sidecars stop"
+        return Reason(memory.terminal, f"it is {memory.terminal} already")
+    return Reason("MainsEnded", "its main containers have ended, and its sidecars stop")

@@ -16,7 +16,7 @@ def conditions(memory: Memory, phase: str, now: str, *, final: bool) -> list[Obj
     old = {c["type"]: c for c in (memory.pod.get("status") or {}).get("conditions") or ()}
     generation = memory.pod["metadata"].get("generation") or 0
     ours = (
-        (not final and memory.prepared is not None, "", ""),
+        (not final and memory.prepared, "", ""),
         _initialized(memory, phase),
         _ready(memory, phase, old),
         _containers_ready(memory, phase),

@@ -22,6 +22,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.informers.cache import Key
+from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
 
@@ -61,14 +62,14 @@ class Report:
     reason: str
     message: str
     """Upstream's words."""
-    numbers: tuple[str, ...]
+    numbers: tuple[Reason, ...]
     nominated: str | None
     """A node to promise in the status; None leaves what stands there."""
     since: float
 
     @property
     def text(self) -> str:
-        return f"{self.message} ({'; '.join(self.numbers)})" if self.numbers else self.message
+        return f"{self.message} ({'; '.join(map(str, self.numbers))})" if self.numbers else self.message
 
 
 class Reporter:
@@ -102,7 +103,7 @@ class Reporter:
         self,
         pod: Pod,
         message: str,
-        numbers: tuple[str, ...] = (),
+        numbers: tuple[Reason, ...] = (),
         *,
         reason: str = UNSCHEDULABLE,
         nominated: str | None = None,

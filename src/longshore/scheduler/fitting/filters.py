@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
 from longshore.scheduler.fitting import affinity, pod_claims, spreading, taints
 from longshore.scheduler.fitting.affinity import NamespaceLabels, Survey
@@ -71,8 +72,10 @@ def check(pod: Pod, node: Node, context: Context) -> Failure | None:
     if lasting is not None:
         return lasting
     if shape.ports and (port := node.taken(shape.ports)) is not None:
-        numbers = (f"port {port[2]}/{port[1]} of node {node.name} is taken",)
-        return Failure((_PORTS,), ROOM, True, numbers)
+        taken = Reason(
+            "PortTaken", f"port {port[2]}/{port[1]} of node {node.name} is taken", {"port": port[2]}
+        )
+        return Failure((_PORTS,), ROOM, True, (taken,))
     left = node.allocatable.get(amounts.PODS, 0) - len(node.pods)
     if left < 1:
         return _lacking(pod, node)
@@ -107,8 +110,8 @@ def _lasting(shape: Shape, node: Node) -> Failure | None:
     taint = taints.untolerated(node.taints, shape.tolerations)
     if taint is not None:
         value = f"={taint['value']}" if taint.get("value") else ""
-        numbers = (f"node {node.name} has the taint {taint['key']}{value}:{taint['effect']}",)
-        return Failure((_TAINTED,), NODE, False, numbers)
+        words = f"node {node.name} has the taint {taint['key']}{value}:{taint['effect']}"
+        return Failure((_TAINTED,), NODE, False, (Reason("Tainted", words),))
     if shape.selects is not None and not shape.selects(node.labels, node.name):
         return _UNSELECTED
     return None
@@ -120,16 +123,17 @@ def _lacking(pod: Pod, node: Node) -> Failure:
     limit = node.allocatable.get(amounts.PODS, 0)
     if node.left(amounts.PODS) < 1:
         reasons.append(_FULL)
-        numbers.append(f"node {node.name} has {len(node.pods)} of {limit} pods")
+        words = f"node {node.name} has {len(node.pods)} of {limit} pods"
+        numbers.append(Reason("TooManyPods", words, {"pods": len(node.pods), "limit": limit}))
         resolvable = limit > 0
     for name, amount in pod.shape.requests.items():
         left, all_ = node.left(name), node.allocatable.get(name, 0)
         if amount > left:
             reasons.append(f"Insufficient {name}")
-            numbers.append(
-                f"asks {amounts.words(name, amount)}, node {node.name} has "
-                f"{amounts.bare(name, max(left, 0))} of {amounts.bare(name, all_)} left"
-            )
+            asked, rest, whole = (amounts.bare(name, n) for n in (amount, max(left, 0), all_))
+            words = f"asks {asked} {name}, node {node.name} has {rest} of {whole} left"
+            counted = {"asked": asked, "left": rest, "allocatable": whole}
+            numbers.append(Reason("Insufficient", words, counted))
             resolvable = resolvable and amount <= all_
     return Failure(tuple(reasons), ROOM, resolvable, tuple(numbers))
 

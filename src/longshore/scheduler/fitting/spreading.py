@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.selectors.labels import Selector
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting import taints
 from longshore.scheduler.fitting.affinity import with_keys
 from longshore.scheduler.fitting.verdict import NODE, PODS, ROOM, Failure
@@ -66,11 +67,12 @@ class Spread:
         skew = there + self.counts_itself - least
         if skew <= constraint.max_skew:
             return None
-        numbers = (
+        words = (
             f"{constraint.topology}={domain} has {there} of these pods and the emptiest {least}, "
             f"at most {constraint.max_skew} more are allowed"
         )
-        return Failure((_UNEVEN,), NODE | ROOM | PODS, True, (numbers,))
+        uneven = Reason("Uneven", words, {"pods": there, "least": least, "most": constraint.max_skew})
+        return Failure((_UNEVEN,), NODE | ROOM | PODS, True, (uneven,))
 
 
 def spreads(pod: Pod, nodes: Iterable[Node], *, required: bool) -> list[Spread]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from longshore.machinery.reasons import Reason
+
 NODE: Final = 1
 """Wakes when a node came or changed its labels, taints or schedulability."""
 ROOM: Final = 2
@@ -26,7 +28,7 @@ class Failure:
     """What may help, as flags."""
     resolvable: bool = False
     """Whether removing pods of less priority could help."""
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[Reason, ...] = ()
     """For people: `asks 4 cpu, node a has 1.5 of 2 left`."""
 
 

@@ -23,11 +23,9 @@ from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.gang.closing import GroupReport
-from longshore.scheduler.gang.decide import Plan
-from longshore.scheduler.gang.model import BINDING, Group
+from longshore.scheduler.gang.model.task import BINDING
 from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
-from longshore.scheduler.gang.trial import Bind, Evict
+from longshore.scheduler.gang.plan import Bind, Event, Evict, GroupReport, Plan
 from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
 
@@ -120,6 +118,8 @@ class Actor:
         self._say_all(plan.events)
         for report in plan.reports:
             self._report(report)
+        if plan.look_again is not None:
+            self._pace.room(plan.look_again + AFTER)
 
     # ---- what groups are told
 
@@ -143,19 +143,10 @@ class Actor:
             ready()
         for each in report.tasks:
             self.reporter.waits(each.task.pod, each.message, reason=each.reason)
-        self._explain(report)
-        if group.deadline is not None and report.status["phase"] == "Pending":
-            self._pace.room(max(group.deadline - self._clock.now().timestamp(), 0) + AFTER)
-
-    def _explain(self, report: GroupReport) -> None:
-        group = report.group
-        why = [f"phase {report.status['phase']}", *dict.fromkeys(group.notes)]
-        if report.waits and group.tasks:
-            why.append(report.waits)
         now = self._clock.now().timestamp()
-        self.explanations.add(group.key, Explanation(group.uid, now, tuple(why)))
+        self.explanations.add(group.key, Explanation(group.uid, now, report.why))
 
-    def _say_all(self, events: Iterable[tuple[Group, str, str, str]]) -> None:
+    def _say_all(self, events: Iterable[Event]) -> None:
         for group, type_, reason, message in events:
             self._say(group.obj, f"{type_} {reason}", type_, reason, message)
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import heapq
 
+from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.gang.model import ALLOCATED, PENDING, Group, Queue, Task
-from longshore.scheduler.gang.trial import Place, Session
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.task import ALLOCATED, PENDING, Task
+from longshore.scheduler.gang.trying.trial import Place, Session
 
 
 def run(session: Session) -> None:
@@ -22,7 +25,7 @@ def run(session: Session) -> None:
             continue
         problem = group.invalid
         if problem:
-            group.notes.append(problem)
+            group.notes.append(Reason("GangInvalid", problem))
             continue
         waiting = [t for t in group.in_status(PENDING) if not t.gated and not t.best_effort]
         if waiting:
@@ -32,7 +35,7 @@ def run(session: Session) -> None:
         heapq.heapify(listed)  # only its own turn changes where a gang stands
     while jobs:
         queue = min((session.queues[name] for name in jobs), key=session.queue_order)
-        if session.overused(queue):
+        if session.limits.is_used_up(queue):
             for _, group in sorted(jobs.pop(queue.name)):
                 if tasks[group.uid]:
                     _note_queue(session, group, queue, tasks[group.uid])
@@ -50,22 +53,21 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
     again = False
     while tasks:
         task = tasks.pop(0)
-        if not session.allocatable(queue, task):
+        if not session.limits.allow(queue, task):
             _note_queue(session, group, queue, [task])
             continue
         if any(group.tasks[uid].role == task.role for uid in group.misfits):
             continue
-        now, later, said = session.candidates(task)
+        now, later, said = session.rooms.candidates(task)
         if not now and not later:
-            group.misfits[task.pod.uid] = said
-            group.notes.append(f"{task.pod.key[1]}: {said}")
+            _note_misfit(group, task, said)
             if group.goes_on():
                 continue
             break
-        if now and session.within_limits(queue, task):
-            session.allocate(group, task, session.best(task, now))
+        if now and session.limits.allow_now(queue, task):
+            session.allocate(group, task, session.rooms.best(task, now))
         else:
-            session.pipeline(group, task, session.best(task, later or now))
+            session.pipeline(group, task, session.rooms.best(task, later or now))
         placed.append(task)
         if group.is_ready and tasks:
             again = True
@@ -90,25 +92,31 @@ def backfill(session: Session) -> None:
         if group.phase in ("", "Pending") or group.invalid:
             continue
         for task in [t for t in group.in_status(PENDING) if t.best_effort and not t.gated]:
-            now, _, said = session.candidates(task)
+            now, _, said = session.rooms.candidates(task)
             if not now:
-                group.misfits[task.pod.uid] = said
-                group.notes.append(f"{task.pod.key[1]}: {said}")
+                _note_misfit(group, task, said)
                 continue
-            session.allocate(group, task, session.best(task, now))
+            session.allocate(group, task, session.rooms.best(task, now))
         if group.is_ready:
             session.commit(group, group.in_status(ALLOCATED))
+
+
+def _note_misfit(group: Group, task: Task, said: str) -> None:
+    group.misfits[task.pod.uid] = said
+    group.notes.append(Reason("NoNodeFits", f"{task.pod.key[1]}: {said}"))
 
 
 def _note_queue(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> None:
     """In numbers: the queue has given all it may."""
     task = tasks[0]
-    most = queue.limit if session.settings.capacity else queue.deserved
+    most = session.limits.most(queue)
     for name, amount in task.requests.items():
         have, may = queue.allocated.get(name, 0), most.get(name, 0)
         if have + amount > may:
-            group.notes.append(
-                f"{task.pod.key[1]} asks {amounts.words(name, amount)}, queue {queue.name} is given "
-                f"{amounts.bare(name, may)} and has {amounts.bare(name, have)} of it in use"
+            asked, given, used = (amounts.bare(name, n) for n in (amount, may, have))
+            words = (
+                f"{task.pod.key[1]} asks {asked} {name}, queue {queue.name} is given {given} and has {used} "
+                "of it in use"
             )
+            group.notes.append(Reason("QueueUsedUp", words, {"asked": asked, "given": given, "used": used}))
             return

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts
-from longshore.scheduler.gang import sharing
-from longshore.scheduler.gang.model import (
+from longshore.scheduler.amounts import Amounts, total
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.task import (
     ALLOCATED,
     FAILED,
     HOLDING,
@@ -20,36 +20,14 @@ from longshore.scheduler.gang.model import (
     RUNNING,
     SCHEDULED,
     SUCCEEDED,
-    Group,
     Task,
-    total,
 )
-from longshore.scheduler.gang.trial import Session
+from longshore.scheduler.gang.plan import GroupReport, TaskReport
+from longshore.scheduler.gang.trying import sharing
+from longshore.scheduler.gang.trying.trial import Session
 
 UNSCHEDULABLE, SCHEDULABLE = "Unschedulable", "Schedulable"
 _READY_TEXT, _NOT_READY_TEXT = "pod group is ready", "pod group is not ready"
-
-
-@dataclass(frozen=True, slots=True)
-class TaskReport:
-    """Why one task waits."""
-
-    task: Task
-    reason: str
-    message: str
-
-
-@dataclass(slots=True)
-class GroupReport:
-    """How one group stands after a cycle."""
-
-    group: Group
-    status: Obj
-    """The whole new status, without times where nothing changed."""
-    changed: bool
-    waits: str
-    """The warning that the group is not scheduled; empty when it is. Only of use if there are tasks."""
-    tasks: list[TaskReport] = field(default_factory=list)
 
 
 def report(group: Group, cycle: str, now: str) -> GroupReport:
@@ -84,7 +62,17 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
             waits = f"{pending}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
     changed = status != old
     group.phase = phase
-    return GroupReport(group, status, changed, waits, _tasks(group))
+    return GroupReport(group, status, changed, waits, _tasks(group), _explained(group, waits))
+
+
+def _explained(group: Group, waits: str) -> tuple[Reason, ...]:
+    """The phase, what the cycle noted on its way, each once, and what the group waits for."""
+    noted = {str(note): note for note in group.notes}
+    why = [Reason(f"Phase{group.phase}", f"phase {group.phase}"), *noted.values()]
+    if waits and group.tasks:
+        numbers = {"pending": group.counts.get(PENDING, 0), "tasks": len(group.tasks)}
+        why.append(Reason("Unschedulable", waits, numbers))
+    return tuple(why)
 
 
 def allocated(session: Session) -> dict[str, dict[str, str]]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-
+from longshore.machinery.reasons import Reason
 from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt
-from longshore.scheduler.gang.closing import GroupReport
-from longshore.scheduler.gang.model import Group, Queue
-from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM, Settings
-from longshore.scheduler.gang.sharing import Sums
-from longshore.scheduler.gang.trial import Bind, Evict, Session
-from longshore.scheduler.single.decide import View
+from longshore.scheduler.gang.cycle import Cycle
+from longshore.scheduler.gang.plan import GroupReport, Plan
+from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM
+from longshore.scheduler.gang.trying.trial import Session
 
 _ACTIONS = {
     ENQUEUE: enqueue.run,
@@ -22,41 +18,9 @@ _ACTIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
-    """What is seen at the beginning."""
-
-    view: View
-    groups: Iterable[Group]
-    queues: Mapping[str, Queue]
-    settings: Settings
-    uid: str
-    """Names the cycle in conditions."""
-    now: float
-    time: str
-    """The same moment, as objects write it."""
-    settled: Mapping[str, Sums] = field(default_factory=dict)
-    """What further gangs have that need not be looked at, by queue."""
-    gate: bool = False
-    """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do and say."""
-
-    binds: tuple[Bind, ...]
-    evictions: tuple[Evict, ...]
-    reports: tuple[GroupReport, ...]
-    events: tuple[tuple[Group, str, str, str], ...]
-    allocated: Mapping[str, Mapping[str, str]]
-    """What the gangs of each queue, and of those below it, have on nodes, as `status.allocated` says it.
-    Empty when only the gate was open."""
-
-
 def decide(cycle: Cycle) -> Plan:
     """Runs the configured actions in their order, then looks how every group stands."""
-    session = Session(cycle.view, cycle.groups, cycle.queues, cycle.settings, cycle.now, cycle.settled)
+    session = Session(cycle)
     if ENQUEUE not in cycle.settings.actions:
         for group in session.groups.values():
             if group.phase in ("", "Pending"):
@@ -65,10 +29,39 @@ def decide(cycle: Cycle) -> Plan:
         _ACTIONS[action](session)
     looked_at = [group for group in session.groups.values() if not (cycle.gate and group.tasks)]
     numbers.note(session, looked_at)
+    reports = tuple(closing.report(group, cycle.uid, cycle.time) for group in looked_at)
     return Plan(
         tuple(session.binds),
         tuple(session.evictions),
-        tuple(closing.report(group, cycle.uid, cycle.time) for group in looked_at),
-        tuple(event for event in session.events if not (cycle.gate and event[0].tasks)),
+        reports,
+        tuple(event for event in session.events if not (cycle.gate and event.group.tasks)),
         {} if cycle.gate else closing.allocated(session),
+        _why(session, reports),
+        _look_again(reports, cycle.now),
     )
+
+
+def _why(session: Session, reports: tuple[GroupReport, ...]) -> tuple[Reason, ...]:
+    """What the cycle does, in numbers."""
+    waiting = sum(bool(report.waits) for report in reports)
+    bound, evicted = len(session.binds), len(session.evictions)
+    counted = (
+        ("PodsBound", f"binds {_many(bound, 'pod')}", {"pods": bound}),
+        ("PodsEvicted", f"removes {_many(evicted, 'pod')} to make room", {"pods": evicted}),
+        ("GangsWaiting", f"leaves {_many(waiting, 'gang')} waiting", {"gangs": waiting}),
+    )
+    return tuple(Reason(*each) for each in counted if any(each[2].values()))
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _look_again(reports: tuple[GroupReport, ...], now: float) -> float | None:
+    """Until the first gang that is not let in has waited for as long as it may."""
+    deadlines = [
+        report.group.deadline
+        for report in reports
+        if report.group.deadline is not None and report.status["phase"] == "Pending"
+    ]
+    return max(min(deadlines) - now, 0.0) if deadlines else None

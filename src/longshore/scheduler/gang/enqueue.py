@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from longshore.machinery.reasons import Number, Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts
-from longshore.scheduler.gang.model import Group, Queue, lacking, rest, total
-from longshore.scheduler.gang.trial import Session
+from longshore.scheduler.amounts import Amounts, lacking, rest, total
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.plan import Event
+from longshore.scheduler.gang.trying.trial import Session
 
 _WAITING = ("", "Pending")
 _LEAST_FACTOR, _FACTOR = 1.0, 1.2
@@ -41,36 +44,47 @@ def _admits(session: Session, group: Group, queue: Queue, reserved: Amounts, idl
     if wanted is None:
         return True
     if group.deadline is not None and session.now > group.deadline:
-        group.notes.append("let in because it waited longer than its sla-waiting-time")
+        waited = session.now - group.deadline
+        words = "let in because it waited longer than its sla-waiting-time"
+        group.notes.append(Reason("WaitedTooLong", words, {"seconds": round(waited, 3)}))
         return True
     short = lacking(total((reserved, wanted)), idle, wanted)
     if short:
         names = ", ".join(f"overused {name}" for name in short)
         _refuse(session, group, f"resource in cluster is overused: {names}")
-        group.notes += (
-            f"of the cluster's {amounts.words(name, session.total.get(name, 0))} "
-            f"(times {session.settings.overcommit:g}) "
-            f"{amounts.bare(name, session.used.get(name, 0))} are used and "
-            f"{amounts.bare(name, reserved.get(name, 0))} promised to other gangs"
-            for name in short
-        )
+        group.notes += (_cluster_is_short(session, reserved, name) for name in short)
         return False
     if not queue.open:
-        group.notes.append(f"queue {queue.name} is not open")
+        group.notes.append(Reason("QueueClosed", f"queue {queue.name} is not open"))
         return False
     have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
     short = lacking(total((wanted, have)), queue.limit, wanted)
     if short:
         names = ", ".join(f"insufficient {name}" for name in short)
         _refuse(session, group, f"queue resource quota insufficient: {names}")
-        group.notes += (
-            f"of the {amounts.words(name, queue.limit.get(name, 0))} that queue {queue.name} may have, "
-            f"{amounts.bare(name, have.get(name, 0))} are used or promised"
-            for name in short
-        )
+        group.notes += (_queue_is_short(queue, have, name) for name in short)
         return False
     return True
 
 
+def _cluster_is_short(session: Session, reserved: Amounts, name: str) -> Reason:
+    factor = session.settings.overcommit
+    all_, used, promised = (
+        amounts.bare(name, of.get(name, 0)) for of in (session.total, session.used, reserved)
+    )
+    words = (
+        f"of the cluster's {all_} {name} (times {factor:g}) {used} are used and {promised} promised to other "
+        "gangs"
+    )
+    numbers: dict[str, Number] = {"total": all_, "factor": factor, "used": used, "promised": promised}
+    return Reason("ClusterOverused", words, numbers)
+
+
+def _queue_is_short(queue: Queue, have: Amounts, name: str) -> Reason:
+    limit, used = amounts.bare(name, queue.limit.get(name, 0)), amounts.bare(name, have.get(name, 0))
+    words = f"of the {limit} {name} that queue {queue.name} may have, {used} are used or promised"
+    return Reason("QueueOverused", words, {"limit": limit, "used": used})
+
+
 def _refuse(session: Session, group: Group, message: str) -> None:
-    session.events.append((group, "Normal", "Unschedulable", message))
+    session.events.append(Event(group, "Normal", "Unschedulable", message))

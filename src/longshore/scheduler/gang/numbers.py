@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from longshore.machinery.reasons import Number, Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.amounts import Amounts, lacking, rest, total
 from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
-from longshore.scheduler.gang.model import PENDING, PIPELINED, Group, Queue, Task, lacking, rest, total
-from longshore.scheduler.gang.trial import Session
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.task import PENDING, PIPELINED, Task
+from longshore.scheduler.gang.trying.trial import Session
 
 _FULL = ("Insufficient ", "Too many pods")
 """What nodes say that only lack room."""
@@ -27,11 +30,11 @@ def note(session: Session, groups: Iterable[Group]) -> None:
     """Puts the line before the other notes of every one of the gangs that lacks its minimum."""
     known: Known = {}
     for group in groups:
-        if not group.has_minimum and (told := _line(session, group, known)):
+        if not group.has_minimum and (told := _line(session, group, known)) is not None:
             group.notes.insert(0, told)
 
 
-def _line(session: Session, group: Group, known: Known) -> str:
+def _line(session: Session, group: Group, known: Known) -> Reason | None:
     """`needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3`."""
     tasks = [task for task in group.in_status(PENDING, PIPELINED) if not task.best_effort]
     example: Task | None = None
@@ -52,15 +55,18 @@ def _line(session: Session, group: Group, known: Known) -> str:
         if not even:
             one = {}
     else:
-        return ""
+        return None
+    numbers: dict[str, Number] = {name: amounts.bare(name, amount) for name, amount in asked.items()}
     parts = [f"needs {needs}", _queue(session.queues[group.queue], group, asked)]
     if one:
         key = _shape(one) if example is None else example.pod.shape
         if key not in known:
             known[key] = _fit(session, one, example)
         of_one = f" of {_words(one)}" if example is not None and len(shapes) > 1 else ""
-        parts.append(_nodes(*known[key]) + of_one)
-    return ", ".join(parts)
+        nodes, pods = known[key]
+        parts.append(_nodes(nodes, pods) + of_one)
+        numbers |= {"nodes": nodes, "pods": pods}
+    return Reason("GangWaits", ", ".join(parts), numbers)
 
 
 def _queue(queue: Queue, group: Group, asked: Amounts) -> str:
@@ -75,11 +81,11 @@ def _queue(queue: Queue, group: Group, asked: Amounts) -> str:
 
 def _fit(session: Session, one: Mapping[str, int], task: Task | None) -> tuple[int, int]:
     """How many nodes take at least one such pod, and how many pods they take together."""
-    context = session.context(task) if task is not None else None
+    context = session.rooms.context(task) if task is not None else None
     if isinstance(context, Refusal):
         return 0, 0
     nodes = pods = 0
-    for room in session.rooms.values():
+    for room in session.rooms:
         takes = min(room.node.left(name) // amount for name, amount in one.items() if amount)
         takes = min(takes, room.node.left(amounts.PODS))
         if takes > 0 and task is not None and context is not None:

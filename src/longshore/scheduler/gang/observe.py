@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from longshore.api.facts import pod_state
-from longshore.api.time import durations
+from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.gang import model
-from longshore.scheduler.gang.model import (
+from longshore.scheduler.gang.cycle import Member, SeenGroup
+from longshore.scheduler.gang.model.task import (
     BINDING,
     BOUND,
     FAILED,
@@ -20,12 +20,10 @@ from longshore.scheduler.gang.model import (
     RUNNING,
     SUCCEEDED,
     UNKNOWN,
-    Group,
-    Queue,
-    Task,
 )
 from longshore.scheduler.ledger import Ledger
 
+_SLA: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 _BY_PHASE: Final = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Running": RUNNING, "Unknown": UNKNOWN}
 
 
@@ -37,43 +35,39 @@ def groups(
     priorities: Cache,
     *,
     sla: bool,
-) -> list[Group]:
+) -> list[SeenGroup]:
     """`statuses` holds what was written to groups and may not be in the cache yet, by uid."""
     default = _default_priority(priorities)
     found = []
     for obj in objects:
-        tasks = [_task(pod, ledger) for pod in pods.get(key_of(obj), ())]
+        members = tuple([_member(pod, ledger) for pod in pods.get(key_of(obj), ())])
         status = statuses.get(obj["metadata"]["uid"])
         found.append(
-            Group(
+            SeenGroup(
                 obj,
                 status if status is not None else obj.get("status") or {},
-                tasks,
+                members,
                 _priority(obj, priorities, default),
-                deadline=_deadline(obj) if sla else None,
+                _deadline(obj) if sla else None,
             )
         )
     return found
 
 
-def queues(objects: Iterable[Obj]) -> dict[str, Queue]:
-    return {obj["metadata"]["name"]: Queue(obj) for obj in objects}
-
-
-def _task(pod: Pod, ledger: Ledger) -> Task:
+def _member(pod: Pod, ledger: Ledger) -> Member:
     obj = pod.obj
     known = ledger.pods.get(pod.uid)
     node = obj["spec"].get("nodeName") or (known.node if known is not None else "")
     phase = pod_state.phase_of(obj)
     if phase in pod_state.ENDED:
-        return Task(pod, _BY_PHASE[phase], node)
+        return Member(pod, _BY_PHASE[phase], node)
     if "deletionTimestamp" in obj["metadata"]:
-        return Task(pod, RELEASING, node)
+        return Member(pod, RELEASING, node)
     if phase in _BY_PHASE:
-        return Task(pod, _BY_PHASE[phase], node)
+        return Member(pod, _BY_PHASE[phase], node)
     if obj["spec"].get("nodeName"):
-        return Task(pod, BOUND, node)
-    return Task(pod, BINDING if node else PENDING, node)
+        return Member(pod, BOUND, node)
+    return Member(pod, BINDING if node else PENDING, node)
 
 
 def _priority(obj: Obj, priorities: Cache, default: int) -> int:
@@ -88,11 +82,12 @@ def _default_priority(priorities: Cache) -> int:
 
 
 def _deadline(obj: Obj) -> float | None:
-    text = model.sla_of(obj)
+    notes = obj["metadata"].get("annotations") or {}
+    text = next((notes[key] for key in _SLA if key in notes), "")
     if not text:
         return None
     try:
         nanos = durations.parse(text)
     except ValueError:
         return None
-    return model.created_at(obj) + nanos / 1e9
+    return rfc3339.seconds(obj["metadata"]["creationTimestamp"]) + nanos / 1e9

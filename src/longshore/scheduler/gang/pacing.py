@@ -23,6 +23,9 @@ _REST: Final = 3
 """After a cycle, so many times as long as it took are left to others."""
 _NEVER: Final = float("inf")
 
+_MANY_A_SECOND: Final = 50
+"""Changes of groups and their pods."""
+
 
 class Pace:
     """`cycle` runs everything, `gate` only lets groups in. Nothing runs before `start` and after `stop`."""
@@ -102,3 +105,24 @@ class Pace:
         run()
         ended = self._clock.monotonic()
         self._rested = ended + _REST * (ended - begun)
+
+
+class Traffic:
+    """How many groups and pods of groups change, counted anew every `LATER` seconds."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._changes, self._counted, self._busy = 0, clock.monotonic(), False
+
+    def count(self) -> None:
+        self._changes += 1
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether gangs come and go by the dozen."""
+        now = self._clock.monotonic()
+        passed = now - self._counted
+        if passed >= LATER:
+            self._busy = self._changes > _MANY_A_SECOND * passed
+            self._changes, self._counted = 0, now
+        return self._busy

@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
+from longshore.scheduler.amounts import lacking, rest
 from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.verdict import Refusal
-from longshore.scheduler.gang import sharing
-from longshore.scheduler.gang.model import (
-    BOUND,
-    PENDING,
-    PIPELINED,
-    RUNNING,
-    Group,
-    Queue,
-    Task,
-    lacking,
-    rest,
-)
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.task import BOUND, PENDING, PIPELINED, RUNNING, Task
+from longshore.scheduler.gang.plan import Evict
 from longshore.scheduler.gang.settings import PREEMPT, RECLAIM
-from longshore.scheduler.gang.trial import Evict, Room, Session
+from longshore.scheduler.gang.trying import sharing
+from longshore.scheduler.gang.trying.rooms import Room
+from longshore.scheduler.gang.trying.trial import Session
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 _REMOVABLE: Final = (BOUND, RUNNING)
@@ -63,7 +59,7 @@ def reclaim(session: Session) -> None:
     """Queues that have less than they deserve take from those that have more and allow it."""
     for group in _starving(session):
         queue = session.queues[group.queue]
-        if session.overused(queue):
+        if session.limits.is_used_up(queue):
             continue
 
         def others(task: Task, found: list[Owned], group: Group = group) -> list[Owned]:
@@ -156,7 +152,8 @@ def _make_room(
     if (group.is_pipelined if whole else placed) and placed:
         for owner, victim, _ in removed:
             session.evictions.append(Evict(victim, owner, action))
-            group.notes.append(f"removes {'/'.join(victim.pod.key)} to make room ({action})")
+            words = f"removes {'/'.join(victim.pod.key)} to make room ({action})"
+            group.notes.append(Reason("Evicts", words))
         return
     for task in reversed(placed):
         session.undo(group, task)
@@ -169,20 +166,20 @@ def _room_for(
     session: Session, group: Group, queue: Queue, task: Task, eligible: Eligible
 ) -> tuple[Room, list[tuple[Group, Task, str]]] | None:
     """A node and whom to remove from it, removed already in thought; None if no node helps."""
-    context = session.context(task)
+    context = session.rooms.context(task)
     if isinstance(context, Refusal):
         return None
-    for room in session.rooms.values():
+    for room in session.rooms:
         found = eligible(task, _on(session, room))
         if not found:
             continue
         done: list[tuple[Group, Task, str]] = []
         for owner, victim in sorted(found, key=lambda pair: _worst_first(session, pair)):
-            if _fits(room, task) and session.allocatable(queue, task):
+            if _fits(room, task) and session.limits.allow(queue, task):
                 break
             done.append((owner, victim, victim.status))
             session.evict(owner, victim)
-        if _fits(room, task) and session.allocatable(queue, task):
+        if _fits(room, task) and session.limits.allow(queue, task):
             tried = room.node.copy()
             for _, victim, _ in done:
                 tried.remove(victim.pod)

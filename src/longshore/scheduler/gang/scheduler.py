@@ -13,17 +13,24 @@ from typing import Final
 from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.machinery import views
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.metrics import Registry
+from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.gang import model, observe, sharing, watching
+from longshore.scheduler.gang import observe, watching
 from longshore.scheduler.gang.act import Actor
-from longshore.scheduler.gang.decide import Cycle, Plan, decide
-from longshore.scheduler.gang.model import PENDING, PIPELINED, Group
-from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
+from longshore.scheduler.gang.cycle import Cycle, saved
+from longshore.scheduler.gang.decide import decide
+from longshore.scheduler.gang.members import Members
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.sums import together
+from longshore.scheduler.gang.model.task import PENDING, PIPELINED, group_of
+from longshore.scheduler.gang.pacing import AFTER, LATER, Pace, Traffic
+from longshore.scheduler.gang.plan import Plan
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
 
@@ -31,8 +38,6 @@ NAME: Final = "volcano"
 _FAILURE_PAUSE: Final = 1.0
 _BOUND: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
-_MANY: Final = 50
-"""Changes of groups and their pods a second."""
 
 log = logging.getLogger(__name__)
 
@@ -51,16 +56,13 @@ class GangScheduler:
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
         self._settings = settings or Settings()
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
-        self._pods: dict[str, Pod] = {}
-        self._of: dict[Key, dict[str, Pod]] = {}
-        self._blocked: dict[str, float] = {}
-        """Pods whose binding failed, and until when they are left alone."""
+        self._members = Members()
         self._settled = Settled()
         self._active: dict[Key, None] = {}
         """Groups that the next cycle looks at: all but those that are settled."""
         self._seen = Settled()
         """Active groups with pods, as the gate saw them; good until something about them changes."""
-        self._changes, self._counted, self._busy = 0, cluster.clock.monotonic(), False
+        self._traffic = Traffic(cluster.clock)
         self._hungry = False
         """Whether the last cycle left anybody waiting for room."""
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
@@ -79,24 +81,16 @@ class GangScheduler:
     # ---- what the cluster tells
 
     def pod_changed(self, pod: Obj) -> None:
-        uid, key = pod["metadata"]["uid"], model.group_of(pod)
-        known = self._pods.get(uid)
-        if known is not None and known.obj is not pod and _same(known.obj, pod):
-            known.obj = pod
+        if self._members.still(pod):
             return
-        before = None if known is None else known.obj
-        new = self._cluster.shapes.pod(pod)
-        if known is not None:
-            self._drop(known)
-        self._pods[uid] = new
-        if key is not None:
-            self._of.setdefault(key, {})[uid] = new
+        before, changed = self._members.put(self._cluster.shapes.pod(pod))
+        for key in changed:
             self.touch(key)
         if pod["spec"].get("nodeName"):
-            self._act.reporter.placed(uid)
-        self._hurry(before, pod, key)
+            self._act.reporter.placed(pod["metadata"]["uid"])
+        self._hurry(None if before is None else before.obj, pod)
 
-    def _hurry(self, before: Obj | None, pod: Obj, key: Key | None) -> None:
+    def _hurry(self, before: Obj | None, pod: Obj) -> None:
         """How soon a change of a pod deserves a cycle."""
         if pod["spec"].get("nodeName"):
             if pod_state.has_ended(pod):
@@ -105,7 +99,7 @@ class GangScheduler:
                 self.pace.tell(LATER if self.is_busy() else _BOUND)
             else:
                 self.pace.tell()
-        elif key is not None and self.complete(key):
+        elif (key := group_of(pod)) is not None and self.complete(key):
             self.pace.arrived()
         else:
             self.pace.tell()
@@ -115,20 +109,20 @@ class GangScheduler:
         group = self._groups.get(*key)
         if group is None:
             return False
-        return len(self._of.get(key, ())) >= max((group.get("spec") or {}).get("minMember") or 0, 1)
+        return self._members.count(key) >= max((group.get("spec") or {}).get("minMember") or 0, 1)
 
     def pod_gone(self, pod: Obj) -> None:
-        known = self._pods.pop(pod["metadata"]["uid"], None)
+        known, changed = self._members.remove(pod["metadata"]["uid"])
+        for key in changed:
+            self.touch(key)
         if known is not None:
-            self._drop(known)
             self._act.reporter.forget(known.uid)
-            self._blocked.pop(known.uid, None)
         self._freed()
 
     def woken(self, flags: int) -> None:
         if flags & verdict.VOLUMES:
             self._act.claims.changed()
-        if not self._pods and not len(self._groups):
+        if not len(self._members) and not len(self._groups):
             return
         if flags & ~(verdict.PODS | verdict.ROOM):
             self.pace.room()
@@ -142,25 +136,12 @@ class GangScheduler:
         else:
             self.pace.tell()
 
-    def _drop(self, pod: Pod) -> None:
-        key = model.group_of(pod.obj)
-        if key is not None and key in self._of:
-            self.touch(key)
-            self._of[key].pop(pod.uid, None)
-            if not self._of[key]:
-                del self._of[key]
-
     def touch(self, key: Key) -> None:
         """Something about a group changed: the next cycle looks at it."""
-        self._changes += 1
+        self._traffic.count()
         self._settled.drop(key)
         self._seen.drop(key)
         self._active[key] = None
-
-    def _touch_group_of(self, pod: Pod) -> None:
-        key = model.group_of(pod.obj)
-        if key is not None:
-            self.touch(key)
 
     def priorities_changed(self) -> None:
         self._seen = Settled()
@@ -181,7 +162,7 @@ class GangScheduler:
             return  # they may have to make way for others
         for report in plan.reports:
             group = report.group
-            whole = len(group.tasks) == len(self._of.get(group.key, ()))
+            whole = len(group.tasks) == self._members.count(group.key)
             if whole and is_at_rest(group):
                 self._active.pop(group.key, None)
                 self._settled.keep(group, report.status)
@@ -198,26 +179,24 @@ class GangScheduler:
             self._settle(plan)
 
     def _decide(self, settings: Settings, *, gate: bool = False) -> Plan | None:
+        cycle = None
         try:
-            return decide(self._observe(settings, gate=gate))
+            cycle = self._observe(settings, gate=gate)
+            return decide(cycle)
         except Exception:
             log.exception("a cycle of the gang scheduler failed")
+            if cycle is not None and log.isEnabledFor(logging.DEBUG):
+                log.debug("the cycle as seen: %s", views.to_json(saved(cycle)).decode())
             self.pace.tell()
             return None
 
     def _observe(self, settings: Settings, *, gate: bool) -> Cycle:
-        now = self._clock.monotonic()
-        for uid in [uid for uid, until in self._blocked.items() if until <= now]:
-            del self._blocked[uid]
-            if uid in self._pods:
-                self._touch_group_of(self._pods[uid])
+        for key in self._members.unblock(self._clock.monotonic()):
+            self.touch(key)
         there = {key: group for key in self._active if (group := self._groups.get(*key)) is not None}
         self._active = dict.fromkeys(there)
         changed = [key for key in there if key not in self._seen]
-        pods = {
-            key: [pod for pod in self._of.get(key, {}).values() if pod.uid not in self._blocked]
-            for key in changed
-        }
+        pods = {key: self._members.of(key) for key in changed}
         found = observe.groups(
             [there[key] for key in changed],
             self._act.statuses.latest,
@@ -229,18 +208,18 @@ class GangScheduler:
         sums = self._settled.sums
         if gate:  # which leaves groups that have pods as they are
             for each in found:
-                if each.tasks and not _at_gate(each):
-                    self._seen.keep(each, each.status)
-            found = [each for each in found if each.key not in self._seen]
-            sums = sharing.together(sums, self._seen.sums)
-        else:  # a whole cycle changes what it looks at
-            found += self._seen.groups
+                if each.members and not _at_gate(each.status.get("phase") or ""):
+                    self._seen.keep(Group(each), each.status)
+            found = [each for each in found if key_of(each.obj) not in self._seen]
+            sums = together(sums, self._seen.sums)
+        else:
+            found += [group.seen for group in self._seen.groups]
             self._seen = Settled()
         wall = self._clock.now()
         return Cycle(
             self._cluster.view(),
-            found,
-            observe.queues(self._queues),
+            tuple(found),
+            tuple(self._queues),
             settings,
             str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
             wall.timestamp(),
@@ -253,8 +232,10 @@ class GangScheduler:
 
     def unbound(self, pod: Pod) -> None:
         """A binding failed: the pod is left alone for a moment."""
-        self._blocked[pod.uid] = self._clock.monotonic() + _FAILURE_PAUSE
-        self._touch_group_of(pod)
+        self._members.block(pod, self._clock.monotonic() + _FAILURE_PAUSE)
+        key = group_of(pod.obj)
+        if key is not None:
+            self.touch(key)
         self.pace.room(_FAILURE_PAUSE + AFTER)
 
     def unwritten(self, key: Key) -> None:
@@ -264,19 +245,14 @@ class GangScheduler:
 
     def is_waiting(self, uid: str) -> bool:
         """Whether a pod has no node yet, nor is about to have one."""
-        pod = self._pods.get(uid)
+        pod = self._members.get(uid)
         return pod is not None and not pod.obj["spec"].get("nodeName") and uid not in self._ledger.pods
 
     def waiting_count(self) -> int:
-        return sum(not pod.obj["spec"].get("nodeName") for pod in self._pods.values())
+        return self._members.waiting_count()
 
     def is_busy(self) -> bool:
-        """Whether gangs come and go by the dozen."""
-        passed = self._clock.monotonic() - self._counted
-        if passed >= LATER:
-            self._busy = self._changes > _MANY * passed
-            self._changes, self._counted = 0, self._clock.monotonic()
-        return self._busy
+        return self._traffic.is_busy
 
     # ---- what people ask
 
@@ -287,12 +263,12 @@ class GangScheduler:
     def explain(self, namespace: str, name: str) -> list[Explanation]:
         """What was decided about a pod's gang."""
         obj = self._cluster.pods.get(namespace, name)
-        key = None if obj is None else model.group_of(obj)
+        key = None if obj is None else group_of(obj)
         if obj is None or key is None:
             return []
-        uid = obj["metadata"]["uid"]
+        uid, gang = obj["metadata"]["uid"], Reason("InGang", f"belongs to podgroup/{key[1]}")
         return [
-            Explanation(uid, told.at, (f"belongs to podgroup/{key[1]}", *told.why), told.problem, told.times)
+            Explanation(uid, told.at, (gang, *told.why), told.problem, told.times)
             for told in self._act.explanations.of(*key)
         ]
 
@@ -310,18 +286,8 @@ class GangScheduler:
 
 def _waits(group: Group) -> bool:
     """Whether more room may help it."""
-    return _at_gate(group) or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
+    return _at_gate(group.phase) or bool(group.counts.get(PENDING) or group.counts.get(PIPELINED))
 
 
-def _at_gate(group: Group) -> bool:
-    return group.phase in ("", "Pending")
-
-
-def _same(old: Obj, new: Obj) -> bool:
-    """Whether nothing changed that a cycle looks at."""
-    return (
-        old["spec"] == new["spec"]
-        and (old.get("status") or {}).get("phase") == (new.get("status") or {}).get("phase")
-        and ("deletionTimestamp" in old["metadata"]) == ("deletionTimestamp" in new["metadata"])
-        and all(old["metadata"].get(part) == new["metadata"].get(part) for part in ("labels", "annotations"))
-    )
+def _at_gate(phase: str) -> bool:
+    return phase in ("", "Pending")

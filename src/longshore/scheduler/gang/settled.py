@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.scheduler.gang.model import BOUND, FAILED, RUNNING, SUCCEEDED, UNKNOWN, Group
-from longshore.scheduler.gang.sharing import Sums
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.sums import Sums
+from longshore.scheduler.gang.model.task import BOUND, FAILED, RUNNING, SUCCEEDED, UNKNOWN
 
 _AT_REST = frozenset((BOUND, RUNNING, SUCCEEDED, FAILED, UNKNOWN))
 

@@ -1,36 +1,27 @@
-"""Where one pod goes, or why it waits: a pure function of the ledger and what else was seen."""
+"""Where one pod goes, or why it waits: a pure function of the pod and a view of the cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
-from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting import filters
-from longshore.scheduler.fitting.affinity import NamespaceLabels
-from longshore.scheduler.fitting.pod_claims import NOTHING, Needs, Volumes
+from longshore.scheduler.fitting.pod_claims import NOTHING, Needs
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.fitting.verdict import EVERYTHING, NODE, ROOM, Failure, Refusal
-from longshore.scheduler.ledger import Ledger, Node
+from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import preemption, scoring
 from longshore.scheduler.single.preemption import Victims
+from longshore.scheduler.view import View
 
 NO_NODES: Final = "no nodes available to schedule pods"
+_NO_NODES: Final = Reason("NoNodes", "there are no nodes")
 _TOLD_NODES: Final = 5
 """Nodes whose numbers are told; a hundred would bury the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """All that is seen while deciding."""
-
-    ledger: Ledger
-    volumes: Volumes
-    namespaces: NamespaceLabels
-    budgets: Iterable[Obj] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +34,20 @@ class Plan:
     victims: Victims | None = None
     message: str = ""
     """In upstream's words, why it waits."""
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[Reason, ...] = ()
+    """The part of `why` that events tell, too."""
     wakes: int = 0
     """What may change the answer, as flags of `verdict`."""
-    why: tuple[str, ...] = field(default=())
+    why: tuple[Reason, ...] = ()
+    look_again: float | None = None
+    """Never set: what may help is in `wakes`."""
 
 
 def decide(pod: Pod, view: View) -> Plan:
     """Looks at every node; removals are only considered when none will do."""
     ledger = view.ledger
     if not ledger.nodes:
-        return Plan(message=NO_NODES, wakes=NODE | ROOM, why=("there are no nodes",))
+        return Plan(message=NO_NODES, wakes=NODE | ROOM, why=(_NO_NODES,))
     context = filters.prepare(pod, ledger, view.volumes, view.namespaces)
     if isinstance(context, Refusal):
         return _refused(pod, view, context)
@@ -88,11 +82,13 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
 @lru_cache(maxsize=64)
 def _only(node: str, count: int) -> Plan:
     """What all pods of a Job are told where one machine is the cluster."""
-    return Plan(node, NOTHING, why=(f"node {node} is the only one of {count} that will do",))
+    words = f"node {node} is the only one of {count} that will do"
+    return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"nodes": count}),))
 
 
-def _chosen(node: Node, fit: list[Node], failures: Mapping[str, Failure]) -> tuple[str, ...]:
-    return (f"node {node.name} is the best of {len(fit)} that will do ({len(failures)} will not)",)
+def _chosen(node: Node, fit: list[Node], failures: Mapping[str, Failure]) -> tuple[Reason, ...]:
+    words = f"node {node.name} is the best of {len(fit)} that will do ({len(failures)} will not)"
+    return (Reason("BestNode", words, {"fit": len(fit), "unfit": len(failures)}),)
 
 
 def _refused(pod: Pod, view: View, refusal: Refusal) -> Plan:
@@ -101,7 +97,7 @@ def _refused(pod: Pod, view: View, refusal: Refusal) -> Plan:
     failures = {name: Failure((), refusal.wakes) for name in view.ledger.nodes}
     said, _ = _after(pod, view, failures)
     message = f"0/{count} nodes are available: {refusal.reason}. {said}"
-    return Plan(message=message, wakes=refusal.wakes, why=(message,))
+    return Plan(message=message, wakes=refusal.wakes, why=(_unschedulable(message, count),))
 
 
 def _waits(pod: Pod, view: View, failures: Mapping[str, Failure]) -> Plan:
@@ -111,12 +107,17 @@ def _waits(pod: Pod, view: View, failures: Mapping[str, Failure]) -> Plan:
     wakes = 0
     for failure in failures.values():
         wakes |= failure.wakes
-    why = (message, *numbers)
+    why = (_unschedulable(message, len(failures)), *numbers)
     if victims is not None:
         gone = ", ".join("/".join(each.key) for each in victims.pods)
-        why = (*why, f"makes room on node {victims.node} by removing {gone}")
+        words = f"makes room on node {victims.node} by removing {gone}"
+        why = (*why, Reason("Preempts", words, {"victims": len(victims.pods)}))
         wakes = EVERYTHING
     return Plan(victims=victims, message=message, numbers=numbers, wakes=wakes, why=why)
+
+
+def _unschedulable(message: str, nodes: int) -> Reason:
+    return Reason("Unschedulable", message, {"nodes": nodes})
 
 
 def _after(pod: Pod, view: View, failures: Mapping[str, Failure]) -> tuple[str, Victims | None]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 
 
 class Outcome(NamedTuple):
@@ -19,6 +20,10 @@ class Outcome(NamedTuple):
     @property
     def success(self) -> bool:
         return self.type in ("SuccessCriteriaMet", "Complete")
+
+    @property
+    def why(self) -> Reason:
+        return Reason(self.reason, f"{self.type} {self.reason}: {self.message}")
 
     @property
     def final(self) -> Outcome:

@@ -10,6 +10,7 @@ from longshore.controllers.job.ends import conditions
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.ends.tracking import settle
 from longshore.controllers.job.plan import Ending, Event, Plan, Tracking
+from longshore.machinery.reasons import Reason
 
 
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
@@ -24,18 +25,20 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
     if verdict is None or failed or tracking.limit_hit or draft["uncountedTerminatedPods"]:
         return Ending(draft, moved)
     if tracking.terminating:
-        return Ending(draft, moved, why=(f"{verdict.type} once {_pods(tracking.terminating)} ended",))
+        return Ending(draft, moved, why=(_waits(verdict, tracking.terminating),))
     now = rfc3339.from_seconds(plan.view.now)
     known = draft.get("conditions") or []
     changed = conditions.ensured(known, verdict.type, "True", verdict.reason, verdict.message, now)
     draft["conditions"] = changed if changed is not None else known
     if verdict.type == "Complete":
         draft["completionTime"] = now
-    return Ending(draft, True, verdict, _events(plan, verdict, draft), (f"{verdict.type} {verdict.reason}",))
+    why = Reason(verdict.type, f"{verdict.type} {verdict.reason}")
+    return Ending(draft, True, verdict, _events(plan, verdict, draft), (why,))
 
 
-def _pods(many: int) -> str:
-    return "its terminating pod has" if many == 1 else f"its {many} terminating pods have"
+def _waits(verdict: Outcome, many: int) -> Reason:
+    pods = "its terminating pod has" if many == 1 else f"its {many} terminating pods have"
+    return Reason("PodsTerminating", f"{verdict.type} once {pods} ended", {"terminating": many})
 
 
 def _events(plan: Plan, verdict: Outcome, status: Obj) -> tuple[Event, ...]:

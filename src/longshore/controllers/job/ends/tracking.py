@@ -21,9 +21,14 @@ from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
 from longshore.controllers.job.pods import wanted
 from longshore.controllers.job.pods.counting import Held, valid
+from longshore.machinery.reasons import Reason
 
 MOST_UNCOUNTED: Final = 500
 """Keeps the UIDs in the status below 20 kB, and leaves room for other Jobs."""
+
+_COMPLETIONS: Final = Reason(
+    outcome.COMPLETIONS.reason, f"{outcome.COMPLETIONS.reason}: {outcome.COMPLETIONS.message}"
+)
 
 
 def track(plan: Plan, results: PodResults) -> Tracking:
@@ -67,6 +72,7 @@ def track(plan: Plan, results: PodResults) -> Tracking:
         limit_hit=tracking.limit_hit,
         events=events,
         policy_actions=tracking.policy_actions,
+        look_again=0.0 if _goes_on(plan, limit_hit=tracking.limit_hit) else None,
         why=why,
     )
 
@@ -83,21 +89,21 @@ def before_killing(plan: Plan) -> Tracking | None:
     return track(plan, PodResults(len(plan.delete), sum(pod_state.is_ready(pod) for pod in plan.delete)))
 
 
-def goes_on(tracking: Tracking) -> bool:
+def _goes_on(plan: Plan, *, limit_hit: bool) -> bool:
     """Whether the Job must be looked at again even if nothing happens but what this sync did: it could not do
     all at once, or what it created lets failed pods go (`_is_kept`), or their indexes wait for their turn."""
-    plan, most = tracking.plan, wanted.MOST_PER_SYNC
-    if tracking.limit_hit or len(plan.create) >= most or len(plan.release) >= most:
+    most = wanted.MOST_PER_SYNC
+    if limit_hit or len(plan.create) >= most or len(plan.release) >= most:
         return True
     return bool(plan.create) and plan.indexes is not None and bool(plan.indexes.delayed)
 
 
-def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[str, ...]]:
+def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[Reason, ...]]:
     """The outcome to write down in this sync."""
     if plan.outcome is not None:
         return (plan.outcome if plan.view.satisfied else None), ()
     if outcome.complete(plan.spec, plan.succeeded, active):
-        return outcome.COMPLETIONS, (f"{outcome.COMPLETIONS.reason}: {outcome.COMPLETIONS.message}",)
+        return outcome.COMPLETIONS, (_COMPLETIONS,)
     return None, ()
 
 

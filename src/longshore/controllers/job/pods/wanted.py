@@ -12,6 +12,7 @@ from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
+from longshore.machinery.reasons import Reason
 
 MOST_PER_SYNC: Final = 500
 """Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
@@ -25,7 +26,7 @@ class Change:
 
     action: str
     """As the sync metrics name it."""
-    why: str
+    why: Reason
     release: Sequence[Obj] = ()
     """Pods to let go of and delete, without counting them as failed."""
     create: Sequence[Obj] = ()
@@ -38,7 +39,8 @@ def manage(
     """The change that brings the number of active pods to what the Job wants."""
     active = len(count.active)
     if spec.suspended:
-        why = f"suspended: removes {_pods(active)}" if active else "suspended"
+        words = f"suspended: removes {_pods(active)}" if active else "suspended"
+        why = Reason("Suspended", words, {"pods": active})
         return Change("pods_deleted", why, release=count.active)
     want = _wanted(spec, succeeded, active)
     need = max(0, active - want)
@@ -48,15 +50,17 @@ def manage(
         gone = removal_order.surplus(count.active, need)
     if gone:
         gone = gone[:MOST_PER_SYNC]
-        why = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
-        return Change("pods_deleted", why, release=gone)
+        words = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
+        numbers = {"active": active, "wanted": want, "pods": len(gone)}
+        return Change("pods_deleted", Reason("PodsRemoved", words, numbers), release=gone)
     waited_for = len(count.terminating) if spec.only_replace_failed else 0
     missing = want - active - waited_for
     if missing <= 0:
-        why = f"{active} active, {want} wanted"
+        words, numbers = f"{active} active, {want} wanted", {"active": active, "wanted": want}
         if waited_for and want > active:
-            why += f": replaces {_pods(waited_for)} only when ended"
-        return Change("tracking", why)
+            words += f": replaces {_pods(waited_for)} only when ended"
+            return Change("tracking", Reason("PodsTerminating", words, {**numbers, "pods": waited_for}))
+        return Change("tracking", Reason("PodsActive", words, numbers))
     return _creation(view, spec, count, found, record, missing)
 
 
@@ -73,11 +77,12 @@ def _creation(
     if spec.per_index is None:
         wait = replacement_delay.remaining(record.failures, record.last_failure, view.now, view.times)
         if wait > 0:
-            why = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
+            words = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
+            why = Reason("BackingOff", words, {"failures": record.failures, "seconds": round(wait, 1)})
             return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
     missing = min(missing, MOST_PER_SYNC)
     if found is None:
-        return Change("pods_created", f"creates {_pods(missing)}", create=creation.bodies(view.job, missing))
+        return Change("pods_created", _created(missing), create=creation.bodies(view.job, missing))
     numbers = creation.pending_indexes(spec, count, found, missing)
     if spec.per_index is not None:
         waits = {
@@ -87,11 +92,17 @@ def _creation(
         due = [n for n in numbers if waits[n] == 0]
         if numbers and not due:
             wait = min(waits.values())
-            why = f"each index to run next failed lately: no new pod for {wait:.1f} s"
+            words = f"each index to run next failed lately: no new pod for {wait:.1f} s"
+            counted = {"indexes": len(numbers), "seconds": round(wait, 1)}
+            why = Reason("IndexesBackingOff", words, counted)
             return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
-    return Change("pods_created", f"creates {_pods(len(pods))}", create=pods)
+    return Change("pods_created", _created(len(pods)), create=pods)
+
+
+def _created(many: int) -> Reason:
+    return Reason("PodsCreated", f"creates {_pods(many)}", {"pods": many})
 
 
 def _pods(many: int) -> str:

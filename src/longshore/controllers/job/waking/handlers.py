@@ -7,7 +7,7 @@ or gets ready, from which nothing follows but a number in the status, the second
 end soon have ended by then.
 
 Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
-the queue (`tracking.goes_on`). They are heard before the next sync begins (`written.Written`), so they can
+the queue (`Tracking.look_again`). They are heard before the next sync begins (`written.Written`), so they can
 not hide that something else was missing.
 """
 

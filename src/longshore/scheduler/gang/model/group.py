@@ -1,83 +1,23 @@
-"""What one cycle looks at: tasks, groups (gangs) and queues. Made anew for each cycle, changed only by it.
-
-Statuses are Volcano's. A task whose binding is on its way is `Binding`; `Allocated` and `Pipelined` exist
-only within a cycle: the first has room now, the second will have it when others have left.
-"""
+"""A gang within one cycle, which alone changes it: its tasks, what they have, and whether that is enough."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from longshore.api import pod_resources, quantity
 from longshore.api.selectors import labels
-from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.cache import key_of
+from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts
-from longshore.scheduler.fitting.pod_shape import Pod
+from longshore.scheduler.amounts import Amounts, total
+from longshore.scheduler.gang.cycle import SeenGroup
+from longshore.scheduler.gang.model.task import HOLDING, PENDING, PIPELINED, READY, VALID, Subgroup, Task
 
-PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
-ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"
-SUCCEEDED, FAILED, UNKNOWN = "Succeeded", "Failed", "Unknown"
-HOLDING: Final = frozenset((BOUND, BINDING, RUNNING, ALLOCATED))
-"""Volcano's allocated statuses: the task has room that counts."""
-SCHEDULED: Final = frozenset((RUNNING, BOUND, FAILED, SUCCEEDED))
-READY: Final = HOLDING | {SUCCEEDED}
-VALID: Final = READY | {PIPELINED, PENDING}
-
-GROUP_KEYS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-ROLE: Final = "volcano.sh/task-spec"
-_INDEX: Final = "volcano.sh/task-index"
-_PRIORITY: Final = "volcano.sh/task-priority"
-_PREEMPTABLE: Final = "volcano.sh/preemptable"
-_SLA: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 _COUNT: Final = "count/"
-
-
-Subgroup: TypeAlias = tuple[int, tuple[str, ...]]
-"""Which policy of the group, and the values of the labels by which it divides."""
-
-
-class Task:
-    """A pod of a gang."""
-
-    __slots__ = (
-        "gated",
-        "index",
-        "node",
-        "pod",
-        "possible",
-        "preemptable",
-        "priority",
-        "role",
-        "status",
-        "subgroup",
-    )
-
-    def __init__(self, pod: Pod, status: str, node: str) -> None:
-        meta = pod.obj["metadata"]
-        notes, own = meta.get("annotations") or {}, meta.get("labels") or {}
-        self.pod, self.status, self.node = pod, status, node
-        self.role: str = notes.get(ROLE) or own.get(ROLE) or ""
-        self.gated = bool(pod.obj["spec"].get("schedulingGates"))
-        self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
-        self.index = _number(own.get(_INDEX), -1)
-        self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"
-        self.possible: tuple[str, str] | None = None
-        """What was tried for it in this cycle and taken back: a status and a node."""
-        self.subgroup: Subgroup | None = None
-
-    @property
-    def requests(self) -> Amounts:
-        return self.pod.shape.requests
-
-    @property
-    def best_effort(self) -> bool:
-        return not self.pod.shape.requests
 
 
 def _order(task: Task) -> tuple[int, int, str, str]:
@@ -86,15 +26,15 @@ def _order(task: Task) -> tuple[int, int, str, str]:
 
 
 class Group:
-    """A PodGroup with its tasks."""
+    """A PodGroup with its tasks, made of what was seen of it. `seen` itself stays as it is."""
 
-    def __init__(
-        self, obj: Obj, status: Obj, tasks: Iterable[Task], priority: int, *, deadline: float | None = None
-    ) -> None:
+    def __init__(self, seen: SeenGroup) -> None:
+        obj, status = seen.obj, seen.status
         spec, meta = obj.get("spec") or {}, obj["metadata"]
-        self.obj, self.key, self.uid = obj, key_of(obj), str(meta["uid"])
-        self.tasks: dict[str, Task] = {task.pod.uid: task for task in sorted(tasks, key=_order)}
-        self.priority, self.deadline = priority, deadline
+        self.seen, self.obj, self.key, self.uid = seen, obj, key_of(obj), str(meta["uid"])
+        tasks = sorted((Task(*member) for member in seen.members), key=_order)
+        self.tasks: dict[str, Task] = {task.pod.uid: task for task in tasks}
+        self.priority, self.deadline = seen.priority, seen.deadline
         self.queue: str = spec.get("queue") or "default"
         self.min_member: int = spec.get("minMember") or 0
         self.min_roles: dict[str, int] = spec.get("minTaskMember") or {}
@@ -106,7 +46,7 @@ class Group:
         self.created: str = meta["creationTimestamp"]
         self.misfits: dict[str, str] = {}
         """Tasks that no node would take, by uid, with what the nodes said."""
-        self.notes: list[str] = []
+        self.notes: list[Reason] = []
         """For people: what this cycle decided, with numbers."""
         self.counts: dict[str, int] = {}
         """Tasks by status."""
@@ -231,69 +171,6 @@ class Group:
         return all(found.get(role, 0) >= wanted for role, wanted in self.min_roles.items())
 
 
-class Queue:
-    """A queue and what a cycle knows of it."""
-
-    def __init__(self, obj: Obj) -> None:
-        spec = obj.get("spec") or {}
-        self.obj, self.name = obj, str(obj["metadata"]["name"])
-        self.weight: int = spec.get("weight") or 1
-        self.priority: int = spec.get("priority") or 0
-        self.parent: str = spec.get("parent") or ""
-        self.capability = amounts.parse(spec.get("capability"))
-        self.guarantee = amounts.parse((spec.get("guarantee") or {}).get("resource"))
-        self.wished = amounts.parse(spec.get("deserved"))
-        self.reclaimable: bool = spec.get("reclaimable") is not False
-        self.open = ((obj.get("status") or {}).get("state") or "Open") == "Open"
-        self.created: str = obj["metadata"]["creationTimestamp"]
-        self.deserved: Amounts = {}
-        self.limit: Amounts = {}
-        """What it may have at most, all in all."""
-        self.allocated: Amounts = {}
-        self.releasing: Amounts = {}
-        """What tasks on their way out still have."""
-        self.request: Amounts = {}
-        self.inqueue: Amounts = {}
-        self.elastic: Amounts = {}
-
-
-def total(parts: Iterable[Mapping[str, int]]) -> Amounts:
-    found: Amounts = {}
-    for part in parts:
-        for name, amount in part.items():
-            found[name] = found.get(name, 0) + amount
-    return found
-
-
-def rest(amounts_: Mapping[str, int], less: Mapping[str, int]) -> Amounts:
-    """What is left of the first, nothing below zero."""
-    return {name: max(amount - less.get(name, 0), 0) for name, amount in amounts_.items()}
-
-
-def lacking(asked: Mapping[str, int], room: Mapping[str, int], names: Iterable[str]) -> list[str]:
-    """The resources among `names` of which more is asked than there is, cpu and memory first."""
-    short = [name for name in names if asked.get(name, 0) > room.get(name, 0)]
-    return sorted(short, key=lambda name: (name != amounts.CPU, name != amounts.MEMORY, name))
-
-
-def sla_of(obj: Obj) -> str:
-    notes = obj["metadata"].get("annotations") or {}
-    return next((notes[key] for key in _SLA if key in notes), "")
-
-
-def created_at(obj: Obj) -> float:
-    return rfc3339.seconds(obj["metadata"]["creationTimestamp"])
-
-
-def group_of(pod: Obj) -> Key | None:
-    """The PodGroup that a pod says it belongs to."""
-    notes = pod["metadata"].get("annotations") or {}
-    for key in GROUP_KEYS:
-        if notes.get(key):
-            return pod["metadata"].get("namespace") or "", notes[key]
-    return None
-
-
 @lru_cache(maxsize=1024)
 def _minimum(wanted: tuple[tuple[str, object], ...]) -> Amounts:
     """Resources of nodes alone: quotas of counts and of `requests.` are for others. Frozen: gangs that ask
@@ -307,10 +184,3 @@ def _minimum(wanted: tuple[tuple[str, object], ...]) -> Amounts:
         or (pod_resources.is_extended(name) and not name.startswith(_COUNT))
         if not quantity.is_zero(str(text))
     }
-
-
-def _number(text: object, otherwise: int) -> int:
-    try:
-        return int(str(text))
-    except ValueError:
-        return otherwise

@@ -1,0 +1,128 @@
+"""All that a cycle of the gang scheduler sees: gangs, queues, the cluster, the moment. Nobody changes it.
+
+Deciding makes groups and queues of its own of it. As plain data (`SavedCycle`) a cycle can be saved, logged
+and compared, and `restored` gives one that the same is decided on again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from longshore.api.types import Obj
+from longshore.scheduler import view as views
+from longshore.scheduler.fitting.pod_shape import Pod, Shapes
+from longshore.scheduler.gang.model.sums import Sums
+from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.view import Snapshot, View
+
+
+class Member(NamedTuple):
+    """A pod of a gang, its status in Volcano's words, and the node where it counts."""
+
+    pod: Pod
+    status: str
+    node: str
+
+
+class SeenGroup(NamedTuple):
+    """A PodGroup with its pods."""
+
+    obj: Obj
+    status: Obj
+    """As it was written last, which the object may not show yet."""
+    members: tuple[Member, ...]
+    priority: int
+    deadline: float | None = None
+    """When it is let in whatever is free, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """What is seen at the beginning."""
+
+    view: View
+    groups: tuple[SeenGroup, ...]
+    queues: tuple[Obj, ...]
+    settings: Settings
+    uid: str
+    """Names the cycle in conditions."""
+    now: float
+    time: str
+    """The same moment, as objects write it."""
+    settled: Mapping[str, Sums] = field(default_factory=dict)
+    """What further gangs have that need not be looked at, by queue."""
+    gate: bool = False
+    """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedMember:
+    pod: Obj
+    status: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedGroup:
+    obj: Obj
+    status: Obj
+    members: list[SavedMember]
+    priority: int
+    deadline: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCycle:
+    """A cycle as plain data. Fields as of `Cycle`."""
+
+    cluster: Snapshot
+    groups: list[SavedGroup]
+    queues: list[Obj]
+    settings: Settings
+    uid: str
+    now: float
+    time: str
+    settled: dict[str, Sums]
+    gate: bool
+
+
+def saved(cycle: Cycle) -> SavedCycle:
+    pods = [member.pod for group in cycle.groups for member in group.members]
+    return SavedCycle(
+        views.snapshot(cycle.view, pods),
+        [_saved_group(group) for group in cycle.groups],
+        [*cycle.queues],
+        cycle.settings,
+        cycle.uid,
+        cycle.now,
+        cycle.time,
+        dict(cycle.settled),
+        cycle.gate,
+    )
+
+
+def _saved_group(group: SeenGroup) -> SavedGroup:
+    members = [SavedMember(member.pod.obj, member.status, member.node) for member in group.members]
+    return SavedGroup(group.obj, group.status, members, group.priority, group.deadline)
+
+
+def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
+    """A cycle that sees what was saved."""
+    return Cycle(
+        views.restored(data.cluster, shapes),
+        tuple(_seen_group(group, shapes) for group in data.groups),
+        tuple(data.queues),
+        data.settings,
+        data.uid,
+        data.now,
+        data.time,
+        data.settled,
+        data.gate,
+    )
+
+
+def _seen_group(group: SavedGroup, shapes: Shapes) -> SeenGroup:
+    members = (Member(shapes.pod(each.pod), each.status, each.node) for each in group.members)
+    return SeenGroup(group.obj, group.status, tuple(members), group.priority, group.deadline)

@@ -1,0 +1,1 @@
+"""What a cycle is about: tasks, groups of them, queues, and what these have in sum."""

@@ -1,0 +1,87 @@
+"""A pod of a gang, as one cycle sees it and moves it about.
+
+Statuses are Volcano's. A task whose binding is on its way is `Binding`; `Allocated` and `Pipelined` exist
+only within a cycle: the first has room now, the second will have it when others have left.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from longshore.api.types import Obj
+from longshore.machinery.informers.cache import Key
+from longshore.scheduler.amounts import Amounts
+from longshore.scheduler.fitting.pod_shape import Pod
+
+PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
+ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"
+SUCCEEDED, FAILED, UNKNOWN = "Succeeded", "Failed", "Unknown"
+HOLDING: Final = frozenset((BOUND, BINDING, RUNNING, ALLOCATED))
+"""Volcano's allocated statuses: the task has room that counts."""
+SCHEDULED: Final = frozenset((RUNNING, BOUND, FAILED, SUCCEEDED))
+READY: Final = HOLDING | {SUCCEEDED}
+VALID: Final = READY | {PIPELINED, PENDING}
+
+GROUP_KEYS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+ROLE: Final = "volcano.sh/task-spec"
+_INDEX: Final = "volcano.sh/task-index"
+_PRIORITY: Final = "volcano.sh/task-priority"
+_PREEMPTABLE: Final = "volcano.sh/preemptable"
+
+
+Subgroup: TypeAlias = tuple[int, tuple[str, ...]]
+"""Which policy of the group, and the values of the labels by which it divides."""
+
+
+class Task:
+    """A pod of a gang."""
+
+    __slots__ = (
+        "gated",
+        "index",
+        "node",
+        "pod",
+        "possible",
+        "preemptable",
+        "priority",
+        "role",
+        "status",
+        "subgroup",
+    )
+
+    def __init__(self, pod: Pod, status: str, node: str) -> None:
+        meta = pod.obj["metadata"]
+        notes, own = meta.get("annotations") or {}, meta.get("labels") or {}
+        self.pod, self.status, self.node = pod, status, node
+        self.role: str = notes.get(ROLE) or own.get(ROLE) or ""
+        self.gated = bool(pod.obj["spec"].get("schedulingGates"))
+        self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
+        self.index = _number(own.get(_INDEX), -1)
+        self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"
+        self.possible: tuple[str, str] | None = None
+        """What was tried for it in this cycle and taken back: a status and a node."""
+        self.subgroup: Subgroup | None = None
+
+    @property
+    def requests(self) -> Amounts:
+        return self.pod.shape.requests
+
+    @property
+    def best_effort(self) -> bool:
+        return not self.pod.shape.requests
+
+
+def group_of(pod: Obj) -> Key | None:
+    """The PodGroup that a pod says it belongs to."""
+    notes = pod["metadata"].get("annotations") or {}
+    for key in GROUP_KEYS:
+        if notes.get(key):
+            return pod["metadata"].get("namespace") or "", notes[key]
+    return None
+
+
+def _number(text: object, otherwise: int) -> int:
+    try:
+        return int(str(text))
+    except ValueError:
+        return otherwise

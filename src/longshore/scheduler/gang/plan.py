@@ -1,0 +1,80 @@
+"""What a cycle of the gang scheduler decided: whom to bind and remove, and how every group stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
+from longshore.scheduler.fitting.pod_claims import Needs
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A task to bind, and what its claims need first."""
+
+    task: Task
+    node: str
+    needs: Needs
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    """A task to remove, and by which action."""
+
+    task: Task
+    group: Group
+    action: str
+
+
+class Event(NamedTuple):
+    """An event on a group."""
+
+    group: Group
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """Why one task waits."""
+
+    task: Task
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class GroupReport:
+    """How one group stands after a cycle."""
+
+    group: Group
+    status: Obj
+    """The whole new status, without times where nothing changed."""
+    changed: bool
+    waits: str
+    """The warning that the group is not scheduled; empty when it is. Only of use if there are tasks."""
+    tasks: list[TaskReport] = field(default_factory=list)
+    why: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do and say. Groups and tasks are the cycle's own; nobody changes them any more."""
+
+    binds: tuple[Bind, ...]
+    evictions: tuple[Evict, ...]
+    reports: tuple[GroupReport, ...]
+    events: tuple[Event, ...]
+    allocated: Mapping[str, Mapping[str, str]]
+    """What the gangs of each queue, and of those below it, have on nodes, as `status.allocated` says it.
+    Empty when only the gate was open."""
+    why: tuple[Reason, ...] = ()
+    """What the cycle does all in all; `GroupReport.why` says it of each group."""
+    look_again: float | None = None
+    """Seconds until a gang has waited so long that it is let in whatever is free; None if there is none."""

@@ -1,0 +1,63 @@
+"""What queues may give to tasks: each up to its own limit, and none more than the queues above it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from longshore.scheduler.amounts import Amounts, lacking, total
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.trying import sharing
+
+
+class Limits:
+    """`borrows`: a queue may have up to its limit, else only what it deserves."""
+
+    def __init__(self, queues: Mapping[str, Queue], *, borrows: bool) -> None:
+        self._queues, self._borrows = queues, borrows
+
+    def most(self, queue: Queue) -> Amounts:
+        """All that the queue may have."""
+        return queue.limit if self._borrows else queue.deserved
+
+    def is_used_up(self, queue: Queue) -> bool:
+        """Whether the queue has all that it may have."""
+        most = self.most(queue)
+        return bool(most) and all(amount <= queue.allocated.get(name, 0) for name, amount in most.items())
+
+    def allow(self, queue: Queue, task: Task) -> bool:
+        """Whether the queue may give a task what it asks for."""
+        asked = task.requests
+        with_it = total((queue.allocated, asked))
+        if not queue.open or lacking(with_it, self.most(queue), asked):
+            return False
+        return all(
+            not above.capability
+            or not lacking(
+                total((self._below(above), asked)),
+                above.capability,
+                [n for n in asked if n in above.capability],
+            )
+            for above in sharing.ancestors(queue, self._queues)
+        )
+
+    def allow_now(self, queue: Queue, task: Task) -> bool:
+        """Whether a task may be bound now: those on their way out count until they are gone."""
+        asked = task.requests
+        if lacking(total((queue.allocated, queue.releasing, asked)), queue.limit, asked):
+            return False
+        return not any(
+            lacking(
+                total((self._below(above, leaving=True), asked)),
+                above.capability,
+                [name for name in asked if name in above.capability],
+            )
+            for above in sharing.ancestors(queue, self._queues)
+        )
+
+    def _below(self, above: Queue, *, leaving: bool = False) -> Amounts:
+        return total(
+            total((queue.allocated, queue.releasing)) if leaving else queue.allocated
+            for queue in self._queues.values()
+            if queue is above or above in sharing.ancestors(queue, self._queues)
+        )

@@ -1,0 +1,211 @@
+"""The nodes in one cycle, to try tasks on: copies, so that what does not work out harms nobody.
+
+What nodes say to tasks of one shape is remembered until something changes on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from longshore.api.facts import conditions
+from longshore.scheduler.amounts import Amounts, lacking, total
+from longshore.scheduler.fitting import filters
+from longshore.scheduler.fitting.filters import Context
+from longshore.scheduler.fitting.pod_shape import Shape
+from longshore.scheduler.fitting.verdict import Refusal
+from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.ledger import Node
+from longshore.scheduler.single import scoring
+from longshore.scheduler.view import View
+
+_FULL: Final = "Too many pods"
+_CROWDED: Final = "node(s) pod number exceeded"
+"""Volcano's words for it."""
+_NOT_READY: Final = "node.kubernetes.io/not-ready"
+
+
+@dataclass(slots=True)
+class Room:
+    """A node in this cycle: what those leaving will free, and what is promised of it."""
+
+    node: Node
+    releasing: Amounts = field(default_factory=dict)
+    pipelined: Amounts = field(default_factory=dict)
+
+    def future(self, name: str) -> int:
+        return self.node.left(name) + self.releasing.get(name, 0) - self.pipelined.get(name, 0)
+
+
+class Stand(NamedTuple):
+    """What a node says to tasks of one shape that depend on nothing but the node."""
+
+    problems: tuple[str, ...]
+    later: bool
+    """Whether it has the room only when others have left."""
+    score: float
+    """Where nothing but resources counts."""
+
+
+class Rooms:
+    """All nodes of the view that take part. Iterates over their rooms."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
+        """As they are, whatever is tried."""
+        self._stands: dict[Shape, dict[str, Stand]] = {}
+        self._indifferent = True
+        """Whether no pod on the nodes has any affinity; known once there are rooms."""
+
+    @cached_property
+    def _rooms(self) -> dict[str, Room]:
+        """By name. Most cycles have nothing to try."""
+        found: dict[str, Room] = {}
+        for node in self.nodes:
+            room = found[node.name] = Room(node.copy())
+            for pod in node.pods.values():
+                if "deletionTimestamp" in pod.obj["metadata"]:
+                    room.releasing = total((room.releasing, pod.shape.requests))
+                if pod.shape.affinity is not None:
+                    self._indifferent = False
+        return found
+
+    def __iter__(self) -> Iterator[Room]:
+        return iter(self._rooms.values())
+
+    # ---- what nodes say
+
+    def context(self, task: Task) -> Context | Refusal:
+        nodes = [room.node for room in self._rooms.values()]
+        return filters.prepare(task.pod, self._view.ledger, self._view.volumes, self._view.namespaces, nodes)
+
+    def candidates(self, task: Task) -> tuple[list[Room], list[Room], str]:
+        """Nodes with room now, nodes that will have it, and what all nodes said if there are none."""
+        context = self.context(task)
+        if isinstance(context, Refusal):
+            return [], [], f"0/{len(self._rooms)} nodes are unavailable: {context.reason}."
+        now: list[Room] = []
+        later: list[Room] = []
+        reasons: Counter[str] = Counter()
+        found = self._found_for(task.pod.shape) if context.is_plain else {}
+        for name, room in self._rooms.items():
+            stand = found.get(name)
+            if stand is None:
+                stand = found[name] = self._stand(task, room, context)
+            if stand.problems:
+                reasons.update(stand.problems)
+            elif stand.later:
+                later.append(room)
+            else:
+                now.append(room)
+        if now or later:
+            return now, later, ""
+        told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
+        return now, later, f"0/{len(self._rooms)} nodes are unavailable: {told}."
+
+    def _found_for(self, shape: Shape) -> dict[str, Stand]:
+        """How the nodes stand to tasks of a shape, as far as that still holds, by name."""
+        found = self._stands.get(shape)
+        if found is None:
+            found = self._stands[shape] = {}
+        return found
+
+    def _stand(self, task: Task, room: Room, context: Context) -> Stand:
+        problems = self._objections(task, room, context)
+        left = room.node.left
+        later = not problems and any(amount > left(name) for name, amount in task.requests.items())
+        score = scoring.by_resources(task.pod, room.node) + _packed(task, room.node) if not problems else 0.0
+        return Stand(problems, later, score)
+
+    def _changes(self, room: Room) -> None:
+        """What was found out about a node does not hold any more."""
+        for found in self._stands.values():
+            found.pop(room.node.name, None)
+
+    def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
+        """Resources first, as Volcano does, then everything else."""
+        requests = task.requests
+        if any(amount > room.future(name) for name, amount in requests.items()):
+            future = {name: room.future(name) for name in requests}
+            return tuple(f"Insufficient {name}" for name in lacking(requests, future, requests))
+        failure = filters.check(task.pod, room.node, context)
+        if failure is None:
+            return ()
+        reasons = tuple(
+            _CROWDED if reason == _FULL else reason
+            for reason in failure.reasons
+            if not reason.startswith("Insufficient ")  # room enough once others have left
+        )
+        return reasons
+
+    def best(self, task: Task, rooms: list[Room]) -> Room:
+        """By Volcano's scores: like the scheduler of single pods, and fuller nodes before emptier ones."""
+        if len(rooms) == 1:
+            return rooms[0]
+        nodes, shape = [room.node for room in rooms], task.pod.shape
+        if self._indifferent and scoring.only_resources_count(shape, nodes):
+            found = self._stands.get(shape, {})
+            if all(node.name in found for node in nodes):
+                return max(rooms, key=lambda room: found[room.node.name].score)
+        scored = scoring.scores(task.pod, nodes, self._view.namespaces, indifferent=self._indifferent)
+        return max(rooms, key=lambda room: scored[room.node.name] + _packed(task, room.node))
+
+    # ---- what is tried
+
+    def add(self, task: Task, room: Room) -> None:
+        """The task is there."""
+        room.node.add(task.pod)
+        self._changes(room)
+        if task.pod.shape.affinity is not None:
+            self._indifferent = False
+
+    def remove(self, task: Task) -> None:
+        """The task, which was tried there, is not."""
+        room = self._rooms[task.node]
+        room.node.remove(task.pod)
+        self._changes(room)
+
+    def promise(self, task: Task, room: Room) -> None:
+        """The task gets room that others will leave."""
+        room.pipelined = total((room.pipelined, task.requests))
+        self._changes(room)
+
+    def take_back(self, task: Task) -> None:
+        room = self._rooms[task.node]
+        room.pipelined = {n: a - task.requests.get(n, 0) for n, a in room.pipelined.items()}
+        self._changes(room)
+
+    def release(self, task: Task) -> None:
+        """The task is about to leave."""
+        room = self._rooms[task.node]
+        room.releasing = total((room.releasing, task.requests))
+        self._changes(room)
+
+    def keep(self, task: Task) -> None:
+        """The task stays after all."""
+        room = self._rooms[task.node]
+        room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
+        self._changes(room)
+
+
+def _packed(task: Task, node: Node) -> float:
+    """100 for a node that the task fills, less for emptier ones; 0 where it would not fit."""
+    parts = []
+    for name, amount in task.requests.items():
+        all_ = node.allocatable.get(name, 0)
+        with_it = node.used.get(name, 0) + amount
+        if not all_ or with_it > all_:
+            return 0.0
+        parts.append(with_it / all_)
+    return 100.0 * sum(parts) / len(parts) if parts else 0.0
+
+
+def _arriving(node: Node) -> bool:
+    """A node that says it is ready and still has the taint every new node comes with. It is about to lose
+    it, and to count it as one that refuses pods would be news for a moment only."""
+    ready = conditions.holds(node.obj or {}, "Ready")
+    return ready and not node.pods and any(taint.get("key") == _NOT_READY for taint in node.taints)

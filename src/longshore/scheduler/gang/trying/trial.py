@@ -1,0 +1,122 @@
+"""One cycle's own gangs and queues, on which things are tried. What does not work out is taken back.
+
+Made of what the cycle sees, which it leaves alone; what it comes to is in `binds`, `evictions`, `events` and
+its groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from longshore.scheduler import amounts
+from longshore.scheduler.amounts import total
+from longshore.scheduler.fitting import pod_claims
+from longshore.scheduler.fitting.filters import Context
+from longshore.scheduler.gang.cycle import Cycle
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.queue import Queue
+from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
+from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.trying import sharing
+from longshore.scheduler.gang.trying.limits import Limits
+from longshore.scheduler.gang.trying.rooms import Room, Rooms
+
+Place: TypeAlias = tuple[int, bool, float, float, str, str]
+"""Where a gang stands among others; no two stand in the same one."""
+
+
+class Session:
+    """Groups and queues of one cycle. Only groups whose queue exists are here."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self.settings, self.now, self.settled = cycle.settings, cycle.now, cycle.settled
+        self.queues = {obj["metadata"]["name"]: Queue(obj) for obj in cycle.queues}
+        groups = map(Group, cycle.groups)
+        self.groups = {group.uid: group for group in groups if group.queue in self.queues}
+        self.rooms = Rooms(cycle.view)
+        self.limits = Limits(self.queues, borrows=cycle.settings.capacity)
+        self.binds: list[Bind] = []
+        self.evictions: list[Evict] = []
+        self.events: list[Event] = []
+        self.total = total(node.allocatable for node in self.rooms.nodes)
+        self.used = total(node.used for node in self.rooms.nodes)
+        self._shared = {name: amount for name, amount in self.total.items() if name != amounts.PODS}
+        self.reserved = sharing.fill(
+            self.queues,
+            self.groups.values(),
+            self.total,
+            by_weight=not cycle.settings.capacity,
+            settled=cycle.settled,
+        )
+        """What was promised to gangs before and is not used yet."""
+
+    # ---- order
+
+    def queue_order(self, queue: Queue) -> tuple[int, float, str, str]:
+        return -queue.priority, sharing.share(queue.allocated, queue.deserved), queue.created, queue.name
+
+    def group_order(self, group: Group) -> Place:
+        deadline = group.deadline if group.deadline is not None else float("inf")
+        return -group.priority, group.is_ready, deadline, self.share_of(group), group.created, group.uid
+
+    def share_of(self, group: Group) -> float:
+        """The group's dominant share of the cluster."""
+        return sharing.share(group.holding, self._shared) if group.holding else 0.0
+
+    # ---- trying
+
+    def allocate(self, group: Group, task: Task, room: Room) -> None:
+        """Room that is there now."""
+        group.move(task, ALLOCATED)
+        task.node = room.node.name
+        self.rooms.add(task, room)
+        self._charge(group, task, 1)
+
+    def pipeline(self, group: Group, task: Task, room: Room) -> None:
+        """Room that others will leave."""
+        group.move(task, PIPELINED)
+        task.node = room.node.name
+        self.rooms.promise(task, room)
+        self._charge(group, task, 1)
+
+    def undo(self, group: Group, task: Task) -> None:
+        """Takes a trial back; what was possible is remembered for the report."""
+        task.possible = task.status, task.node
+        if task.status == PIPELINED:
+            self.rooms.take_back(task)
+        else:
+            self.rooms.remove(task)
+        group.move(task, PENDING)
+        task.node = ""
+        self._charge(group, task, -1)
+
+    def commit(self, group: Group, tasks: Iterable[Task]) -> None:
+        """Those of the tasks that have room now are bound."""
+        for task in tasks:
+            if task.status != ALLOCATED:
+                continue
+            context = self.rooms.context(task)
+            needs = context.needs if isinstance(context, Context) else pod_claims.NOTHING
+            self.binds.append(Bind(task, task.node, needs))
+            group.move(task, BINDING)
+
+    def evict(self, group: Group, task: Task) -> None:
+        """In thought: the task leaves its node."""
+        self.rooms.release(task)
+        queue = self.queues[group.queue]
+        queue.releasing = total((queue.releasing, task.requests))
+        self._charge(group, task, -1)
+        group.move(task, RELEASING)
+
+    def unevict(self, group: Group, task: Task, status: str) -> None:
+        self.rooms.keep(task)
+        queue = self.queues[group.queue]
+        queue.releasing = {n: a - task.requests.get(n, 0) for n, a in queue.releasing.items()}
+        group.move(task, status)
+        self._charge(group, task, 1)
+
+    def _charge(self, group: Group, task: Task, sign: int) -> None:
+        queue = self.queues[group.queue]
+        for name, amount in task.requests.items():
+            queue.allocated[name] = queue.allocated.get(name, 0) + sign * amount

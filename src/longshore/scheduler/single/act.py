@@ -1,0 +1,188 @@
+"""Carries out what was decided about single pods: binds, removes victims, says why others wait.
+
+Never decides. Everything returns at once; what was begun is written in the background. A binding that fails
+is told to the scheduler, which looks at the pod again later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.client import PatchType, Unreachable
+from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.metrics import Registry
+from longshore.machinery.reasons import Reason
+from longshore.scheduler.acting.binding import Binder
+from longshore.scheduler.acting.claiming import Claims
+from longshore.scheduler.acting.evicting import Evictor
+from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
+from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.fitting.pod_shape import Pod
+from longshore.scheduler.metrics import Metrics
+from longshore.scheduler.single.decide import Plan
+
+_UNBOUND: Final = Reason("BindingFailed", "the binding failed")
+
+log = logging.getLogger(__name__)
+
+
+class Observer(Protocol):
+    """The scheduler of single pods, as far as acting knows it."""
+
+    def soon(self) -> None:
+        """There is room for more bindings."""
+
+    def bound(self, uid: str) -> float | None:
+        """The pod is bound. How many seconds it waited, if that is known."""
+
+    def unbound(self, pod: Pod) -> None:
+        """The pod could not be bound."""
+
+    def is_waiting(self, uid: str) -> bool:
+        """Whether the pod still has no node."""
+
+    def waiting_count(self) -> int:
+        """How many pods have none."""
+
+
+class Actor:
+    """The hands of the scheduler of single pods. When `run` ends, bindings on their way are given up."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        observer: Observer,
+        *,
+        name: str,
+        registry: Registry,
+        explanations: Explanations,
+    ) -> None:
+        client, clock, rng = cluster.client, cluster.clock, cluster.rng
+        self._client, self._clock, self._ledger = client, clock, cluster.ledger
+        self._observer, self._explanations = observer, explanations
+        self._recorder = Recorder(client, name, clock=clock, rng=rng)
+        self._reporter = Reporter(client, self._recorder, clock, observer.is_waiting)
+        self._binder = Binder(
+            client,
+            self._ledger,
+            clock=clock,
+            rng=rng,
+            bound=self._bound,
+            failed=self.fail,
+            freed=observer.soon,
+        )
+        self.claims = Claims(client, cluster.claims, clock)
+        """Hears when claims, volumes or classes change."""
+        self._evictor = Evictor(client, self._recorder, clock)
+        self._metrics = Metrics(registry, name, observer.waiting_count)
+        self._begun: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Writes until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._recorder.run())
+                tasks.create_task(self._reporter.run())
+        finally:
+            for task in self._begun:
+                task.cancel()
+            self._binder.cancel()
+
+    @property
+    def busy(self) -> bool:
+        """Whether so many bindings are on their way that the next ones had better wait."""
+        return self._binder.busy
+
+    def place(self, pod: Pod, plan: Plan) -> None:
+        """Binds the pod to the plan's node, where it counts from now on."""
+        self._ledger.assume(pod, plan.node)
+        self._reporter.placed(pod.uid)
+        self._explain(pod, plan.why)
+        if plan.needs is not None and plan.needs.waiting:
+            self._begin(self._bind_with_claims(pod, plan))
+        else:
+            self._binder.start(pod, plan.node)
+
+    async def _bind_with_claims(self, pod: Pod, plan: Plan) -> None:
+        assert plan.needs is not None
+        problem = await self.claims.settle(pod, plan.needs, plan.node)
+        if pod.uid not in self._ledger.assumed:
+            return  # the pod went meanwhile
+        if problem:
+            self._ledger.forget(pod.uid)
+            self.fail(pod, problem)
+        else:
+            await self._binder.bind(pod, plan.node)
+
+    def make_room(self, pod: Pod, plan: Plan) -> list[Pod]:
+        """Removes the plan's victims and promises the room to this pod alone. Gives the less important pods
+        that it was promised to before."""
+        victims = plan.victims
+        assert victims is not None
+        node = self._ledger.nodes[victims.node]
+        rivals = [rival for rival in node.nominated.values() if rival.priority < pod.priority]
+        for rival in rivals:
+            self._ledger.withdraw(rival.uid)
+            self._begin(self._take_back(rival))
+        self._ledger.nominate(pod, victims.node)
+        self._metrics.attempt("unschedulable")
+        self._metrics.victims(len(victims.pods))
+        self._reporter.waits(pod, plan.message, plan.numbers, nominated=victims.node)
+        self._explain(pod, plan.why)
+        for victim in victims.pods:
+            self._evictor.preempt(victim, pod, victims.node)
+        return rivals
+
+    async def _take_back(self, pod: Pod) -> None:
+        """The promise of a node in the status."""
+        patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
+        try:
+            await self._client.patch(
+                kinds.PODS, pod.key[1], patch, pod.key[0], type=PatchType.STRATEGIC, subresource="status"
+            )
+        except (StatusError, Unreachable) as err:
+            log.debug("pod %s/%s keeps the name of a node it lost: %s", *pod.key, err)
+
+    def park(self, pods: list[Pod], plan: Plan) -> None:
+        """Nothing can be done for these pods now; they are told why."""
+        self._metrics.attempt("unschedulable")
+        self.tell(pods, plan)
+
+    def tell(self, pods: list[Pod], plan: Plan) -> None:
+        for pod in pods:
+            self._reporter.waits(pod, plan.message, plan.numbers)
+
+    def forget(self, uid: str) -> None:
+        """The pod waits no more, and nothing is left to tell it."""
+        self._reporter.forget(uid)
+
+    def fail(self, pod: Pod, problem: str) -> None:
+        """The pod cannot be bound, or not be decided on, for now."""
+        self._metrics.attempt("error")
+        self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
+        self._explain(pod, (_UNBOUND,), problem)
+        self._observer.unbound(pod)
+
+    def _bound(self, pod: Pod, node: str) -> None:
+        self._metrics.attempt("scheduled")
+        waited = self._observer.bound(pod.uid)
+        if waited is not None:
+            self._metrics.took(waited)
+        self._ledger.withdraw(pod.uid)
+        version = pod.obj["metadata"].get("resourceVersion", "")
+        self._reporter.scheduled(pod.key, pod.uid, node, version)
+
+    def _explain(self, pod: Pod, why: tuple[Reason, ...], problem: str = "") -> None:
+        now = self._clock.now().timestamp()
+        self._explanations.add(pod.key, Explanation(pod.uid, now, why, problem))
+
+    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(doing)
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
