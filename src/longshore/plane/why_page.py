@@ -55,7 +55,9 @@ class Reasons:
 
 
 def path(namespace: str, plural: str, name: str) -> str:
-    return f"{PREFIX}namespaces/{namespace}/{plural}/{name}"
+    """An empty namespace is that of objects that have none."""
+    place = f"namespaces/{namespace}/" if namespace else ""
+    return f"{PREFIX}{place}{plural}/{name}"
 
 
 def page(reasons: Reasons) -> Callable[[str], Obj | None]:
@@ -65,6 +67,8 @@ def page(reasons: Reasons) -> Callable[[str], Obj | None]:
         match rest.split("/"):
             case ["namespaces", namespace, plural, name] if reasons.knows(plural):
                 return {"kind": "Explanation", "plans": reasons.of(plural, namespace, name)}
+            case [plural, name] if reasons.knows(plural):
+                return {"kind": "Explanation", "plans": reasons.of(plural, "", name)}
         return None
 
     return answer

@@ -1,5 +1,5 @@
-"""Says in words why longshore up did what it did: the last plans for a Job or CronJob, where a pod or gang
-went, or what it waits for, oldest first.
+"""Says in words why longshore up did what it did: the last plans for a Job, CronJob, queue or JobFlow, where
+a pod or gang went, or what it waits for, oldest first.
 
 They remember them while they run, as long as the object is among the last they looked at.
 """
@@ -19,14 +19,19 @@ _KINDS = {
     "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch"),
     "Pod": ("pod", "pods", "po"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
+    "Queue": ("queue", "queues", "q"),
+    "JobFlow": ("jobflow", "jobflows", "jf"),
     "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
 }
 _SERVED = {
     "Pod": kinds.PODS,
     "PodGroup": kinds.POD_GROUPS,
+    "Queue": kinds.QUEUES,
+    "JobFlow": kinds.JOB_FLOWS,
     "Volcano Job": kinds.VOLCANO_JOBS,
 }
 _PLURALS = {"Volcano Job": "vcjobs"}
+_OF_NO_NAMESPACE = ("Queue",)
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
 
@@ -37,8 +42,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME",
-        help="the object to explain; for pods and groups, where they went or what they wait for",
+        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME|queue/NAME|jobflow/NAME",
+        help="the object to explain; for pods and gangs, where they went or what they wait for",
     )
     connecting.add_arguments(parser)
 
@@ -69,7 +74,7 @@ def _named(words: list[str]) -> tuple[str, str]:
             return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang",
+        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang, queue/NAME, jobflow/NAME",
         2,
     )
 
@@ -80,6 +85,8 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     from longshore.cli.main import Failure
     from longshore.plane import why_page
 
+    if kind in _OF_NO_NAMESPACE:
+        namespace = ""
     async with client:
         answer = await client.request(
             "GET", why_page.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)
