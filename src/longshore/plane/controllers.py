@@ -178,13 +178,17 @@ def _volcano_cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None
 
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.volcano import queue
+    from longshore.machinery.explanations import Explanations
 
+    explanations = Explanations()
+    wiring.explain.tell("queues", "controller", explanations.of)
     return queue.run(
         client,
         clock=wiring.clock,
         rng=wiring.rng,
         informers=wiring.informers.share(),
         registry=wiring.registry,
+        explanations=explanations,
     )
 
 
@@ -248,8 +252,8 @@ CONTROLLERS: dict[str, Factory] = {
     "volcano-job": _volcano_job,
     "volcano-cronjob": _volcano_cronjob,
     "volcano-gc": _usual("volcano.gc", ("vcjobs", "ttl")),
-    "volcano-jobflow": _usual("volcano.flow"),
-    "volcano-podgroup": _usual("volcano.podgroup"),
+    "volcano-jobflow": _usual("volcano.flow", ("jobflows", "controller")),
+    "volcano-podgroup": _usual("volcano.podgroup", ("podgroups", "controller")),
     "volcano-queue": _volcano_queue,
     "volume": _volume,
 }

@@ -44,3 +44,12 @@ def test_objects_without_a_namespace_have_a_shorter_path() -> None:
 
 def test_what_nobody_knows_is_no_page() -> None:
     assert why_page.page(why_page.Reasons())("namespaces/default/pods/x") is None
+
+
+def test_objects_of_no_namespace_have_their_page() -> None:
+    reasons = why_page.Reasons()
+    reasons.tell("queues", "controller", lambda namespace, name: [Explanation(namespace + name, 1.0, ())])
+    path = why_page.path("", "queues", "q")
+    page = why_page.page(reasons)(path.removeprefix(why_page.PREFIX))
+    assert page is not None
+    assert [plan["uid"] for plan in page["plans"]] == ["q"]

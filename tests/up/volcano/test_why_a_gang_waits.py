@@ -58,6 +58,7 @@ def test_a_gang_beyond_its_queue_is_told_what_queue_and_nodes_have(
     name = f"big-{jobs.get('big')['metadata']['uid']}"
     assert f"its gang, podgroup/{name}:" in text
     assert numbers in why(f"podgroup/{name}", numbers)
+    why("queue/gpu", "is Open now")
 
 
 def test_a_gang_of_unlike_tasks_is_told_its_sum(jobs: Jobs, why: Callable[[str, str], str]) -> None:

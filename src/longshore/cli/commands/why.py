@@ -1,5 +1,5 @@
-"""Says in words why longshore up did what it did: the last plans for a Job, CronJob, claim or namespace,
-where a pod or gang went, or what it waits for, oldest first.
+"""Says in words why longshore up did what it did: the last plans for a Job, CronJob, queue, JobFlow, claim or
+namespace, where a pod or gang went, or what it waits for, oldest first.
 
 They remember them while they run, as long as the object is among the last they looked at.
 """
@@ -19,6 +19,8 @@ _KINDS = {
     "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch"),
     "Pod": ("pod", "pods", "po"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
+    "Queue": ("queue", "queues", "q"),
+    "JobFlow": ("jobflow", "jobflows", "jf"),
     "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
     "PersistentVolumeClaim": ("pvc", "persistentvolumeclaim", "persistentvolumeclaims"),
     "PersistentVolume": ("pv", "persistentvolume", "persistentvolumes"),
@@ -30,10 +32,12 @@ _SERVED = {
     "PersistentVolumeClaim": kinds.CLAIMS,
     "Pod": kinds.PODS,
     "PodGroup": kinds.POD_GROUPS,
+    "Queue": kinds.QUEUES,
+    "JobFlow": kinds.JOB_FLOWS,
     "Volcano Job": kinds.VOLCANO_JOBS,
 }
 _PLURALS = {"Volcano Job": "vcjobs"}
-_WITHOUT_NAMESPACE = ("Namespace", "PersistentVolume")
+_WITHOUT_NAMESPACE = ("Namespace", "PersistentVolume", "Queue")
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
 
@@ -44,8 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME|pvc/NAME|pv/NAME|namespace/NAME",
-        help="the object to explain; for pods and groups, where they went or what they wait for",
+        metavar="KIND/NAME",
+        help="the object to explain: job, cronjob, vcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
     )
     connecting.add_arguments(parser)
 
@@ -76,8 +80,8 @@ def _named(words: list[str]) -> tuple[str, str]:
             return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang, pvc/NAME for a claim, pv/NAME for "
-        "a volume, namespace/NAME for a namespace",
+        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang, queue/NAME, jobflow/NAME, pvc/NAME for "
+        "a claim, pv/NAME for a volume, namespace/NAME",
         2,
     )
 

@@ -60,6 +60,17 @@ OUT_OF_SYNC: Final = "OutOfSync"
 COMMAND_ISSUED: Final = "CommandIssued"
 
 
+def group_phase(group: Obj) -> str:
+    """The phase of a PodGroup; empty before a scheduler has seen it."""
+    phase: str = (group.get("status") or {}).get("phase") or ""
+    return phase
+
+
+def opens_gate(phase: str) -> bool:
+    """Whether a Job whose PodGroup is in this phase may have pods."""
+    return phase not in ("", PENDING)
+
+
 def owner_reference(job: Obj) -> Obj:
     """What objects of a Job carry, so that they go with it."""
     return owners.controller_ref(job, kinds.VOLCANO_JOBS)

@@ -31,7 +31,7 @@ def test_the_first_policy_that_names_the_event_decides() -> None:
     )
     found = match(job, a_request("PodFailed"))
     assert (found.action, found.delay) == ("RestartJob", 0.0)
-    assert found.why == "PodFailed of j-w-0: policy 1 (event PodFailed) says RestartJob"
+    assert found.why.words == "PodFailed of j-w-0: policy 1 (event PodFailed) says RestartJob"
 
 
 def test_a_task_comes_before_the_job() -> None:
@@ -64,7 +64,7 @@ def test_being_pending_is_an_event_only_with_a_timeout() -> None:
     )
     found = match(a_job({"event": "*", "action": "AbortJob", "timeout": "5m"}), a_request("PodPending"))
     assert (found.action, found.delay) == ("AbortJob", 300.0)
-    assert "after 5m" in found.why
+    assert "after 5m" in found.why.words
 
 
 def test_a_timeout_of_nothing_acts_at_once() -> None:

@@ -100,7 +100,7 @@ def test_a_task_short_of_successes_fails_the_job() -> None:
     status = {"succeeded": 3, "failed": 1, "taskStatusCount": counts}
     change = phases.change(Then.IF_ENDED, job, status)
     assert change is not None
-    assert (change.phase, change.why) == ("Failed", "1 pods of task 't0' succeeded, 2 were needed")
+    assert change.why.words == "Failed: 1 pods of task 't0' succeeded, 2 are needed"
 
 
 def test_only_a_restart_spends_a_retry() -> None:

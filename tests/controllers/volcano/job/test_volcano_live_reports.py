@@ -43,7 +43,7 @@ def told(
             ]
 
     events = virtual.run(play)
-    return [why for told in explanations.of(NS, "j") for why in told.why], events, registry
+    return [str(why) for told in explanations.of(NS, "j") for why in told.why], events, registry
 
 
 async def _terminated(world: World) -> None:

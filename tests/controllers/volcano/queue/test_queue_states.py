@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
+from longshore.machinery.explanations import Explanations
 from support.volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 MARK = deciding.MARK
@@ -183,3 +185,40 @@ def test_a_controller_that_starts_later_finishes_what_was_begun() -> None:
         assert await state(scene, "q") == "Closed"
 
     play(script)
+
+
+def a_queue(name: str, state: str, parent: str = "root", mark: str = "") -> Obj:
+    meta: Obj = {"name": name, "annotations": {MARK: mark} if mark else {}}
+    return {"metadata": meta, "spec": {"parent": parent}, "status": {"state": state}}
+
+
+def test_a_plan_says_why_with_numbers() -> None:
+    view = deciding.View(a_queue("q", "Open"), None, [a_queue("c", "Open", "q")], groups=3)
+    (why,) = deciding.decide(view, deciding.CLOSE).why
+    assert str(why) == "it is asked to close, and does when its 3 pod groups are gone"
+    assert (why.code, why.numbers) == ("AskedToClose", {"children": 1, "podGroups": 3})
+
+
+def test_a_queue_below_one_that_is_shut_cannot_open_and_writes_nothing() -> None:
+    view = deciding.View(a_queue("q", "Closed", "p"), a_queue("p", "Closing"), [], groups=0)
+    plan = deciding.decide(view, deciding.OPEN)
+    assert not plan.acts
+    assert plan.problem == (
+        "Failed to open queue q because its parent queue p is closing or closed. Open the parent queue first."
+    )
+    assert [reason.code for reason in plan.why] == ["ParentShut"]
+
+
+def test_the_reasons_of_a_queue_are_remembered() -> None:
+    explanations = Explanations()
+
+    async def script(scene: Scene) -> None:
+        await scene.queue("q")
+        await scene.settle()
+        await command(scene, "q", "CloseQueue")
+        await scene.settle()
+        told = [str(why) for each in explanations.of("", "q") for why in each.why]
+        assert told[:2] == ["is Open now", "has no parent: root becomes it"]
+        assert told[-1] == "it is asked to close"
+
+    play(script, partial(queue.run, explanations=explanations))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from collections.abc import Callable
 from functools import partial
@@ -13,12 +12,14 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions
+from longshore.client import Client
 from longshore.controllers.volcano.flow import templates as listing
-from longshore.controllers.volcano.flow.decide import Plan, View, decide
+from longshore.controllers.volcano.flow.act import Act
+from longshore.controllers.volcano.flow.decide import View, decide
 from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, mark
 from longshore.controllers.volcano.flow.templates import Templates
 from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.shared import Informers
@@ -32,13 +33,10 @@ COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
 COMPLAIN_AFTER: Final = 15
 """Tries in vain after which a person is told; as many as upstream makes before it gives up."""
-_BACKGROUND: Final = DeleteOptions(propagation="Background")
 _COUNTERS: Final = {
     "Succeed": "volcano_jobflow_succeed_phase_count",
     "Failed": "volcano_jobflow_failed_phase_count",
 }
-
-log = logging.getLogger(__name__)
 
 
 async def run(
@@ -49,8 +47,10 @@ async def run(
     informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
+    """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all. Reasons go to
+    `explanations`."""
     informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     informer = partial(informers.get, namespace=namespace)
@@ -60,7 +60,14 @@ async def run(
         kinds.VOLCANO_JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim
     )
     controller = FlowController(
-        client, flows, templates, jobs, recorder, clock=clock, registry=registry or Registry()
+        client,
+        flows,
+        templates,
+        jobs,
+        recorder,
+        clock=clock,
+        registry=registry or Registry(),
+        explanations=explanations or Explanations(),
     )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
@@ -103,15 +110,17 @@ class FlowController(Handler):
         *,
         clock: Clock,
         registry: Registry,
+        explanations: Explanations,
     ) -> None:
-        self._client, self._recorder, self._clock = client, recorder, clock
+        self._recorder, self._clock, self._explanations = recorder, clock, explanations
         self._flows, self._templates, self._jobs = flows, templates, jobs
         self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "jobflow", clock))
         self._listed: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "jobtemplate", clock))
-        self._counters = {
+        counters = {
             phase: registry.counter(name, f"Number of jobflow {phase.lower()} phase", ("jobflow_namespace",))
             for phase, name in _COUNTERS.items()
         }
+        self._act = Act(client, recorder, counters)
         self._listing = Templates(client, templates, jobs.cache, self._listed)
         flows.add_handler(OnChange(lambda flow: self._queue.add(key_of(flow))))
         templates.add_handler(self)
@@ -138,15 +147,19 @@ class FlowController(Handler):
         if flow is None:
             return None
         plan = decide(self._observe(flow))
-        log.debug("jobflow %s/%s: %s", *key, plan.why)
+        problem = ""
         try:
-            await self._act(flow, plan)
+            await self._act.carry_out(flow, plan)
         except (StatusError, TryAgain) as err:
+            problem = str(err)
             if self._queue.requeues(key) == COMPLAIN_AFTER:
                 text = f"SyncJobFlow JobFlow failed for {err}"
                 self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
             raise
-        return None
+        finally:
+            now = self._clock.now().timestamp()
+            self._explanations.add(key, Explanation(flow["metadata"]["uid"], now, plan.why, problem))
+        return plan.look_again
 
     def _observe(self, flow: Obj) -> View:
         namespace = flow["metadata"]["namespace"]
@@ -160,40 +173,6 @@ class FlowController(Handler):
             {entry: template for entry, template in templates.items() if template is not None},
             rfc3339.from_seconds(self._clock.now().timestamp()),
         )
-
-    async def _act(self, flow: Obj, plan: Plan) -> None:
-        """Jobs first, then the status: a Job that is there already was made before a crash."""
-        namespace = flow["metadata"]["namespace"]
-        for name in plan.delete:
-            await self._delete(name, namespace)
-        for job in plan.create:
-            await self._create(flow, job)
-        if plan.status is not None:
-            await self._client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
-            if plan.ended:
-                self._counters[plan.ended].inc(namespace)
-        if plan.missing:
-            name = plan.missing[0]
-            raise TryAgain(f'getting JobTemplate "{name}" in ns "{namespace}": not found')
-
-    async def _create(self, flow: Obj, job: Obj) -> None:
-        name = job["metadata"]["name"]
-        try:
-            await self._client.create(kinds.VOLCANO_JOBS, job, job["metadata"]["namespace"])
-        except StatusError as err:
-            if err.reason != "AlreadyExists":
-                raise
-            return
-        self._recorder.event(
-            reference(flow, kinds.JOB_FLOWS), "Normal", "Created", f"create a job named {name}!"
-        )
-
-    async def _delete(self, name: str, namespace: str) -> None:
-        try:
-            await self._client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
-        except StatusError as err:
-            if err.code != 404:
-                raise
 
 
 class _Jobs(OnChange):

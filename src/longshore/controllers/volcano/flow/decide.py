@@ -6,7 +6,7 @@ would run a finished Job again that somebody deleted, or whose time to live was 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.flow import status as statuses
 from longshore.controllers.volcano.flow.names import BY_FLOW, BY_TEMPLATE, job_name, mark
+from longshore.machinery.reasons import Reason
 
 _INERT: Final = ("Failed", "Terminating")
 
@@ -35,7 +36,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    why: str
+    why: tuple[Reason, ...]
     delete: tuple[str, ...] = ()
     create: tuple[Obj, ...] = ()
     missing: tuple[str, ...] = ()
@@ -44,16 +45,19 @@ class Plan:
     """The new status; None when it is right already."""
     ended: str = ""
     """The phase in which the flow ends with this status."""
+    look_again: float | None = None
+    """Never: only a change calls for another look."""
 
 
 def decide(view: View) -> Plan:
     """The next step."""
     flow, phase = view.flow, phase_of(view.flow)
     if "deletionTimestamp" in flow["metadata"] or phase in _INERT:
-        return Plan("it has ended")
+        return Plan((Reason("FlowEnded", "it has ended, or is being deleted"),))
     if phase == "Succeed" and (flow.get("spec") or {}).get("jobRetainPolicy") == "delete":
         doomed = tuple(j["metadata"]["name"] for j in view.jobs if "deletionTimestamp" not in j["metadata"])
-        return Plan("it succeeded and keeps no Jobs", delete=doomed)
+        why = Reason("KeepsNoJobs", "has succeeded and keeps no Jobs", {"jobs": len(doomed)})
+        return Plan((why,), delete=doomed)
     create: list[Obj] = []
     missing: list[str] = []
     for entry in _due(view) if phase != "Succeed" else ():
@@ -65,12 +69,29 @@ def decide(view: View) -> Plan:
     status = statuses.updated(flow, view.jobs, view.now)
     ended = status["state"]["phase"] if status["state"]["phase"] in ("Succeed", "Failed") else ""
     return Plan(
-        f"{len(create)} Jobs are due",
+        (*_why(create, missing), *_change(phase, status["state"]["phase"])),
         create=tuple(create),
         missing=tuple(missing),
         status=None if status == flow.get("status") else status,
         ended=ended if ended != phase else "",
     )
+
+
+def _why(create: Sequence[Obj], missing: Sequence[str]) -> Iterator[Reason]:
+    """What is started, and what cannot be."""
+    if create:
+        names = ", ".join(job["metadata"]["name"] for job in create)
+        yield Reason("JobsDue", f"starts {names}", {"jobs": len(create)})
+    if missing:
+        words = f"needs JobTemplate {', '.join(missing)}, which is not there"
+        yield Reason("TemplateMissing", words, {"templates": len(missing)})
+    if not create and not missing:
+        yield Reason("NothingDue", "no Job is due")
+
+
+def _change(before: str, after: str) -> Iterator[Reason]:
+    if before != after:
+        yield Reason("PhaseChanged", f"is {after} now")
 
 
 def _due(view: View) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
@@ -17,6 +19,13 @@ def by_template(job: Obj) -> tuple[str, ...]:
     """An indexer of Jobs."""
     label = (job["metadata"].get("labels") or {}).get(BY_TEMPLATE)
     return (label,) if label else ()
+
+
+def wanted(template: Obj, jobs: Iterable[Obj]) -> list[str] | None:
+    """The list that the template's Jobs make; None when it stays."""
+    names = [job["metadata"]["name"] for job in jobs]
+    listed = (template.get("status") or {}).get("jobDependsOnList") or ()
+    return names if names and sorted(listed) != sorted(names) else None
 
 
 class Templates(Handler):
@@ -40,8 +49,8 @@ class Templates(Handler):
         template = self._templates.cache.get(*key)
         if template is None:
             return None
-        names = [job["metadata"]["name"] for job in self._jobs.by_index(INDEX, mark(template))]
-        if names and sorted((template.get("status") or {}).get("jobDependsOnList") or ()) != sorted(names):
+        names = wanted(template, self._jobs.by_index(INDEX, mark(template)))
+        if names is not None:
             status = {"status": {"jobDependsOnList": names}}
             await self._client.patch(kinds.JOB_TEMPLATES, key[1], status, key[0], subresource="status")
         return None

@@ -1,39 +1,49 @@
-"""The hands of a visit: writes for one Job, of which sync.py and kill.py make use. Never decides.
+"""Carries plans out, and brings the answers back. Never decides.
 
-`job` is always the newest version this controller knows: each write goes over exactly the one before. What
-was written is remembered, so that nobody decides on older news.
+What was written is remembered, so that nobody decides on older news, and so that its own echo wakes nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.facts.volcano_job_state import phase_of
+from longshore.api.facts.kinds import Kind
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, DeleteOptions, Unreachable
+from longshore.client import Client, DeleteOptions, PatchType, Unreachable
+from longshore.controllers.volcano.job.decide import Decision
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
-from longshore.controllers.volcano.job.pods import plugin_objects
+from longshore.controllers.volcano.job.plan import (
+    Answer,
+    Answers,
+    Create,
+    Delete,
+    End,
+    Get,
+    NewKey,
+    Patch,
+    Plan,
+    Step,
+    Update,
+    WriteStatus,
+)
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.plugins import KeyMaker, PluginError
+from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock
 
-FAILURES: Final = (StatusError, Unreachable, PluginError, plugin_objects.ClaimMissing)
-AT_ONCE: Final = 500
+_PODS_AT_ONCE: Final = 500
 """Pods that are written side by side."""
-
-
-class Refused(Exception):
-    """Something a Job needs could not be done. Trying again may help, for a while."""
+_CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROUPS: "podgroups"}
+"""Kinds whose writes the caches are waited for to show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,110 +60,124 @@ class Tools:
 
 
 class Act:
-    """The hands of one visit. `why` collects the reasons of what was done."""
+    """The hands of one visit."""
 
     def __init__(self, tools: Tools, key: Key, view: View, remembered: JobMemory) -> None:
-        self.tools, self.client, self.key = tools, tools.client, key
-        self._memory, self.remembered = tools.memory, remembered
-        self.view = view
-        self.why: list[str] = []
-        self._about = reference(view.job, kinds.VOLCANO_JOBS)
+        self._tools, self._client, self._key, self._namespace = tools, tools.client, key, key[0]
+        self._remembered, self._view, self._job = remembered, view, view.job
+        self.plan = Plan()
+        """The last one that was decided on."""
 
-    @property
-    def job(self) -> Obj:
-        return self.view.job
+    async def visit(self) -> End:
+        """Decides and carries out plan after plan, up to the end of the visit."""
+        decision = Decision(self._view)
+        while not isinstance(plan := decision.plan, End):
+            self.plan = plan
+            results = await self._carry_out(plan)
+            decision.go_on(Answers(results, self._tools.memory.waiting(self._key)))
+        self._tell(plan)
+        return plan
 
-    def now(self) -> float:
-        return self.tools.clock.now().timestamp()
+    def _tell(self, plan: Plan) -> None:
+        if plan.events:
+            about = reference(self._job, kinds.VOLCANO_JOBS)
+            for event in plan.events:
+                self._tools.recorder.event(about, *event)
 
-    def event(self, type: str, reason: str, message: str) -> None:
-        self.tools.recorder.event(self._about, type, reason, message)
+    async def _carry_out(self, plan: Plan) -> Sequence[Answer]:
+        self._tell(plan)
+        steps = plan.steps
+        if isinstance(steps[0], Create) and steps[0].kind == kinds.PODS:
+            return await self._create_pods([step.body for step in steps if isinstance(step, Create)])
+        if len(steps) == 1:
+            return (await self._answer(steps[0]),)  # which needs no task of its own
+        answers: list[Answer] = []
+        for start in range(0, len(steps), _PODS_AT_ONCE):
+            answers += await asyncio.gather(*map(self._answer, steps[start : start + _PODS_AT_ONCE]))
+        return answers
 
-    async def guarded(self, reason: str, said: str, doing: Awaitable[None]) -> None:
-        """Does something of which a failure is told in an event; not that somebody else was quicker."""
+    async def _answer(self, step: Step) -> Answer:
         try:
-            await doing
-        except FAILURES as err:
-            if not (isinstance(err, StatusError) and err.reason == "Conflict"):
-                self.event("Warning", reason, f"{said}{err}")
-            raise
-
-    async def exists(self, what: tuple[str, str], name: str) -> bool:
-        return await plugin_objects.get(self.client, what, name, self.key[0]) is not None
-
-    def wrote(self, resource: str, answer: Obj) -> None:
-        """The next visit waits until the cache shows this."""
-        self._memory.written.wrote(self.key, self.remembered.uid, resource, answer)
-
-    # ---- its pods and its PodGroup
-
-    async def delete_pod(self, pod: Obj) -> str:
-        """What went wrong; empty when the pod is on its way out, or gone."""
-        meta = pod["metadata"]
-        try:
-            answer = await self.client.delete(
-                kinds.PODS, meta["name"], self.key[0], DeleteOptions(uid=meta["uid"])
-            )
+            return await self._do(step)
         except (StatusError, Unreachable) as err:
-            if not (isinstance(err, StatusError) and err.code == 404):
-                return f"failed to delete pod {meta['name']}, err: {err}"
-            answer = None
-        self.remembered.going.add(meta["uid"])
-        if answer is not None:
-            self.wrote("pods", answer)
-        return ""
+            return err
 
-    async def let_go(self) -> None:
-        """The Job needs its PodGroup no more."""
-        if self.view.group is not None:
-            await self.delete_group(self.view.group["metadata"]["name"], self.view.group["metadata"]["uid"])
-            self.view = self.view.having(self.job, None)
+    async def _do(self, step: Step) -> Obj:
+        match step:
+            case WriteStatus():
+                return await self._write_status(step)
+            case Create(kind, body):
+                return self._wrote(kind, await self._client.create(kind, body, self._namespace))
+            case Update(kind, body):
+                return self._wrote(kind, await self._client.update(kind, body, self._namespace))
+            case Patch(kind, name, body):
+                how = PatchType.JSON if isinstance(body, list) else PatchType.MERGE
+                answer = await self._client.patch(kind, name, body, self._namespace, type=how)
+                return self._wrote(kind, answer)
+            case Delete():
+                return await self._delete(step)
+            case Get(kind, name):
+                return await self._client.get(kind, name, self._namespace)
+            case NewKey(bits):
+                return (await self._tools.keys.rsa(bits))._asdict()
 
-    async def delete_group(self, name: str, uid: str) -> None:
-        await plugin_objects.remove(self.client, kinds.POD_GROUPS, name, self.key[0], uid)
-        self.remembered.groups.add(uid)
+    def _wrote(self, kind: Kind, answer: Obj) -> Obj:
+        """The next visit waits until the cache shows this."""
+        if kind in _CACHED:
+            self._tools.memory.written.wrote(self._key, self._remembered.uid, _CACHED[kind], answer)
+        return answer
 
-    # ---- the Job itself
-
-    async def annotate(self, values: Mapping[str, str | None]) -> None:
-        """Brings annotations of the Job to these values; None takes one away."""
-        patch = intents.patch(self.job, values)
-        if patch is not None:
-            kept = self.job.get("status") or {}
-            answer = await self.client.patch(kinds.VOLCANO_JOBS, self.key[1], patch, self.key[0])
-            self.wrote_job({**answer, "status": kept})
-
-    async def write_status(self, new: Obj) -> None:
-        """Writes the status over exactly the version of the Job that it was derived from."""
-        said, phase = self.remembered.said, phase_of({"status": new})
-        moves = phase != phase_of(self.job)
-        if moves:
+    async def _write_status(self, step: WriteStatus) -> Obj:
+        said, phase = self._remembered.said, step.became
+        if phase:
+            self._tools.metrics.changed(step.job, phase)
             said[phase] = ""
         try:
-            answer = await self.client.update_status(
-                kinds.VOLCANO_JOBS, {**self.job, "status": new}, self.key[0]
-            )
-            self.tools.owing.settle(self.key)
+            answer = await self._client.update_status(kinds.VOLCANO_JOBS, step.job, self._namespace)
+            self._tools.owing.settle(self._key)
         except BaseException:
             said.pop(phase, None)
             raise
-        if moves and phase in said:
+        if phase in said:
             said[phase] = answer["metadata"].get("resourceVersion") or ""
-        self.wrote_job(answer)
+        return self._wrote(kinds.VOLCANO_JOBS, answer)
 
-    def wrote_job(self, answer: Obj) -> None:
-        """This is the Job now."""
-        self.wrote("jobs", answer)
-        self.view = self.view.having(answer, self.view.group)
+    async def _delete(self, step: Delete) -> Obj:
+        options = DeleteOptions(uid=step.uid or None)
+        try:
+            answer = await self._client.delete(step.kind, step.name, self._namespace, options)
+        except StatusError as err:
+            if err.code == 404:
+                self._gone(step)
+            raise
+        self._gone(step)
+        if answer is not None and step.kind == kinds.PODS:
+            self._wrote(kinds.PODS, answer)
+        return answer or {}
 
+    def _gone(self, step: Delete) -> None:
+        """The cache may show it for a while, but it is on its way out, or gone."""
+        if step.kind == kinds.PODS:
+            self._remembered.going.add(step.uid)
+        elif step.kind == kinds.POD_GROUPS:
+            self._remembered.groups.add(step.uid)
 
-async def together(do: Callable[[Obj], Awaitable[str]], pods: Sequence[Obj]) -> list[str]:
-    """Does it to each, side by side, some hundred at a time; returns what went wrong."""
-    if len(pods) == 1:
-        said = await do(pods[0])  # which needs no task of its own
-        return [said] if said else []
-    problems: list[str] = []
-    for start in range(0, len(pods), AT_ONCE):
-        some = await asyncio.gather(*map(do, pods[start : start + AT_ONCE]))
-        problems += filter(None, some)
-    return problems
+    async def _create_pods(self, bodies: Sequence[Obj]) -> list[Answer]:
+        answers: list[Answer] = []
+        for start in range(0, len(bodies), _PODS_AT_ONCE):
+            answers += await self._create_some(bodies[start : start + _PODS_AT_ONCE])
+        return answers
+
+    async def _create_some(self, bodies: Sequence[Obj]) -> Sequence[Answer]:
+        begun = rfc3339.seconds(self._job["metadata"]["creationTimestamp"])
+        making = self._remembered.making
+        making.update(body["metadata"]["name"] for body in bodies)
+        answers = await self._client.create_together(kinds.PODS, bodies, self._namespace)
+        latency = (self._tools.clock.now().timestamp() - begun) * 1000
+        for body, answer in zip(bodies, answers, strict=True):
+            if isinstance(answer, StatusError):
+                making.discard(body["metadata"]["name"])
+            elif not isinstance(answer, Unreachable):
+                self._wrote(kinds.PODS, answer)
+                self._tools.metrics.pod_created(latency)
+        return answers

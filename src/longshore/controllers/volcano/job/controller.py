@@ -9,14 +9,15 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.time.doubling import Doubling
+from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.job import observe
-from longshore.controllers.volcano.job.act import Refused, Tools
-from longshore.controllers.volcano.job.memory import Memory
+from longshore.controllers.volcano.job.act import Act, Tools
+from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
-from longshore.controllers.volcano.job.pods.plugin_objects import ClaimMissing
-from longshore.controllers.volcano.job.visit import Visit
+from longshore.controllers.volcano.job.plan import Plan
+from longshore.controllers.volcano.job.view import View
+from longshore.controllers.volcano.job.visit import RETRIES
 from longshore.controllers.volcano.job.waking.handlers import (
     CommandHandler,
     GroupHandler,
@@ -25,7 +26,7 @@ from longshore.controllers.volcano.job.waking.handlers import (
 )
 from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
-from longshore.controllers.volcano.plugins import KeyMaker, PluginError
+from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
@@ -38,8 +39,6 @@ from longshore.machinery.time.clock import Clock
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
 """Each mostly waits for writes to become durable; those of many Jobs become so together."""
-_RETRIES: Final = Doubling(0.005, 1000.0)
-"""Upstream's seconds after an error."""
 log = logging.getLogger(__name__)
 
 
@@ -96,11 +95,11 @@ class VolcanoJobController:
         self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
         gauges = QueueMetrics(registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
-            WorkQueue(clock, pauses=_RETRIES, gauges=gauges) for _ in range(workers)
+            WorkQueue(clock, pauses=RETRIES, gauges=gauges) for _ in range(workers)
         )
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
-        self._owing = Owing(clock, self._wake, self._is_busy)
+        self._owing = Owing(clock, self._wake)
         self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing, keys)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
@@ -148,30 +147,43 @@ class VolcanoJobController:
             await self._gone(key)
             return None
         remembered = self._memory.of(key, job["metadata"]["uid"])
-        now = self._clock.now().timestamp()
-        view = observe.observe(
+        view = self._observe(key, job, remembered)
+        act = Act(self._tools, key, view, remembered)
+        try:
+            end = await act.visit()
+        except BaseException as err:
+            self._memory.put_back(key, view.requests)
+            self._explain(key, view, act.plan, err)
+            raise
+        self._memory.settle(key, end)
+        if end.owes:
+            self._owing.add(key)
+        self._explain(key, view, end, end.problem)
+        if end.problem is not None:
+            if end.look_again is None:
+                raise end.problem
+            log.info("%s/%s: trying again: %s", *key, end.problem)
+        return end.look_again
+
+    def _observe(self, key: Key, job: Obj, remembered: JobMemory) -> View:
+        return observe.observe(
             job,
-            now,
+            self._clock.now().timestamp(),
             remembered,
+            self._memory.take(key),
             pods=self._pods.cache,
             groups=self._groups.cache,
             queues=self._queue_objects.cache,
             priorities=self._priorities.cache,
+            owing=key in self._owing,
+            busy=self._is_busy(key),
         )
-        visit = Visit(self._tools, key, view, remembered)
-        problem = ""
-        try:
-            return await visit.run()
-        except (Refused, ClaimMissing, PluginError) as err:
-            problem = str(err)
-            log.info("%s/%s: trying again: %s", *key, problem)
-            return _RETRIES.after(remembered.failures)
-        except Exception as err:
-            problem = str(err)
-            raise
-        finally:
-            if visit.why:
-                self._explanations.add(key, Explanation(remembered.uid, now, tuple(visit.why), problem))
+
+    def _explain(self, key: Key, view: View, plan: Plan, problem: BaseException | None) -> None:
+        if plan.why:
+            said = "" if problem is None else str(problem)
+            uid = view.job["metadata"]["uid"]
+            self._explanations.add(key, Explanation(uid, view.now, plan.why, said))
 
     async def _gone(self, key: Key) -> None:
         """There is no such Job. Commands for it are taken away all the same."""

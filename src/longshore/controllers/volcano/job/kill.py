@@ -1,27 +1,28 @@
-"""One kill of a Job, or of a part of it. Safe to repeat after a crash anywhere.
+"""One kill of a Job, or of a part of it. Safe to repeat after a crash anywhere. Pure.
 
-Pods are marked before they go, so that their end is no news to policies. Which pods go, `decide.py` says.
+Pods are marked before they go, so that their end is no news to policies. A pod that could not be marked
+stays: its end would count as an eviction, and could bring the whole gang down.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Final
 
-from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
-from longshore.client import PatchType, Unreachable
 from longshore.controllers.volcano import plugins
-from longshore.controllers.volcano.job import decide, status
-from longshore.controllers.volcano.job.act import Act, Refused, together
-from longshore.controllers.volcano.job.decide import Selection
+from longshore.controllers.volcano.job import conclusion, status
+from longshore.controllers.volcano.job.draft import Draft, is_missing
+from longshore.controllers.volcano.job.plan import Course, Patch, Refused
 from longshore.controllers.volcano.job.pods import plugin_objects, tasks
+from longshore.controllers.volcano.job.pods.selection import Selection
 from longshore.controllers.volcano.job.rules.table import Then
+from longshore.controllers.volcano.job.sync import delete_pods
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK
 from longshore.controllers.volcano.plugins import Plugin, PluginError
 
-_MARK: Final = [
+MARK: Final = [
     {
         "op": "add",
         "path": f"/metadata/annotations/{OUT_OF_SYNC_MARK.replace('/', '~1')}",
@@ -30,54 +31,53 @@ _MARK: Final = [
 ]
 
 
-async def kill(act: Act, selection: Selection, then: Then) -> None:
+def kill(draft: Draft, selection: Selection, then: Then) -> Course[None]:
     """Removes the selected pods, then writes down what the Job is now, then lets go of its PodGroup."""
-    act.why += selection.why
-    unmarked = [pod for pod in selection.delete if not tasks.marked(pod)]
-    problems = await together(partial(_mark, act), unmarked)
-    problems += await together(act.delete_pod, selection.delete)
+    draft.why.append(selection.why)
+    unmarked = yield from _mark(draft, selection.delete)
+    problems = [*unmarked.values()]
+    problems += yield from delete_pods(
+        draft, [pod for pod in selection.delete if pod["metadata"]["uid"] not in unmarked]
+    )
     if problems:
-        act.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
+        draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
         raise Refused(f"failed to kill {len(problems)} pods of {selection.total}")
-    end = decide.killed(act.job, selection, then, act.now())
-    act.why += end.why
-    assert end.status is not None
-    gone = await _remove_plugins(act)
+    end = conclusion.killed(draft.job, selection, then, draft.view.now)
     if end.change is not None:
-        act.tools.metrics.changed(act.job, end.change.phase)
-    await act.write_status(status.with_markers(end.status, (), gone))
-    if selection.whole:
-        await act.let_go()
+        draft.why.append(end.change.why)
+    gone = yield from _remove_plugins(draft)
+    yield from draft.write_status(status.with_markers(end.status, (), gone))
+    if selection.whole and draft.view.group is not None:
+        meta = draft.view.group["metadata"]
+        yield from plugin_objects.remove(draft, kinds.POD_GROUPS, meta["name"], meta["uid"])
+        draft.has_group(None)
 
 
-async def _mark(act: Act, pod: Obj) -> str:
-    """What went wrong; empty when the pod is marked, or gone."""
-    meta = pod["metadata"]
-    try:
-        act.wrote(
-            "pods",
-            await act.client.patch(kinds.PODS, meta["name"], _MARK, act.key[0], type=PatchType.JSON),
-        )
-    except (StatusError, Unreachable) as err:
-        if not (isinstance(err, StatusError) and err.code == 404):
-            return f"failed to mark pod {meta['name']}, err: {err}"
-    return ""
+def _mark(draft: Draft, pods: Sequence[Obj]) -> Course[dict[str, str]]:
+    """The pods, by UID, that are neither marked now nor gone, and what went wrong."""
+    metas = [pod["metadata"] for pod in pods if not tasks.marked(pod)]
+    answers = yield from draft.do(tuple(Patch(kinds.PODS, meta["name"], MARK) for meta in metas))
+    return {
+        meta["uid"]: f"failed to mark pod {meta['name']}, err: {answer}"
+        for meta, answer in zip(metas, answers, strict=True)
+        if isinstance(answer, Exception) and not is_missing(answer)
+    }
 
 
-async def _remove_plugins(act: Act) -> list[str]:
+def _remove_plugins(draft: Draft) -> Course[list[str]]:
     """The marks of those whose objects are gone now."""
-    controlled = (act.job.get("status") or {}).get("controlledResources") or {}
+    controlled = (draft.job.get("status") or {}).get("controlledResources") or {}
     gone = []
-    for plugin in _plugins(act):
+    for plugin in _plugins(draft):
         mark = f"plugin-{plugin.name}"
         if mark in controlled:
-            await plugin_objects.remove_all(act.client, act.job, plugin)
+            yield from plugin_objects.remove_all(draft, plugin)
             gone.append(mark)
     return gone
 
 
-def _plugins(act: Act) -> list[Plugin]:
+def _plugins(draft: Draft) -> list[Plugin]:
     try:
-        return plugins.enabled(act.job)
+        return plugins.enabled(draft.job)
     except PluginError:
         return []  # one that nobody knows has made nothing

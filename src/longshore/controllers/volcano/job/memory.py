@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
-from longshore.controllers.volcano.job.waking.delays import Delays
+from longshore.controllers.volcano.job.plan import End
+from longshore.controllers.volcano.job.view import NOTHING, Remembered
 from longshore.controllers.volcano.job.waking.requests import Request
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
@@ -19,22 +20,17 @@ class JobMemory:
     """Of one Job, by UID."""
 
     uid: str
-    delays: Delays = field(default_factory=Delays)
-    known: bool = False
-    """Whether what happened before this controller's time has been looked at."""
+    remembered: Remembered = NOTHING
+    """What the last plan asked to remember."""
     going: set[str] = field(default_factory=set)
     """UIDs of pods deleted here whose end the cache does not show yet."""
     groups: set[str] = field(default_factory=set)
     """UIDs of PodGroups deleted here."""
-    failures: int = 0
-    """Refusals in a row."""
     said: dict[str, str] = field(default_factory=dict)
     """Phases written here whose event has not come yet, with the version that each became; empty while the
     write is under way."""
     making: set[str] = field(default_factory=set)
     """Names of pods created here whose event has not come yet."""
-    grouped: tuple[Obj, Obj, Mapping[str, int]] | None = None
-    """Specs of the Job and of its PodGroup, and values of PriorityClasses, that were found to go together."""
 
 
 class Memory:
@@ -77,6 +73,11 @@ class Memory:
         box = dict.fromkeys(requests) | later
         if box:
             self._inbox[key] = box
+
+    def settle(self, key: Key, end: End) -> None:
+        """Takes over what the last plan of a visit says."""
+        self._jobs[key].remembered = end.remember
+        self.put_back(key, end.left)
 
     def waiting(self, key: Key) -> bool:
         return key in self._inbox

@@ -9,7 +9,8 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.memory import JobMemory
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking import requests
+from longshore.controllers.volcano.job.waking import requests as asking
+from longshore.controllers.volcano.job.waking.requests import Request
 from longshore.controllers.volcano.names import group_name
 from longshore.machinery.informers.cache import Cache
 
@@ -18,7 +19,7 @@ PODS_BY_JOB: Final = "pods by Volcano Job"
 
 def pods_by_job(pod: Obj) -> Iterable[str]:
     """Index of the pods a Volcano Job controls, by its UID."""
-    uid = requests.owner_uid(pod)
+    uid = asking.owner_uid(pod)
     return (uid,) if uid else ()
 
 
@@ -26,7 +27,7 @@ def pods_of(cache: Cache, uid: str) -> dict[str, dict[str, Obj]]:
     """The pods of a Job, by task and name."""
     found: dict[str, dict[str, Obj]] = {}
     for pod in cache.by_index(PODS_BY_JOB, uid):
-        mine = requests.pod_of(pod)
+        mine = asking.pod_of(pod)
         if mine is not None:
             found.setdefault(mine.task, {})[pod["metadata"]["name"]] = pod
     return found
@@ -35,27 +36,34 @@ def pods_of(cache: Cache, uid: str) -> dict[str, dict[str, Obj]]:
 def observe(
     job: Obj,
     now: float,
-    remembered: JobMemory,
+    memory: JobMemory,
+    requests: Iterable[Request] = (),
     *,
     pods: Cache,
     groups: Cache,
     queues: Cache,
     priorities: Cache,
+    owing: bool,
+    busy: bool,
 ) -> View:
-    """The Job as of now."""
+    """The Job as of now, and what it is asked to do."""
     queue = job["spec"].get("queue")
     return View(
         job,
         now,
         pods_of(pods, job["metadata"]["uid"]),
-        _group(job, groups, remembered),
+        _group(job, groups, memory),
         queues.get("", queue) if queue else None,
         {value["metadata"]["name"]: value.get("value") or 0 for value in priorities},
-        frozenset(remembered.going),
+        frozenset(memory.going),
+        tuple(requests),
+        memory.remembered,
+        owing,
+        busy,
     )
 
 
-def _group(job: Obj, groups: Cache, remembered: JobMemory) -> Obj | None:
+def _group(job: Obj, groups: Cache, memory: JobMemory) -> Obj | None:
     meta = job["metadata"]
     group = groups.get(meta["namespace"], group_name(job))
     if group is None:
@@ -63,4 +71,4 @@ def _group(job: Obj, groups: Cache, remembered: JobMemory) -> Obj | None:
         owner = None if group is None else controller_of(group)
         if owner is None or owner["uid"] != meta["uid"]:
             return None
-    return None if group is None or group["metadata"]["uid"] in remembered.groups else group
+    return None if group is None or group["metadata"]["uid"] in memory.groups else group

@@ -1,5 +1,5 @@
 """One sync of a Job: PodGroup and plugins' objects first, then pods, then the status. Safe to repeat after a
-crash anywhere. What becomes of the pods and of the phase, `decide.py` says.
+crash anywhere. Pure: it says what to write, and what follows from the answers.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.facts.volcano_job_state import phase_of
-from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Unreachable
 from longshore.controllers.volcano import plugins
-from longshore.controllers.volcano.job import decide, status
-from longshore.controllers.volcano.job.act import AT_ONCE, Act, Refused, together
+from longshore.controllers.volcano.job import conclusion, status
+from longshore.controllers.volcano.job.draft import Draft, guarded, is_missing
+from longshore.controllers.volcano.job.plan import Course, Create, Delete, Refused, Update
 from longshore.controllers.volcano.job.pods import plugin_objects, podgroup, tasks
+from longshore.controllers.volcano.job.pods.population import populate
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
 from longshore.controllers.volcano.names import FORWARDING, PENDING
@@ -31,184 +31,177 @@ class Synced(NamedTuple):
     """Whether the view shows the Job's pods as they were left: none was made or removed."""
 
 
-async def sync(act: Act, then: Then) -> Synced:
+def sync(draft: Draft, then: Then) -> Course[Synced]:
     """Brings PodGroup, plugins' objects and pods up to the spec, and the status up to the pods."""
-    if "deletionTimestamp" in act.job["metadata"]:
-        act.why.append("the Job is being deleted")
+    if "deletionTimestamp" in draft.job["metadata"]:
+        draft.because("JobBeingDeleted", "the Job is being deleted")
         return Synced(changed=False)
-    if act.view.queue is None:
-        queue = act.job["spec"].get("queue")
+    if draft.view.queue is None:
+        queue = draft.job["spec"].get("queue")
         raise Refused(f'queue.scheduling.volcano.sh "{queue}" not found')
-    await _forward(act)
-    starting = phase_of(act.job) in ("", PENDING)
-    if starting:
-        await _initiate(act)
+    yield from _forward(draft)
+    if phase_of(draft.job) in ("", PENDING):
+        yield from _initiate(draft)
     else:
-        await _run_plugins(act, starting=False)
-    await act.guarded("PodGroupError", "Failed to create PodGroup, err: ", _pod_group(act))
-    _tell_of_group(act)
-    if not act.view.gate_open:
-        act.why.append(f"the PodGroup is {act.view.group_phase or 'new'}: no pods are made yet")
-        return Synced(await _conclude(act, None, then))
-    population = decide.populate(act.view)
-    act.why += population.why
+        yield from _run_plugins(draft, starting=False)
+    yield from guarded(draft, "PodGroupError", "Failed to create PodGroup, err: ", _pod_group(draft))
+    _tell_of_group(draft)
+    if not draft.view.gate_open:
+        phase = draft.view.group_phase or "new"
+        draft.because("GateClosed", f"the PodGroup is {phase}: no pods are made yet")
+        return Synced((yield from _conclude(draft, None, then)))
+    population = populate(draft.view)
+    draft.why += population.why
     still = not population.create and not population.delete
-    await _create(act, population.create, population.count)
-    await _delete_surplus(act, population.delete, population.count)
-    return Synced(await _conclude(act, population.count, then), still)
+    yield from _create(draft, population.create, population.count)
+    yield from _delete_surplus(draft, population.delete, population.count)
+    return Synced((yield from _conclude(draft, population.count, then)), still)
 
 
-async def _forward(act: Act) -> None:
-    notes = act.job["metadata"].get("annotations") or {}
-    if ((act.view.queue or {}).get("spec") or {}).get("extendClusters") and FORWARDING not in notes:
-        await act.annotate({FORWARDING: "true"})
+def _forward(draft: Draft) -> Course[None]:
+    notes = draft.job["metadata"].get("annotations") or {}
+    if ((draft.view.queue or {}).get("spec") or {}).get("extendClusters") and FORWARDING not in notes:
+        yield from draft.annotate({FORWARDING: "true"})
 
 
-async def _initiate(act: Act) -> None:
-    if not phase_of(act.job):
-        await act.guarded(
-            "JobStatusError",
-            "Failed to initialize job status, err: ",
-            act.write_status(status.initial(act.job, act.now())),
-        )
-    await _run_plugins(act, starting=True)
-    if act.job["spec"].get("volumes"):
-        await act.guarded("PVCError", "Failed to create PVC, err: ", _claims(act))
+def _initiate(draft: Draft) -> Course[None]:
+    if not phase_of(draft.job):
+        first = draft.write_status(status.initial(draft.job, draft.view.now))
+        yield from guarded(draft, "JobStatusError", "Failed to initialize job status, err: ", first)
+    yield from _run_plugins(draft, starting=True)
+    if draft.job["spec"].get("volumes"):
+        yield from guarded(draft, "PVCError", "Failed to create PVC, err: ", _claims(draft))
 
 
-async def _claims(act: Act) -> None:
-    volumes, markers = await plugin_objects.claims(act.client, act.job)
-    spec = act.job["spec"]
+def _claims(draft: Draft) -> Course[None]:
+    volumes, markers = yield from plugin_objects.claims(draft)
+    spec = draft.job["spec"]
     if volumes != spec["volumes"]:
-        kept = act.job.get("status") or {}
-        body = {**act.job, "spec": {**spec, "volumes": volumes}}
-        answer = await act.client.update(kinds.VOLCANO_JOBS, body, act.key[0])
-        act.wrote_job({**answer, "status": kept})
-    _mark(act, markers)
+        kept = draft.job.get("status") or {}
+        body = {**draft.job, "spec": {**spec, "volumes": volumes}}
+        answer = yield from draft.one(Update(kinds.VOLCANO_JOBS, body))
+        draft.is_now({**answer, "status": kept})
+    _mark(draft, markers)
 
 
-async def _run_plugins(act: Act, *, starting: bool) -> None:
-    if act.job["spec"].get("plugins"):
-        made = _plugins_objects(act, starting=starting)
-        await act.guarded("PluginError", "Execute plugin when job add failed, err: ", made)
+def _run_plugins(draft: Draft, *, starting: bool) -> Course[None]:
+    if draft.job["spec"].get("plugins"):
+        made = _plugins_objects(draft, starting=starting)
+        yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
 
 
-async def _plugins_objects(act: Act, *, starting: bool) -> None:
-    for plugin in plugins.enabled(act.job):
-        controlled = (act.job.get("status") or {}).get("controlledResources") or {}
+def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
+    for plugin in plugins.enabled(draft.job):
+        controlled = (draft.job.get("status") or {}).get("controlledResources") or {}
         if starting and f"plugin-{plugin.name}" in controlled:
             continue
-        for wanted in plugin.objects(act.job):
+        for wanted in plugin.objects(draft.job):
             if starting or wanted.follows:
-                await plugin_objects.ensure(act.client, act.job, wanted, act.tools.keys)
+                yield from plugin_objects.ensure(draft, wanted)
         if starting and plugin.marked:
-            _mark(act, [(f"plugin-{plugin.name}", plugin.name)])
+            _mark(draft, [(f"plugin-{plugin.name}", plugin.name)])
 
 
-def _mark(act: Act, markers: Sequence[tuple[str, str]]) -> None:
+def _mark(draft: Draft, markers: Sequence[tuple[str, str]]) -> None:
     """Notes what the Job controls; it is written with the next change of the status."""
-    marked = status.with_markers(act.job.get("status") or {}, markers)
-    act.view = act.view.having({**act.job, "status": marked}, act.view.group)
+    marked = status.with_markers(draft.job.get("status") or {}, markers)
+    draft.is_now({**draft.job, "status": marked})
 
 
-async def _pod_group(act: Act) -> None:
-    namespace, group, priorities = act.key[0], act.view.group, act.view.priorities
+def _pod_group(draft: Draft) -> Course[None]:
+    group, priorities, spec = draft.view.group, draft.view.priorities, draft.job["spec"]
     if group is None:
-        wanted = podgroup.wanted(act.job, priorities)
-        group = await act.client.create(kinds.POD_GROUPS, wanted, namespace)
-        act.why.append("creates the PodGroup")
-    else:
-        known = act.remembered.grouped
-        if known is not None and known[0] is act.job["spec"] and known[1:] == (group["spec"], priorities):
-            return
-        changed = podgroup.updated(group, act.job, priorities)
-        if changed is None:
-            act.remembered.grouped = act.job["spec"], group["spec"], priorities
-            return
-        group = await act.client.update(kinds.POD_GROUPS, changed, namespace)
-        act.why.append("brings the PodGroup up to the spec")
-    act.remembered.grouped = act.job["spec"], group["spec"], priorities
-    act.wrote("podgroups", group)
-    act.view = act.view.having(act.job, group)
+        draft.because("GroupCreated", "creates the PodGroup")
+        group = yield from draft.one(Create(kinds.POD_GROUPS, podgroup.wanted(draft.job, priorities)))
+        draft.has_group(group)
+    elif not _go_together(draft, spec, group["spec"]):
+        changed = podgroup.updated(group, draft.job, priorities)
+        if changed is not None:
+            draft.because("GroupUpdated", "brings the PodGroup up to the spec")
+            group = yield from draft.one(Update(kinds.POD_GROUPS, changed))
+            draft.has_group(group)
+    draft.grouped = spec, group["spec"], priorities
 
 
-def _tell_of_group(act: Act) -> None:
-    conditions = ((act.view.group or {}).get("status") or {}).get("conditions") or ()
+def _go_together(draft: Draft, spec: Obj, group_spec: Obj) -> bool:
+    """Whether these specs were compared before."""
+    known = draft.grouped
+    return known is not None and known[0] is spec and known[1:] == (group_spec, draft.view.priorities)
+
+
+def _tell_of_group(draft: Draft) -> None:
+    conditions = ((draft.view.group or {}).get("status") or {}).get("conditions") or ()
     true = [c for c in conditions if c.get("status") == "True"]
     if true:
         newest = max(true, key=lambda c: c.get("lastTransitionTime") or "")
         if newest.get("type") != "Scheduled":
-            namespace, name = act.key
+            meta = draft.job["metadata"]
             kind = (newest.get("type") or "").lower()
-            said = f"PodGroup {namespace}:{name} {kind}, reason: {newest.get('message') or ''}"
-            act.event("Warning", "PodGroupPending", said)
+            said = (
+                f"PodGroup {meta['namespace']}:{meta['name']} {kind}, reason: {newest.get('message') or ''}"
+            )
+            draft.event("Warning", "PodGroupPending", said)
 
 
-async def _create(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> None:
-    problems: list[str] = []
-    for start in range(0, len(wanted), AT_ONCE):
-        problems += await _create_some(act, wanted[start : start + AT_ONCE], count)
+def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Course[None]:
+    """Pods that are there already are no problem, but count only once they are seen."""
+    answers = yield from draft.do(tuple(Create(kinds.PODS, body) for _, body in wanted))
+    problems = []
+    for (task, body), answer in zip(wanted, answers, strict=True):
+        if isinstance(answer, dict):
+            count.add(task, answer)
+        elif not (isinstance(answer, StatusError) and answer.reason == "AlreadyExists"):
+            problems.append(f"failed to create pod {body['metadata']['name']}, err: {answer}")
     if problems:
-        act.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
-        number = len(act.job["spec"].get("tasks") or ())
+        draft.event("Warning", "FailedCreate", f"Error creating pods: [{' '.join(problems)}]")
+        number = len(draft.job["spec"].get("tasks") or ())
         raise Refused(f"failed to create {len(problems)} pods of {number}")
 
 
-async def _create_some(act: Act, wanted: Sequence[tuple[str, Obj]], count: Count) -> list[str]:
-    """What went wrong. Pods that are there already are no problem, but count only once they are seen."""
-    begun = rfc3339.seconds(act.job["metadata"]["creationTimestamp"])
-    making = act.remembered.making
-    making.update(body["metadata"]["name"] for _, body in wanted)
-    answers = await act.client.create_together(kinds.PODS, [body for _, body in wanted], act.key[0])
-    problems = []
-    for (task, body), answer in zip(wanted, answers, strict=True):
-        if isinstance(answer, StatusError | Unreachable):
-            name = body["metadata"]["name"]
-            if isinstance(answer, StatusError):
-                making.discard(name)
-            if not (isinstance(answer, StatusError) and answer.reason == "AlreadyExists"):
-                problems.append(f"failed to create pod {name}, err: {answer}")
-            continue
-        act.wrote("pods", answer)
-        count.add(task, answer)
-        act.tools.metrics.pod_created((act.now() - begun) * 1000)
-    return problems
-
-
-async def _delete_surplus(act: Act, pods: Sequence[Obj], count: Count) -> None:
-    problems = await together(act.delete_pod, pods)
+def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[None]:
+    problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
     if not count.counters["terminating"]:
         del count.counters["terminating"]
     if problems:
-        act.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
+        draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
 
 
-async def _conclude(act: Act, count: Count | None, then: Then) -> bool:
+def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
+    """What went wrong, for each pod that is neither on its way out now nor gone."""
+    metas = [pod["metadata"] for pod in pods]
+    answers = yield from draft.do(tuple(Delete(kinds.PODS, meta["name"], meta["uid"]) for meta in metas))
+    return [
+        f"failed to delete pod {meta['name']}, err: {answer}"
+        for meta, answer in zip(metas, answers, strict=True)
+        if isinstance(answer, Exception) and not is_missing(answer)
+    ]
+
+
+def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
     """Writes down what the Job is now; whether that is another phase than before."""
-    end = decide.concluded(act.job, count, then, act.now())
-    act.why += end.why
-    if end.status is None:
+    end = conclusion.synced(draft.job, count, then, draft.view.now)
+    if end is None:
         return False
-    if end.change is None:
-        if _can_wait(act, end.status):
-            act.tools.owing.add(act.key)
-            act.why.append("others wait for their turn: the counters are written later")
-        else:
-            await act.write_status(end.status)
-        return False
-    act.tools.metrics.changed(act.job, end.change.phase)
-    await act.write_status(end.status)
-    return True
+    if end.change is not None:
+        draft.why.append(end.change.why)
+        yield from draft.write_status(end.status)
+        return True
+    if _can_wait(draft, end.status):
+        draft.owes = True
+        draft.because("CountersLater", "others wait for their turn: the counters are written later")
+    else:
+        yield from draft.write_status(end.status)
+    return False
 
 
-def _can_wait(act: Act, new: Obj) -> bool:
+def _can_wait(draft: Draft, new: Obj) -> bool:
     """Whether a status may be written a little later, together with what comes next: it only counts pods,
     nobody has to be told of one that vanishes meanwhile, and there is more urgent work."""
     return (
-        act.key not in act.tools.owing
-        and act.tools.owing.busy(act.key)
-        and not tasks.any_policies(act.job)
-        and status.only_counts_differ(act.job.get("status") or {}, new)
+        not draft.owing
+        and draft.view.busy
+        and not tasks.any_policies(draft.job)
+        and status.only_counts_differ(draft.job.get("status") or {}, new)
     )

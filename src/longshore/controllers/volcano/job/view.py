@@ -1,30 +1,41 @@
-"""All that a decision may know of a Volcano Job: one immutable picture of one moment."""
+"""All that `decide` may know of a Volcano Job: one immutable picture of one moment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from longshore.api.types import Obj
+from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
+from longshore.controllers.volcano.job.waking.delays import Delayed
+from longshore.controllers.volcano.job.waking.requests import Request
 
 Pods = Mapping[str, Mapping[str, Obj]]
 """By task, then by name."""
 
 
-def group_phase(group: Obj) -> str:
-    phase: str = (group.get("status") or {}).get("phase") or ""
-    return phase
+class Remembered(NamedTuple):
+    """What one plan asks to remember for the next. A new controller begins with nothing."""
+
+    delays: Mapping[str, Delayed] = MappingProxyType({})
+    """Actions that wait, by pod name; "" is the Job itself. Never changed, only replaced."""
+    known: bool = False
+    """Whether what happened before this controller's time has been looked at."""
+    failures: int = 0
+    """Refusals in a row."""
+    grouped: tuple[Obj, Obj, Mapping[str, int]] | None = None
+    """Specs of the Job and of its PodGroup, and values of PriorityClasses, that were found to go together."""
 
 
-def opens_gate(phase: str) -> bool:
-    """Whether a Job whose PodGroup is in this phase may have pods."""
-    return phase not in ("", "Pending")
+NOTHING: Final = Remembered()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A Job and what belongs to it, as the caches show them. Objects are frozen."""
+    """A Job, what belongs to it, and what it is asked to do. Objects are frozen."""
 
     job: Obj
     now: float
@@ -37,10 +48,29 @@ class View:
     """Values of PriorityClasses by name."""
     going: frozenset[str] = frozenset()
     """UIDs of pods this controller has deleted, whatever the cache still shows."""
+    requests: tuple[Request, ...] = ()
+    """What the Job is asked to do, in the order it came."""
+    remembered: Remembered = NOTHING
+    owing: bool = False
+    """Whether counters wait to be written."""
+    busy: bool = False
+    """Whether other Jobs wait for this Job's worker."""
 
     def having(self, job: Obj, group: Obj | None) -> View:
         """The same moment with what was just written."""
-        return View(job, self.now, self.pods, group, self.queue, self.priorities, self.going)
+        return View(
+            job,
+            self.now,
+            self.pods,
+            group,
+            self.queue,
+            self.priorities,
+            self.going,
+            self.requests,
+            self.remembered,
+            self.owing,
+            self.busy,
+        )
 
     def is_going(self, pod: Obj) -> bool:
         meta = pod["metadata"]
@@ -48,12 +78,15 @@ class View:
 
     @property
     def group_phase(self) -> str:
-        return "" if self.group is None else group_phase(self.group)
+        return "" if self.group is None else names.group_phase(self.group)
 
     @property
     def gate_open(self) -> bool:
         """Whether the scheduler lets the Job have pods."""
-        return opens_gate(self.group_phase)
+        return names.opens_gate(self.group_phase)
 
     def task(self, name: str) -> tuple[Obj | None, list[Obj]]:
         return tasks.find(self.job, name), [*self.pods.get(name, {}).values()]
+
+    def pods_by_name(self) -> dict[str, Obj]:
+        return {name: pod for pods in self.pods.values() for name, pod in pods.items()}

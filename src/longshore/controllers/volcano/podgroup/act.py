@@ -1,80 +1,77 @@
-"""Makes the group, overwrites it, removes it, and tells the pod of it."""
+"""Carries plans out. A crash after any single write is safe: a group's name follows from its owner's UID."""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.podgroup.wanted import GROUP
-
-OWNERS: Final = {
-    kinds.REPLICA_SETS,
-    kinds.DAEMON_SETS,
-    kinds.STATEFUL_SETS,
-    kinds.JOBS,
-}
-"""Those whose annotations count for their pods."""
+from longshore.controllers.volcano.podgroup.decide import Ask, Plan, View, decide
+from longshore.controllers.volcano.podgroup.wanted import GROUP, name_of
 
 
-async def owners_of(pod: Obj, client: Client) -> list[Obj]:
-    """The owners that can be found."""
-    found = []
-    for ref in pod["metadata"].get("ownerReferences") or ():
-        if (ref["apiVersion"], ref["kind"]) in OWNERS:
-            try:
-                what = (ref["apiVersion"], ref["kind"])
-                found.append(await client.get(what, ref["name"], pod["metadata"]["namespace"]))
-            except LookupError:
-                continue
-            except StatusError as err:
-                if err.code != 404:
-                    raise
-    return found
+async def decided(view: View, namespace: str, client: Client) -> Plan:
+    """Decides, and reads until the plan is final."""
+    answers: dict[Ask, Obj | None] = {}
+    while True:
+        plan = decide(replace(view, answers=answers) if answers else view)
+        if not plan.read:
+            return plan
+        for ask in plan.read:
+            answers[ask] = await _read(ask, namespace, client)
 
 
-async def create(group: Obj, client: Client) -> None:
-    """One that is there already was made for another pod of the same owner."""
+async def act(plan: Plan, namespace: str, client: Client) -> Obj | None:
+    """All writes of a plan, in its order. The group that it is about; None when there is none."""
+    group = None
+    if plan.create is not None:
+        group = await _create(plan.create, namespace, client)
+    if plan.update is not None:
+        group = await client.update(kinds.POD_GROUPS, plan.update, namespace)
+    if plan.remove:
+        group = await _remove(plan.remove, namespace, client)
+    if plan.tell is not None:
+        await _tell(plan.tell, namespace, client)
+    return group
+
+
+async def _read(ask: Ask, namespace: str, client: Client) -> Obj | None:
     try:
-        await client.create(kinds.POD_GROUPS, group, group["metadata"]["namespace"])
+        return await client.get(ask.kind, ask.name, namespace)
+    except LookupError:  # the server knows no such kind
+        return None
+    except StatusError as err:
+        if err.code != 404:
+            raise
+        return None
+
+
+async def _create(group: Obj, namespace: str, client: Client) -> Obj:
+    try:
+        return await client.create(kinds.POD_GROUPS, group, namespace)
     except StatusError as err:
         if err.reason != "AlreadyExists":
             raise
+        return await client.get(kinds.POD_GROUPS, group["metadata"]["name"], namespace)
 
 
-async def overwrite(group: Obj, client: Client) -> None:
-    """Brings an existing group up to what is wanted now, or makes it."""
-    meta = group["metadata"]
+async def _remove(name: str, namespace: str, client: Client) -> Obj | None:
     try:
-        old = await client.get(kinds.POD_GROUPS, meta["name"], meta["namespace"])
+        return await client.delete(kinds.POD_GROUPS, name, namespace)
     except StatusError as err:
         if err.code != 404:
             raise
-        await create(group, client)
-        return
-    marks = {part: meta.get(part) or {} for part in ("labels", "annotations")}
-    new = {**old, "metadata": {**old["metadata"], **marks}, "spec": {**group["spec"]}}
-    new["spec"].setdefault("queue", old["spec"].get("queue", ""))
-    await client.update(kinds.POD_GROUPS, new, meta["namespace"])
+        return None
 
 
-async def remove(namespace: str, name: str, client: Client) -> None:
-    """Nothing to do if it is gone."""
-    try:
-        await client.delete(kinds.POD_GROUPS, name, namespace)
-    except StatusError as err:
-        if err.code != 404:
-            raise
-
-
-async def tell(pod: Obj, group: str, client: Client) -> None:
+async def _tell(pod: Obj, namespace: str, client: Client) -> None:
     """Writes the group's name on this very pod, not on another one of its name."""
     meta = pod["metadata"]
-    patch = {"metadata": {"uid": meta["uid"], "annotations": {GROUP: group}}}
+    patch = {"metadata": {"uid": meta["uid"], "annotations": {GROUP: name_of(pod)}}}
     try:
-        await client.patch(kinds.PODS, meta["name"], patch, meta["namespace"])
+        await client.patch(kinds.PODS, meta["name"], patch, namespace)
     except StatusError as err:
         if err.code not in (404, 409):  # it is gone, or another one has its name
             raise

@@ -14,8 +14,9 @@ from typing import Final
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.podgroup import act
-from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_of, wanted
+from longshore.controllers.volcano.podgroup.act import act, decided
+from longshore.controllers.volcano.podgroup.decide import View, group_of
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.shared import Informers
@@ -27,7 +28,6 @@ from longshore.machinery.time.clock import Clock
 SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
 _WORKLOADS: Final = (kinds.REPLICA_SETS, kinds.STATEFUL_SETS)
-_REVISION: Final = "controller-revision-hash"
 _QUEUE: Final = "volcano_podgroup"
 
 Request = tuple[str, Key]
@@ -42,8 +42,9 @@ async def run(
     informers: Informers | None = None,
     namespace: str = "",
     registry: Registry | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Makes PodGroups until cancelled."""
+    """Makes PodGroups until cancelled. Reasons go to `explanations`."""
     informers = informers or Informers(client, clock=clock, rng=rng)
     pods = informers.get(
         kinds.PODS,
@@ -58,7 +59,9 @@ async def run(
         if await _served(client, version, kind)
     }
     queue: WorkQueue[Request] = WorkQueue(clock, gauges=QueueMetrics(registry or Registry(), _QUEUE, clock))
-    controller = PodGroupController(client, pods, workloads, queue)
+    controller = PodGroupController(
+        client, pods, workloads, queue, clock=clock, explanations=explanations or Explanations()
+    )
     async with asyncio.TaskGroup() as tasks:
         for informer in (pods, *workloads.values()):
             tasks.create_task(informer.run())
@@ -82,11 +85,6 @@ def slim(pod: Obj) -> Obj:
     return {"metadata": {key: meta[key] for key in kept if key in meta}}
 
 
-def group_of(pod: Obj) -> str:
-    found: str = (pod["metadata"].get("annotations") or {}).get(GROUP, "")
-    return found
-
-
 def _owner(pod: Obj) -> tuple[str, ...]:
     owner = owners.controller_of(pod)
     return () if owner is None else (owner["uid"],)
@@ -94,9 +92,17 @@ def _owner(pod: Obj) -> tuple[str, ...]:
 
 class PodGroupController(Handler):
     def __init__(
-        self, client: Client, pods: Informer, workloads: dict[str, Informer], queue: WorkQueue[Request]
+        self,
+        client: Client,
+        pods: Informer,
+        workloads: dict[str, Informer],
+        queue: WorkQueue[Request],
+        *,
+        clock: Clock,
+        explanations: Explanations,
     ) -> None:
         self._client, self._pods, self._workloads, self._queue = client, pods, workloads, queue
+        self._clock, self._explanations = clock, explanations
         pods.add_handler(self)
         for kind, informer in workloads.items():
             informer.add_handler(_Changed(partial(self._changed, kind)))
@@ -110,35 +116,27 @@ class PodGroupController(Handler):
 
     async def sync(self, request: Request) -> float | None:
         """Looks at one pod or workload."""
-        kind, key = request
+        view = self._observe(*request)
+        if view is None:
+            return None
+        namespace = request[1][0]
+        plan = await decided(view, namespace, self._client)
+        group = await act(plan, namespace, self._client)
+        if group is not None:
+            now = self._clock.now().timestamp()
+            self._explanations.add(key_of(group), Explanation(group["metadata"]["uid"], now, plan.why))
+        return plan.look_again
+
+    def _observe(self, kind: str, key: Key) -> View | None:
+        """None when there is nothing to look at any more."""
         if kind == "Pod":
-            await self._pod(key)
-        else:
-            await self._workload(kind, key)
-        return None
-
-    async def _pod(self, key: Key) -> None:
-        pod = self._pods.cache.get(*key)
-        if pod is None or group_of(pod):
-            return
-        await act.create(wanted(pod, await act.owners_of(pod, self._client)), self._client)
-        await act.tell(pod, name_of(pod), self._client)
-
-    async def _workload(self, kind: str, key: Key) -> None:
-        owner = self._workloads[kind].cache.get(*key)
-        if owner is None:
-            return
-        if owner["spec"].get("replicas") == 0:
-            await act.remove(key[0], name_for(owner), self._client)
-            return
-        pods = self._pods.cache.by_index("owner", owner["metadata"]["uid"])
-        if kind == "StatefulSet":
-            newest = (owner.get("status") or {}).get("updateRevision")
-            pods = [p for p in pods if (p["metadata"].get("labels") or {}).get(_REVISION) == newest]
-        if pods:
-            name, namespace = pods[0]["metadata"]["name"], pods[0]["metadata"]["namespace"]
-            pod = await self._client.get(kinds.PODS, name, namespace)
-            await act.overwrite(wanted(pod, await act.owners_of(pod, self._client)), self._client)
+            pod = self._pods.cache.get(*key)
+            return None if pod is None else View(pod=pod)
+        workload = self._workloads[kind].cache.get(*key)
+        if workload is None:
+            return None
+        pods = self._pods.cache.by_index("owner", workload["metadata"]["uid"])
+        return View(workload=workload, kind=kind, pods=pods)
 
 
 class _Changed(OnChange):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 from functools import partial
 from typing import Final
@@ -15,12 +14,14 @@ from longshore.client import Client
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.act import act
 from longshore.controllers.volcano.queue.commands import Commands
-from longshore.controllers.volcano.queue.decide import SYNC, ParentShut, Plan, View, decide, state_of
+from longshore.controllers.volcano.queue.decide import SYNC, Plan, View, decide, state_of
 from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.informers.cache import Key
+from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.metrics import Registry
+from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
@@ -35,8 +36,6 @@ _SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close
 Request = tuple[str, str]
 """The name of a queue, and the action."""
 
-log = logging.getLogger(__name__)
-
 
 async def run(
     client: Client,
@@ -45,15 +44,23 @@ async def run(
     rng: random.Random,
     informers: Informers | None = None,
     registry: Registry | None = None,
+    explanations: Explanations | None = None,
 ) -> None:
-    """Looks after queues until cancelled."""
+    """Looks after queues until cancelled. Reasons go to `explanations`."""
     informers = informers or Informers(client, clock=clock, rng=rng)
     recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
     queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
     groups = informers.get(kinds.POD_GROUPS, indexers={"queue": _queue, "phase": _phase}, transform=slim)
     commands = informers.get(kinds.COMMANDS)
     controller = QueueController(
-        client, queues, groups, commands, recorder, clock=clock, registry=registry or Registry()
+        client,
+        queues,
+        groups,
+        commands,
+        recorder,
+        clock=clock,
+        registry=registry or Registry(),
+        explanations=explanations or Explanations(),
     )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(recorder.run())
@@ -97,8 +104,10 @@ class QueueController(Handler):
         *,
         clock: Clock,
         registry: Registry,
+        explanations: Explanations,
     ) -> None:
         self._client, self._queues, self._groups, self._recorder = client, queues, groups, recorder
+        self._clock, self._explanations = clock, explanations
         self._shards: Shards[Request] = Shards(clock, WORKERS, lambda request: request[0])
         self._orders: WorkQueue[Key] = WorkQueue(clock)
         self._commands = Commands(client, commands, self._orders, self._issued)
@@ -155,32 +164,41 @@ class QueueController(Handler):
         cached = self._queues.cache.get("", name)
         if cached is None:
             return None
+        if action == SYNC and not (plan := self._plan(cached, action)).acts:
+            self._remember(cached, plan, None)
+            return plan.look_again
         try:
-            if action == SYNC and self._is_quiet(self._plan(cached, action)):
-                return None
             queue = await self._client.get(kinds.QUEUES, name)
-            plan = self._plan(queue, action)
-            log.debug("queue %s: %s: %s", name, action, plan.why)
+        except StatusError as err:
+            if err.code != 404:
+                self._failed(request, cached, err)
+            return None
+        plan = self._plan(queue, action)
+        problem: Exception | None = TryAgain(plan.problem) if plan.problem else None
+        try:
             await act(plan, queue, self._client)
-        except (ParentShut, StatusError) as err:
-            if isinstance(err, StatusError) and err.code == 404:
-                return None
-            self._failed(request, cached, err)
+        except StatusError as err:
+            problem = err
+        self._remember(queue, plan, problem)
+        if problem is not None:
+            if not (isinstance(problem, StatusError) and problem.code == 404):
+                self._failed(request, cached, problem)
             return None
         if message := _SUCCEEDED.get(plan.event):
             self._recorder.event(reference(queue, kinds.QUEUES), "Normal", action, message)
         for other, what in plan.ask:
             self.ask(other, what)
-        return None
+        return plan.look_again
+
+    def _remember(self, queue: Obj, plan: Plan, problem: Exception | None) -> None:
+        uid, now = queue["metadata"]["uid"], self._clock.now().timestamp()
+        self._explanations.add(key_of(queue), Explanation(uid, now, plan.why, str(problem or "")))
 
     def _plan(self, queue: Obj, action: str) -> Plan:
         name, cache = queue["metadata"]["name"], self._queues.cache
         parent = cache.get("", deciding.parent_of(queue) or deciding.ROOT)
         groups = self._groups.cache.index_size("queue", name)
         return decide(View(queue, parent, cache.by_index("parent", name), groups), action)
-
-    def _is_quiet(self, plan: Plan) -> bool:
-        return not plan.writes and not plan.ask
 
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
         """Tries again, but not for ever: what was asked may never become possible."""

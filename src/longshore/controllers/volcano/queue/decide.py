@@ -7,12 +7,12 @@ with it again; a child that somebody closed by hand stays closed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.machinery.queues.try_again import TryAgain
+from longshore.machinery.reasons import Number, Reason
 
 SYNC, OPEN, CLOSE = "SyncQueue", "OpenQueue", "CloseQueue"
 ROOT: Final = "root"
@@ -28,15 +28,11 @@ NEXT: Final[dict[str, dict[str, str]]] = {
 """Action -> state -> state. Any other action is a sync."""
 
 
-class ParentShut(TryAgain):
-    """The parent queue is closing or closed; it may be on its way to open, so this is tried again."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Writes in this order: marks of children, state, parent, own mark. Then what is asked of whom."""
 
-    why: str
+    why: tuple[Reason, ...]
     adopt: bool = False
     """Set the parent to root."""
     mark_children: tuple[str, ...] = ()
@@ -49,10 +45,16 @@ class Plan:
     """Queues and the actions asked of them."""
     event: str = ""
     """What is said to have succeeded."""
+    problem: str = ""
+    """What is in the way of what was asked. It may not be for long, so this is tried again."""
+    look_again: float | None = None
+    """Never: only a change calls for another look."""
 
     @property
-    def writes(self) -> bool:
-        return bool(self.adopt or self.mark_children or self.state is not None or self.mark is not None)
+    def acts(self) -> bool:
+        """Whether it writes, or asks somebody for something."""
+        marks = self.mark_children or self.mark is not None
+        return bool(self.adopt or marks or self.state is not None or self.ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class View:
 
 
 def decide(view: View, action: str) -> Plan:
-    """What to do. Raises ParentShut for a queue that cannot open yet."""
+    """What to do."""
     queue = view.queue
     state, name = state_of(queue), queue["metadata"]["name"]
     following = NEXT.get(action, NEXT[SYNC])[state if state in NEXT[SYNC] else "Unknown"]
@@ -86,23 +88,29 @@ def _open(view: View, written: str | None) -> Plan:
     """Opens, and then the children that closed with it."""
     name, above = view.queue["metadata"]["name"], parent_of(view.queue)
     if above not in ("", ROOT) and state_of(view.parent) in _SHUT:
-        raise ParentShut(
+        problem = (
             f"Failed to open queue {name} because its parent queue {above} is closing or closed. "
             "Open the parent queue first."
         )
+        return Plan((Reason("ParentShut", f"cannot open below {above}, which is shut"),), problem=problem)
     ask = tuple((c["metadata"]["name"], OPEN) for c in view.children if mark_of(c) == "true")
     mark = "false" if mark_of(view.queue) != "false" else None
-    return Plan("it was asked to open", state=written, mark=mark, ask=ask, event=OPEN)
+    why = _why("AskedToOpen", "it is asked to open", {"children": len(ask)})
+    return Plan(why, state=written, mark=mark, ask=ask, event=OPEN)
 
 
 def _close(view: View, name: str, written: str | None) -> Plan:
     """Closes, children first."""
     if name == ROOT:
-        return Plan("root cannot be closed")
+        return Plan(_why("RootStaysOpen", "root cannot be closed"))
     open_children = [c for c in view.children if state_of(c) not in _SHUT]
     ask = tuple((c["metadata"]["name"], CLOSE) for c in open_children)
     marks = tuple(c["metadata"]["name"] for c in open_children if mark_of(c) != "true")
-    return Plan("it was asked to close", mark_children=marks, state=written, ask=ask, event=CLOSE)
+    words = "it is asked to close"
+    if view.groups:
+        words += f", and does when its {view.groups} pod groups are gone"
+    why = _why("AskedToClose", words, {"children": len(ask), "podGroups": view.groups})
+    return Plan(why, mark_children=marks, state=written, ask=ask, event=CLOSE)
 
 
 def _follow_parent(view: View, state: str, written: str | None) -> Plan:
@@ -112,10 +120,19 @@ def _follow_parent(view: View, state: str, written: str | None) -> Plan:
     above = state_of(view.parent) if name != ROOT else ""
     if above in _SHUT and state not in _SHUT:
         mark = "true" if mark_of(queue) != "true" else None
-        return Plan("its parent is shut", adopt, state=written, mark=mark, ask=((name, CLOSE),))
+        why = _why("ParentShut", "closes with its parent")
+        return Plan(why, adopt, state=written, mark=mark, ask=((name, CLOSE),))
     if above == "Open" and state in _SHUT and mark_of(queue) == "true":
-        return Plan("its parent is open again", adopt, state=written, ask=((name, OPEN),))
-    return Plan("it is as it should be", adopt, state=written)
+        return Plan(_why("ParentOpen", "opens with its parent"), adopt, state=written, ask=((name, OPEN),))
+    if written is None and not adopt:
+        return Plan(_why("AsItShouldBe", "it is as it should be"))
+    why = _why("Settled", f"is {written} now") if written else ()
+    why += _why("Adopted", "has no parent: root becomes it") if adopt else ()
+    return Plan(why, adopt, state=written)
+
+
+def _why(code: str, words: str, numbers: Mapping[str, Number] | None = None) -> tuple[Reason, ...]:
+    return (Reason(code, words, numbers) if numbers else Reason(code, words),)
 
 
 def state_of(queue: Obj | None) -> str:

@@ -20,13 +20,14 @@ from longshore.controllers.volcano.names import (
     TERMINATED,
     TERMINATING,
 )
+from longshore.machinery.reasons import Number, Reason
 
 
 class Change(NamedTuple):
-    """To which phase, and why."""
+    """To which phase, and why. The words begin with the phase."""
 
     phase: str
-    why: str
+    why: Reason
     retry: bool = False
     """Whether it spends one of the Job's retries."""
 
@@ -44,7 +45,8 @@ def started(job: Obj, status: Obj) -> Change | None:
     wanted = job["spec"].get("minAvailable") or 0
     begun = _sum(status, "running", "succeeded", "failed")
     if wanted <= begun:
-        return Change(RUNNING, f"{begun} pods have started, {wanted} were needed")
+        numbers = {"started": begun, "minAvailable": wanted}
+        return _change(RUNNING, "EnoughStarted", f"{begun} pods have started, {wanted} are needed", numbers)
     return None
 
 
@@ -55,20 +57,26 @@ def ended(job: Obj, status: Obj) -> Change | None:
         return None
     succeeded, failed = _sum(status, "succeeded"), _sum(status, "failed")
     least, wanted = spec.get("minSuccess"), spec.get("minAvailable") or 0
+    numbers: dict[str, Number] = {"succeeded": succeeded, "failed": failed, "replicas": total}
     if least is not None and succeeded >= least:
-        return Change(COMPLETED, f"{succeeded} pods succeeded, minSuccess is {least}")
+        words = f"{succeeded} pods succeeded, minSuccess is {least}"
+        return _change(COMPLETED, "EnoughSucceeded", words, numbers)
     if succeeded + failed == total:
         short = _task_short_of_successes(job, status) if wanted >= tasks.total_minimum(job) else None
         if short is not None:
-            return Change(FAILED, short)
+            return _change(FAILED, "TaskShortOfSuccesses", short, numbers)
         if least is not None:
-            return Change(FAILED, f"all pods ended and {succeeded} succeeded, minSuccess is {least}")
+            words = f"all pods ended and {succeeded} succeeded, minSuccess is {least}"
+            return _change(FAILED, "TooFewSucceeded", words, numbers)
         if succeeded >= wanted:
-            return Change(COMPLETED, f"all pods ended and {succeeded} succeeded, {wanted} were needed")
-        return Change(FAILED, f"all pods ended and only {succeeded} succeeded, {wanted} were needed")
+            words = f"all pods ended and {succeeded} succeeded, {wanted} are needed"
+            return _change(COMPLETED, "EnoughSucceeded", words, numbers)
+        words = f"all pods ended and only {succeeded} succeeded, {wanted} are needed"
+        return _change(FAILED, "TooFewSucceeded", words, numbers)
     waiting = _sum(status, "pending")
     if waiting > total - wanted:
-        return Change(PENDING, f"{waiting} of {total} pods wait, so that fewer than {wanted} can be there")
+        words = f"{waiting} of {total} pods wait, so that fewer than {wanted} can be there"
+        return _change(PENDING, "TooManyPending", words, numbers | {"pending": waiting})
     return None
 
 
@@ -80,27 +88,33 @@ def _task_short_of_successes(job: Obj, status: Obj) -> str | None:
             continue
         succeeded = (counts[name].get("phase") or {}).get("Succeeded") or 0
         if succeeded < wanted:
-            return f"{succeeded} pods of task {name!r} succeeded, {wanted} were needed"
+            return f"{succeeded} pods of task {name!r} succeeded, {wanted} are needed"
     return None
 
 
 def restarted(job: Obj, status: Obj) -> Change | None:
     retries, limit = status.get("retryCount") or 0, job["spec"].get("maxRetry") or 0
     if retries >= limit:
-        return Change(FAILED, f"{retries} retries are spent, maxRetry is {limit}")
+        numbers = {"retryCount": retries, "maxRetry": limit}
+        return _change(FAILED, "RetriesSpent", f"{retries} retries are spent, maxRetry is {limit}", numbers)
     total, going = tasks.total_replicas(job), _sum(status, "terminating")
     if total - going >= (status.get("minAvailable") or 0):
-        return Change(PENDING, f"{going} of {total} pods are still going, few enough to start again")
+        words = f"{going} of {total} pods are still going, few enough to start again"
+        return _change(PENDING, "FewEnoughLeft", words, {"terminating": going, "replicas": total})
     return None
 
 
-def _to(phase: str, why: str, *, retry: bool = False) -> Rule:
-    found = Change(phase, why, retry)
+def _change(phase: str, code: str, words: str, numbers: Mapping[str, Number]) -> Change:
+    return Change(phase, Reason(code, f"{phase}: {words}", numbers))
+
+
+def _to(phase: str, code: str, words: str, *, retry: bool = False) -> Rule:
+    found = Change(phase, Reason(code, f"{phase}: {words}"), retry)
     return lambda job, status: found
 
 
 def _once_gone(phase: str) -> Rule:
-    found = Change(phase, "no pod is alive any more")
+    found = Change(phase, Reason("NoPodAlive", f"{phase}: no pod is alive any more"))
 
     def rule(job: Obj, status: Obj) -> Change | None:
         return None if _sum(status, "terminating", "pending", "running") else found
@@ -117,10 +131,10 @@ _RULES: Final[Mapping[Then, Rule]] = {
     Then.IF_STARTED: started,
     Then.IF_ENDED: ended,
     Then.IF_RESTARTED: restarted,
-    Then.RESTART: _to(RESTARTING, "it is restarted, which spends a retry", retry=True),
-    Then.COMPLETE: _to(COMPLETING, "it is told to complete"),
-    Then.TERMINATE: _to(TERMINATING, "it is told to terminate"),
-    Then.ABORT: _to(ABORTING, "it is told to abort"),
+    Then.RESTART: _to(RESTARTING, "Restarted", "it is restarted, which spends a retry", retry=True),
+    Then.COMPLETE: _to(COMPLETING, "ToldToComplete", "it is told to complete"),
+    Then.TERMINATE: _to(TERMINATING, "ToldToTerminate", "it is told to terminate"),
+    Then.ABORT: _to(ABORTING, "ToldToAbort", "it is told to abort"),
     Then.COMPLETED: _once_gone(COMPLETED),
     Then.TERMINATED: _once_gone(TERMINATED),
     Then.ABORTED: _once_gone(ABORTED),

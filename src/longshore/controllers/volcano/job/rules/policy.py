@@ -22,6 +22,7 @@ from longshore.controllers.volcano.names import (
     POD_RUNNING,
     SYNC_JOB,
 )
+from longshore.machinery.reasons import Number, Reason
 
 _INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
 
@@ -31,34 +32,36 @@ class Match:
     """What to do, and by which rule."""
 
     action: str
-    why: str
+    why: Reason
     delay: float = 0.0
     """Seconds to wait before; 0 acts at once."""
+
+
+_JUST_LOOK: Final = Match(SYNC_JOB, Reason("NothingButALook", "what happened calls for nothing but a look"))
 
 
 def match(job: Obj, request: Request) -> Match:
     """What `request` calls for in the state the Job is in."""
     if request.action:
-        return Match(request.action, f"a command asks for {request.action}")
+        return Match(request.action, Reason("CommandAsks", f"a command asks for {request.action}"))
     event = request.event
     if event in _INTERNAL:
-        return Match(SYNC_JOB, f"{event or 'a change of the PodGroup'} calls for nothing but a look")
+        return _JUST_LOOK
     said = f"{event} of {request.pod or 'the PodGroup'}"
     if request.uid and request.uid != job["metadata"]["uid"]:
-        return Match(SYNC_JOB, f"{said} belongs to an earlier Job of this name")
+        return Match(SYNC_JOB, Reason("EarlierJob", f"{said} belongs to an earlier Job of this name"))
     version = (job.get("status") or {}).get("version") or 0
     if request.version < version:
-        return Match(
-            SYNC_JOB,
-            f"{said} is of version {request.version}, and the Job is at {version}: no policy applies",
-        )
+        words = f"{said} is of version {request.version}, and the Job is at {version}: no policy applies"
+        numbers = {"version": request.version, "jobVersion": version}
+        return Match(SYNC_JOB, Reason("EarlierVersion", words, numbers))
     task = tasks.find(job, request.task) if request.task else None
     if task is not None:
         found = _first(task.get("policies") or (), request, f"{said}: task {request.task!r}, policy")
         if found is not None:
             return found
     found = _first(job["spec"].get("policies") or (), request, f"{said}: policy")
-    return found or Match(SYNC_JOB, f"no policy is about {said}")
+    return found or Match(SYNC_JOB, Reason("NoPolicy", f"no policy is about {said}"))
 
 
 def _first(policies: Iterable[Obj], request: Request, said: str) -> Match | None:
@@ -67,7 +70,11 @@ def _first(policies: Iterable[Obj], request: Request, said: str) -> Match | None
         if rule:
             action, delay = policy.get("action") or "", timeout(policy)
             wait = f" after {policy['timeout']}" if delay else ""
-            return Match(action, f"{said} {number} ({rule}) says {action}{wait}", delay)
+            numbers: dict[str, Number] = {"policy": number}
+            if delay:
+                numbers["delaySeconds"] = delay
+            words = f"{said} {number} ({rule}) says {action}{wait}"
+            return Match(action, Reason("PolicyMatched", words, numbers), delay)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Actions that wait: when each is due, what cancels it. Pure but for the registry's own dictionaries.
+"""Actions that wait: when each is due, what cancels it. Pure.
 
 There is one per pod of a Job, and one for the Job as such. Nothing here is a timer: the worker of the Job
 looks at what is due, so that a delayed action meets the same order as any other.
@@ -22,6 +22,7 @@ from longshore.controllers.volcano.names import (
     RESTART_TASK,
     UNKNOWN,
 )
+from longshore.machinery.reasons import Reason
 
 TRACELESS: Final = (POD_EVICTED, UNKNOWN)
 """Events whose cause no object shows afterwards."""
@@ -36,34 +37,35 @@ class Delayed:
 
 
 class Delays:
-    """The delayed actions of one Job, by pod name; "" is the Job itself."""
+    """The delayed actions of one Job while a visit decides on them. Begins as a copy of `entries`."""
 
-    def __init__(self) -> None:
-        self._entries: dict[str, Delayed] = {}
+    def __init__(self, entries: Mapping[str, Delayed]) -> None:
+        self.entries: dict[str, Delayed] = dict(entries)
+        """By pod name; "" is the Job itself."""
 
     def __bool__(self) -> bool:
-        return bool(self._entries)
+        return bool(self.entries)
 
     def register(self, new: Delayed) -> bool:
         """Whether it is kept. One that waits for the same action already stays as it is, unless it is about
         an earlier pod of the name."""
-        old = self._entries.get(new.request.pod)
+        old = self.entries.get(new.request.pod)
         same_pod = old is not None and (
             old.request.pod_uid == new.request.pod_uid or old.request.event != POD_PENDING
         )
         if old is not None and same_pod and old.action == new.action:
             return False
-        self._entries[new.request.pod] = new
+        self.entries[new.request.pod] = new
         return True
 
-    def prune(self, pods: Mapping[str, Obj]) -> list[str]:
-        """Cancels what the pods, by name, make pointless; what that was, in words.
+    def prune(self, pods: Mapping[str, Obj]) -> list[Reason]:
+        """Cancels what the pods, by name, make pointless; returns what that was.
 
         Waiting for a start ends when the pod has started, ended or gone. A failure or an eviction is
         forgotten once a pod of the name runs.
         """
         said = []
-        for name, entry in [*self._entries.items()]:
+        for name, entry in [*self.entries.items()]:
             pod, event = pods.get(name), entry.request.event
             if event == POD_PENDING:
                 same = pod is not None and pod["metadata"]["uid"] == entry.request.pod_uid
@@ -73,33 +75,34 @@ class Delays:
                     event in (POD_FAILED, POD_EVICTED) and pod is not None and tasks.phase(pod) == "Running"
                 )
             if over:
-                del self._entries[name]
-                said.append(f"{entry.action} after {event} of {name} is cancelled")
+                del self.entries[name]
+                words = f"{entry.action} after {event} of {name} is cancelled"
+                said.append(Reason("DelayedActionCancelled", words))
         return said
 
     def done(self, action: str, request: Request) -> None:
         """Forgets the actions that `action`, now carried out, stands for too."""
         level = _level(action, request)
-        for pod, entry in [*self._entries.items()]:
+        for pod, entry in [*self.entries.items()]:
             if _level(entry.action, entry.request) == level:
-                del self._entries[pod]
+                del self.entries[pod]
 
     def due(self, now: float) -> list[Delayed]:
         """What is due by now, the earliest first. It stays registered until it is done."""
-        return sorted((e for e in self._entries.values() if e.due <= now), key=lambda e: e.due)
+        return sorted((e for e in self.entries.values() if e.due <= now), key=lambda e: e.due)
 
     def forget(self, entry: Delayed) -> None:
-        if self._entries.get(entry.request.pod) is entry:
-            del self._entries[entry.request.pod]
+        if self.entries.get(entry.request.pod) is entry:
+            del self.entries[entry.request.pod]
 
     def next(self) -> float | None:
-        return min((entry.due for entry in self._entries.values()), default=None)
+        return min((entry.due for entry in self.entries.values()), default=None)
 
     def traceless(self, uids: Set[str]) -> list[Delayed]:
         """Those that could not be read off the pods of these UIDs again."""
         return [
             entry
-            for entry in self._entries.values()
+            for entry in self.entries.values()
             if entry.request.event in TRACELESS
             or (entry.request.event != POD_PENDING and entry.request.pod_uid not in uids)
         ]
@@ -112,5 +115,5 @@ def _level(action: str, request: Request) -> tuple[str, ...]:
     if action == RESTART_POD:
         return ("pod", request.task, request.pod)
     if action == RESTART_PARTITION:
-        return ("partition", request.task, request.pod, request.partition)
+        return ("partition", request.task, request.partition)
     return ("job",)

@@ -11,10 +11,9 @@ from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.memory import Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.view import group_phase, opens_gate
 from longshore.controllers.volcano.job.waking import requests
 from longshore.controllers.volcano.job.waking.requests import SYNC, PodOf, Request
-from longshore.controllers.volcano.names import UNKNOWN
+from longshore.controllers.volcano.names import UNKNOWN, group_phase, opens_gate
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 

@@ -13,7 +13,6 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.view import group_phase
 from longshore.controllers.volcano.names import (
     COMMAND_ISSUED,
     JOB_NAME,
@@ -27,6 +26,7 @@ from longshore.controllers.volcano.names import (
     TASK_FAILED,
     TASK_SPEC,
     UNKNOWN,
+    group_phase,
 )
 
 

@@ -17,10 +17,10 @@ LONGEST: Final = 1.0
 
 
 class Owing:
-    """`wake` wants a Job looked at; `busy` says whether others wait for who would do so."""
+    """`wake` wants a Job looked at."""
 
-    def __init__(self, clock: Clock, wake: Callable[[Key], None], busy: Callable[[Key], bool]) -> None:
-        self._clock, self._wake, self.busy = clock, wake, busy
+    def __init__(self, clock: Clock, wake: Callable[[Key], None]) -> None:
+        self._clock, self._wake = clock, wake
         self._keys: dict[Key, None] = {}
         self._timer: Timer | None = None
 

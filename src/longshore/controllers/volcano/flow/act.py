@@ -1,0 +1,57 @@
+"""Carries plans out. A crash after any single write is safe: a Job that is there already was made before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions
+from longshore.controllers.volcano.flow.decide import Plan
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.metrics import Counter
+from longshore.machinery.queues.try_again import TryAgain
+
+_BACKGROUND: Final = DeleteOptions(propagation="Background")
+
+
+class Act:
+    """`counters` are those of flows that ended, by phase."""
+
+    def __init__(self, client: Client, recorder: Recorder, counters: Mapping[str, Counter]) -> None:
+        self._client, self._recorder, self._counters = client, recorder, counters
+
+    async def carry_out(self, flow: Obj, plan: Plan) -> None:
+        """Jobs first, then the status. Raises `TryAgain` when a template is missing."""
+        namespace = flow["metadata"]["namespace"]
+        for name in plan.delete:
+            await self._delete(name, namespace)
+        for job in plan.create:
+            await self._create(flow, job)
+        if plan.status is not None:
+            await self._client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
+            if plan.ended:
+                self._counters[plan.ended].inc(namespace)
+        if plan.missing:
+            name = plan.missing[0]
+            raise TryAgain(f'getting JobTemplate "{name}" in ns "{namespace}": not found')
+
+    async def _create(self, flow: Obj, job: Obj) -> None:
+        name = job["metadata"]["name"]
+        try:
+            await self._client.create(kinds.VOLCANO_JOBS, job, job["metadata"]["namespace"])
+        except StatusError as err:
+            if err.reason != "AlreadyExists":
+                raise
+            return
+        about = reference(flow, kinds.JOB_FLOWS)
+        self._recorder.event(about, "Normal", "Created", f"create a job named {name}!")
+
+    async def _delete(self, name: str, namespace: str) -> None:
+        try:
+            await self._client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
+        except StatusError as err:
+            if err.code != 404:
+                raise

@@ -1,0 +1,57 @@
+"""The status that a sync or a kill ends with: counters, and the phase that a rule gives it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job import status
+from longshore.controllers.volcano.job.pods.selection import Selection
+from longshore.controllers.volcano.job.rules import phases
+from longshore.controllers.volcano.job.rules.phases import Change
+from longshore.controllers.volcano.job.rules.table import Then
+from longshore.controllers.volcano.job.status import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The status to write, and what changed the phase."""
+
+    status: Obj
+    change: Change | None
+
+
+def synced(job: Obj, count: Count | None, then: Then, now: float) -> Conclusion | None:
+    """The status after a sync that counted so many pods; `count` is None for one that could not look at them.
+    None when the status is right already."""
+    before: Obj = job.get("status") or {}
+    made = before
+    if count is not None:
+        made = {
+            key: value for key, value in status.counted(before, count).items() if key != "runningDuration"
+        }
+        wanted = job["spec"].get("minAvailable") or 0
+        made.pop("minAvailable", None)
+        if wanted:
+            made["minAvailable"] = wanted
+    change = phases.change(then, job, made)
+    if change is not None:
+        made = status.changed(made, change)
+    return None if made == before else Conclusion(status.stamped(made, now), change)
+
+
+def killed(job: Obj, selection: Selection, then: Then, now: float) -> Conclusion:
+    """The status after a kill. It counts this pass alone: pods that were kept are not in it."""
+    before: Obj = job.get("status") or {}
+    count = Count()
+    count.going(selection.going + len(selection.delete))
+    if not count.counters["terminating"]:
+        count.counters.clear()
+    made = status.counted(before, count)
+    if selection.whole:
+        made["version"] = (before.get("version") or 0) + 1
+    change = phases.change(then, job, made)
+    if change is not None:
+        made = status.stamped(status.changed(made, change), now)
+    made["runningDuration"] = status.running_duration(job, made)
+    return Conclusion(made, change)

@@ -1,0 +1,127 @@
+"""What `decide` hands to `act`, and what comes back.
+
+A `Plan` with steps is one on the way: tell its events, carry its steps out side by side, and decide again
+with the answers. An `End` is the last plan of a visit: what is left to do, what to remember, and when to look
+again. Steps name objects in the Job's own namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from longshore.api.facts.kinds import Kind
+from longshore.api.types import Obj
+from longshore.controllers.volcano.job.view import NOTHING, Remembered
+from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.machinery.reasons import Reason
+
+
+class Event(NamedTuple):
+    """An event on the Job."""
+
+    type: str
+    reason: str
+    message: str
+
+
+class Get(NamedTuple):
+    kind: Kind
+    name: str
+
+
+class Create(NamedTuple):
+    kind: Kind
+    body: Obj
+
+
+class Update(NamedTuple):
+    """Replaces exactly the version that `body` was made from."""
+
+    kind: Kind
+    body: Obj
+
+
+class Patch(NamedTuple):
+    kind: Kind
+    name: str
+    body: Any
+    """JSON operations if it is a list, else a merge patch."""
+
+
+class WriteStatus(NamedTuple):
+    """Writes the Job's status over exactly the version that it was derived from."""
+
+    job: Obj
+    """With the new status."""
+    became: str = ""
+    """The phase, if it is another one than before."""
+
+
+class Delete(NamedTuple):
+    kind: Kind
+    name: str
+    uid: str = ""
+    """Of which object; empty takes whichever has the name."""
+
+
+class NewKey(NamedTuple):
+    """Has an RSA key made. Answered with the parts of a `KeyPair`, by name."""
+
+    bits: int
+
+
+Step: TypeAlias = Get | Create | Update | Patch | WriteStatus | Delete | NewKey
+
+Answer: TypeAlias = Obj | Exception
+"""What came back from a step: the object (empty if there is none to show), or what `act` was refused with."""
+
+
+class Answers(NamedTuple):
+    """What came back from a plan's steps, in their order, and what else changed meanwhile."""
+
+    results: Sequence[Answer]
+    asked: bool = False
+    """Whether the Job was asked for something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One step of a visit, or several that need not wait for each other."""
+
+    steps: tuple[Step, ...] = ()
+    events: tuple[Event, ...] = ()
+    """Told before the steps are carried out."""
+    why: tuple[Reason, ...] = ()
+    """Of the whole visit so far."""
+    look_again: float | None = None
+    """Seconds; None when nothing is due until the next change, and in a plan on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class End(Plan):
+    """The last plan of a visit. It has no steps."""
+
+    left: tuple[Request, ...] = ()
+    """Requests that wait for the next visit, before those that came meanwhile."""
+    remember: Remembered = NOTHING
+    owes: bool = False
+    """Whether counters are to be written later, with what comes next or a second from now."""
+    problem: Exception | None = None
+    """Why the visit broke off. With `look_again` it is tried again then, else after the queue's back-off."""
+
+
+T = TypeVar("T")
+
+Course: TypeAlias = Generator[Plan, Answers, T]
+"""A decision of several plans: it yields each, is sent the answers, and returns what comes of it. It touches
+nothing itself."""
+
+
+class Refused(Exception):
+    """Something a Job needs could not be done. Trying again may help, for a while."""
+
+
+class ClaimMissing(Exception):
+    """A volume names a claim that does not exist."""

@@ -1,0 +1,50 @@
+"""Every visit of a story, decided once more from its view and its answers alone, comes to the same plans."""
+
+from __future__ import annotations
+
+import pytest
+
+from controllers.volcano.job.job_views import in_order
+from controllers.volcano.job.stories import STORIES
+from longshore.controllers.volcano.job import act
+from longshore.controllers.volcano.job.decide import Decision, decide
+from longshore.controllers.volcano.job.plan import Answers, End, Plan
+from longshore.controllers.volcano.job.view import View
+from support.volcano_world import Story, undisturbed
+
+
+class Recorded(Decision):
+    """Keeps what it was told and what it said."""
+
+    visits: list[Recorded]
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self.view, self.answers, self.plans = view, [], [self.plan]
+        self.visits.append(self)
+
+    view: View
+    answers: list[Answers]
+    plans: list[Plan]
+
+    def go_on(self, answers: Answers) -> None:
+        super().go_on(answers)
+        self.answers.append(answers)
+        self.plans.append(self.plan)
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+def test_a_visit_is_nothing_but_its_view_and_its_answers(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(act, "Decision", Recorded)
+    monkeypatch.setattr(Recorded, "visits", [], raising=False)
+    undisturbed(story)
+    assert Recorded.visits
+    for visit in Recorded.visits:
+        for number, plan in enumerate(visit.plans):
+            again = decide(visit.view, visit.answers[:number])
+            assert in_order([again]) == in_order([plan])
+            assert (again.events, again.why, again.look_again) == (plan.events, plan.why, plan.look_again)
+            if isinstance(plan, End):
+                assert again == plan
