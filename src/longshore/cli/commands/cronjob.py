@@ -91,7 +91,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.cli.main import Failure
     from longshore.cli.showing import upcoming_runs
     from longshore.controllers.cronjob import timing
-    from longshore.controllers.cronjob.view import View
+    from longshore.controllers.scheduled.view import View
     from longshore.up.local_zone import local_zone
 
     spec, local = cronjob["spec"], local_zone()

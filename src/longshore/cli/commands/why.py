@@ -20,13 +20,15 @@ _KINDS = {
     "Pod": ("pod", "pods", "po"),
     "PodGroup": ("podgroup", "podgroups", "pg"),
     "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
+    "Volcano CronJob": ("cronvcjob", "cronvcjobs", "cronvj", "cronjobs.batch.volcano.sh"),
 }
 _SERVED = {
     "Pod": kinds.PODS,
     "PodGroup": kinds.POD_GROUPS,
     "Volcano Job": kinds.VOLCANO_JOBS,
+    "Volcano CronJob": kinds.VOLCANO_CRON_JOBS,
 }
-_PLURALS = {"Volcano Job": "vcjobs"}
+_PLURALS = {"Volcano Job": "vcjobs", "Volcano CronJob": "vccronjobs"}
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
 
@@ -37,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="job/NAME|cronjob/NAME|vcjob/NAME|pod/NAME|podgroup/NAME",
+        metavar="job/NAME|cronjob/NAME|vcjob/NAME|cronvcjob/NAME|pod/NAME|podgroup/NAME",
         help="the object to explain; for pods and groups, where they went or what they wait for",
     )
     connecting.add_arguments(parser)
