@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from longshore.api.facts import kinds, pod_state
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client
@@ -28,7 +29,6 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.in_thread import InThread
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 from longshore.node import ending
 from longshore.node.addresses import Addresses

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from longshore.plane.wiring import Wiring
 
 
-Factory = Callable[["Client", Wiring], Coroutine[Any, Any, None]]
+Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
 def _scheduled(package: str, plural: str) -> Factory:
@@ -146,9 +146,6 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     return volume.run(
         client, wiring.volumes, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
     )
-
-
-Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
 def _usual(package: str, explains: tuple[str, str] | None = None) -> Factory:

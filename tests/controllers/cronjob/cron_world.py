@@ -10,6 +10,7 @@ from typing import Any
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -20,7 +21,6 @@ from longshore.controllers.scheduled.loop import Loop
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
@@ -26,7 +27,6 @@ from longshore.controllers.podgc.decide import (
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 
 PERIOD_SECONDS: Final = 20.0

@@ -7,6 +7,7 @@ import random
 from typing import Final
 
 from longshore.api import cron
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.scheduled.act import Act
@@ -20,7 +21,7 @@ from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
+from longshore.api.metrics import Registry
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.metrics import Registry
 from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor
