@@ -9,12 +9,12 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running

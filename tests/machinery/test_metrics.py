@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.time.doubling import Doubling
-from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workqueue import WorkQueue
 from machinery.manual_clock import ManualClock
 

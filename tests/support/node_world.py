@@ -48,7 +48,7 @@ class World:
 
     async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
         """Runs an agent until cancelled; each call is a new process on the same machine."""
-        from longshore.machinery.metrics import Registry
+        from longshore.api.metrics import Registry
 
         client = client or self.client
         self.agent = agent.Agent(

@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from longshore.api.errors import StatusError
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import User
 from longshore.client import Client, What
 from longshore.client.local import LocalClient
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store

@@ -16,11 +16,11 @@ from typing import Any, Final, TypeVar
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 
 T = TypeVar("T")

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.client import Client
 from longshore.machinery.background import Hands
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.in_thread import InThread
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 from longshore.node import ending, shutdown
 from longshore.node.addresses import Addresses

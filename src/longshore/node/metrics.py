@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from longshore.machinery.metrics import Registry
+from longshore.api.metrics import Registry
 
 
 class Counts(Protocol):

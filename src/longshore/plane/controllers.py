@@ -15,23 +15,32 @@ if TYPE_CHECKING:
     from longshore.plane.wiring import Wiring
 
 
-def _cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers import cronjob
-    from longshore.machinery.explanations import Explanations
+Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
-    explanations = Explanations()
-    wiring.explain.tell("cronjobs", "controller", explanations.of)
-    return cronjob.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        zone=wiring.zone,
-        namespace=wiring.namespace,
-        workers=wiring.workers or cronjob.WORKERS,
-        registry=wiring.registry,
-        explanations=explanations,
-    )
+
+def _scheduled(package: str, plural: str) -> Factory:
+    """A controller of CronJobs, from the package of this name."""
+
+    def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+        from longshore.controllers.scheduled.loop import WORKERS
+        from longshore.machinery.explanations import Explanations
+
+        explanations = Explanations()
+        wiring.explain.tell(plural, "controller", explanations.of)
+        running: Coroutine[Any, Any, None] = import_module(f"longshore.controllers.{package}").run(
+            client,
+            clock=wiring.clock,
+            rng=wiring.rng,
+            informers=wiring.informers.share(),
+            zone=wiring.zone,
+            namespace=wiring.namespace,
+            workers=wiring.workers or WORKERS,
+            registry=wiring.registry,
+            explanations=explanations,
+        )
+        return running
+
+    return run
 
 
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
@@ -162,20 +171,6 @@ def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
-def _volcano_cronjob(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-    from longshore.controllers.volcano import cronjob
-
-    return cronjob.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        zone=wiring.zone,
-        namespace=wiring.namespace,
-        registry=wiring.registry,
-    )
-
-
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.volcano import queue
     from longshore.machinery.explanations import Explanations
@@ -211,9 +206,6 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     )
 
 
-Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
-
-
 def _usual(package: str, explains: tuple[str, str] | None = None) -> Factory:
     """A controller that takes what most take, from the package of this name. `explains` says of which objects
     it tells why, and as whom."""
@@ -241,7 +233,7 @@ def _usual(package: str, explains: tuple[str, str] | None = None) -> Factory:
 
 
 CONTROLLERS: dict[str, Factory] = {
-    "cronjob": _cronjob,
+    "cronjob": _scheduled("cronjob", "cronjobs"),
     "garbage": _garbage,
     "job": _job,
     "namespace": _namespace,
@@ -250,7 +242,7 @@ CONTROLLERS: dict[str, Factory] = {
     "serviceaccount": _serviceaccount,
     "ttl": _usual("ttl", ("jobs", "ttl")),
     "volcano-job": _volcano_job,
-    "volcano-cronjob": _volcano_cronjob,
+    "volcano-cronjob": _scheduled("volcano.cronjob", "vccronjobs"),
     "volcano-gc": _usual("volcano.gc", ("vcjobs", "ttl")),
     "volcano-jobflow": _usual("volcano.flow", ("jobflows", "controller")),
     "volcano-podgroup": _usual("volcano.podgroup", ("podgroups", "controller")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from longshore.machinery.metrics import Registry, exponential_buckets
+from longshore.api.metrics import Registry, exponential_buckets
 
 _BUCKETS: Final = exponential_buckets(0.001, 2, 15)
 

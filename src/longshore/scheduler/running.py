@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Collection
 
+from longshore.api.metrics import Registry
 from longshore.client import Client
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.gang.scheduler import NAME as GANGS

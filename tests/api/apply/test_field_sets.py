@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -115,3 +116,56 @@ def test_paths_read_as_in_messages_and_come_in_kubernetes_order() -> None:
         '.spec.ports[containerPort=80,protocol="TCP"]',
         '.spec.ports[containerPort=80,protocol="TCP"].name',
     ]
+
+
+@few
+@given(PATHS, st.randoms())
+def test_keys_come_in_kubernetes_order_however_a_set_was_made(
+    paths: frozenset[tuple[str, ...]], rng: Any
+) -> None:
+    made = tree(paths)
+    shuffled = _shuffled(made, rng)
+    text = json.dumps(fieldset.in_order(shuffled))
+    assert text == json.dumps(fieldset.in_order(made)) == json.dumps(made)  # `union` keeps order, too
+    assert fieldset.in_order(shuffled) == shuffled
+
+
+def _shuffled(node: dict[str, Any], rng: Any) -> dict[str, Any]:
+    steps = list(node)
+    rng.shuffle(steps)
+    return {step: _shuffled(node[step], rng) for step in steps}
+
+
+def test_the_node_itself_is_first_then_fields_then_items_by_their_keys_and_values() -> None:
+    steps = [
+        "i:2",
+        "i:10",
+        "v:true",
+        'v:"b"',
+        "v:10",
+        "v:9",
+        'k:{"port":80}',
+        'k:{"port":9}',
+        "f:b",
+        "f:a",
+        ".",
+    ]
+    expected = [
+        ".",
+        "f:a",
+        "f:b",
+        'k:{"port":9}',
+        'k:{"port":80}',
+        "v:9",
+        "v:10",
+        'v:"b"',
+        "v:true",
+        "i:2",
+        "i:10",
+    ]
+    assert list(fieldset.in_order(dict.fromkeys(steps, LEAF))) == expected
+
+
+def test_a_set_in_order_is_not_copied() -> None:
+    fields = {"f:a": {SELF: LEAF, "f:b": LEAF}, "f:c": LEAF}
+    assert fieldset.in_order(fields) is fields

@@ -7,12 +7,13 @@ Validation, hooks and admission are not run: they never change who owns a field.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from longshore.api import codec, shape
-from longshore.api.apply import managed
+from longshore.api.apply import fieldset, managed
 from longshore.api.defaults import cronjob, job, pod
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
@@ -140,3 +141,23 @@ def test_a_recorded_write_leaves_the_recorded_owners(store: Store, exchange: dic
             assert got["spec"] == want["spec"]
         assert got["metadata"].get("labels") == want["metadata"].get("labels") or want["kind"] == "Job"
         assert got["metadata"].get("finalizers") == want["metadata"].get("finalizers")
+
+
+def test_recorded_sets_of_fields_have_their_keys_in_the_order_that_ours_have() -> None:
+    seen = 0
+    for file in sorted(VECTORS.glob("*.json")):
+        for fields in _field_sets(json.loads(file.read_text())):
+            assert json.dumps(fieldset.in_order(fields)) == json.dumps(fields)
+            seen += 1
+    assert seen > 50
+
+
+def _field_sets(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if isinstance(value.get("fieldsV1"), dict) and value.get("fieldsType"):
+            yield value["fieldsV1"]
+        for each in value.values():
+            yield from _field_sets(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _field_sets(each)

@@ -20,8 +20,8 @@ from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.cronjob import timing
 from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.cronjob.plan import Plan
-from longshore.controllers.cronjob.view import Answer, Ask, Outage, View
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Answer, Ask, Outage, View
 
 FINISHED = {"Complete": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 
@@ -187,7 +187,7 @@ def unexplained(life: Life, start: Instant, end: Instant) -> list[str]:
     while at is not None and at + delay <= end - 3600 * SECOND:
         if at not in run and at not in held and not any(a < at <= b for a, b in skipped):
             before = bisect_right(looks, at + delay) - 1
-            if before < 0 or "suspended: starts nothing" not in life.plans[before][1].why:
+            if before < 0 or "Suspended" not in [reason.code for reason in life.plans[before][1].why]:
                 missing.append(rfc3339.from_instant(at))
         at = schedule.next(at, cron.UTC)
     return missing

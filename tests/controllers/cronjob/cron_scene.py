@@ -9,8 +9,8 @@ from longshore.api import errors
 from longshore.api.time import instants, rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.cronjob.plan import Plan
-from longshore.controllers.cronjob.view import Answer, Ask, View
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Answer, Ask, View
 
 NAME = "backup"
 UID = "uid-of-backup"

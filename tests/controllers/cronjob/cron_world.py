@@ -10,16 +10,17 @@ from typing import Any
 
 from longshore.api import cron
 from longshore.api.errors import StatusError
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
-from longshore.controllers.cronjob import CronJobController
+from longshore.controllers.cronjob import DIALECT
+from longshore.controllers.scheduled.loop import Loop
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
@@ -72,7 +73,7 @@ class World:
     def now(self) -> str:
         return rfc3339.from_moment(self.clock.now())
 
-    def controller(self, client: Client | None = None, **options: Any) -> CronJobController:
+    def controller(self, client: Client | None = None, **options: Any) -> Loop:
         given = {
             "namespace": "",
             "workers": 5,
@@ -84,10 +85,10 @@ class World:
         }
         client, rng = client or self.client, random.Random(1)
         given.setdefault("informers", Informers(client, clock=self.clock, rng=rng))
-        return CronJobController(client, clock=self.clock, rng=rng, **given)
+        return Loop(DIALECT, client, clock=self.clock, rng=rng, **given)
 
     @asynccontextmanager
-    async def running(self, **options: Any) -> AsyncIterator[CronJobController]:
+    async def running(self, **options: Any) -> AsyncIterator[Loop]:
         """A controller that runs beside the block, and has looked at everything there is."""
         controller = self.controller(**options)
         async with beside(controller.run()):

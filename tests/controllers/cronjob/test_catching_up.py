@@ -6,7 +6,7 @@ from controllers.cronjob.cron_scene import cronjob, job, sync
 from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import rfc3339
-from longshore.controllers.cronjob.view import Outage
+from longshore.controllers.scheduled.view import Outage
 
 STARTED = Outage(None, rfc3339.parse("2026-06-15T09:10:00Z"))
 NOW = "2026-06-15T09:10:00.200Z"
@@ -26,7 +26,9 @@ def test_the_last_missed_time_is_run_and_the_others_are_named() -> None:
         "2026-06-15T11:10:00+02:00. Runs the one of 2026-06-15T11:00:00+02:00 now; skips 6 scheduled times: "
         "only the most recent missed time is started."
     ]
-    assert "skips 6 scheduled times: only the most recent missed time is started" in found.plan.why
+    assert "skips 6 scheduled times: only the most recent missed time is started" in [
+        str(reason) for reason in found.plan.why
+    ]
 
 
 def test_a_deadline_that_rules_them_all_out_is_named() -> None:

@@ -31,7 +31,7 @@ def test_forbid_starts_nothing_and_keeps_the_time_due() -> None:
         "Not starting job because prior execution is running and concurrency policy is Forbid",
     )
     assert found.plan.look_again == pytest.approx(3599.1)
-    assert "Forbid" in found.plan.why[-1]
+    assert "Forbid" in found.plan.why[-1].words
 
 
 def test_forbid_starts_the_waiting_run_as_soon_as_the_old_one_ends() -> None:

@@ -177,7 +177,7 @@ def test_the_reasons_of_the_last_plans_can_be_asked_for() -> None:
         await world.cronjob("*/30 * * * *")
         async with world.running():
             await world.clock.sleep(1800)
-        told = [line for plan in world.explanations.of("ns", "c") for line in plan.why]
+        told = [line for plan in world.explanations.of("ns", "c") for line in map(str, plan.why)]
         assert "nothing is due before 2026-06-15T09:30:00Z" in told
         assert "started the run of 2026-06-15T09:30:00Z: job c-29691930" in told
 

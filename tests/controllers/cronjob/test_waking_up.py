@@ -12,10 +12,11 @@ from controllers.cronjob.cron_world import World
 from controllers.cronjob.test_living_cronjobs import play
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.handlers import CronJobHandler, JobHandler
-from longshore.controllers.cronjob.memory import Memory
-from longshore.controllers.cronjob.plan import Event
-from longshore.controllers.cronjob.view import View
+from longshore.controllers.cronjob import DIALECT
+from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
+from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.plan import Event
+from longshore.controllers.scheduled.view import View
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import RealClock
 
@@ -38,8 +39,9 @@ class Queue:
 def on_update(old: Obj, new: Obj, now: str) -> tuple[list[tuple[Key, float]], list[Event]]:
     queue, told = Queue(), []
     handler = CronJobHandler(
+        DIALECT,
         queue,  # type: ignore[arg-type]
-        Memory(RealClock(), Cache(), Cache()),
+        Memory(DIALECT, RealClock(), Cache(), Cache()),
         lambda obj: View(obj, rfc3339.parse(now)),
         lambda obj, event: told.append(event),
     )
@@ -98,7 +100,9 @@ class Known:
 def woken(old: Obj | None, new: Obj | None) -> list[Key]:
     queue, other = Queue(), cronjob()
     other["metadata"] |= {"name": "other", "uid": "uid-of-other"}
-    handler = JobHandler(queue, Memory(RealClock(), Cache(), Cache()), Known(cronjob(), other))  # type: ignore[arg-type]
+    handler = JobHandler(
+        DIALECT, queue, Memory(DIALECT, RealClock(), Cache(), Cache()), Known(cronjob(), other)
+    )  # type: ignore[arg-type]
     if old is None:
         assert new is not None
         handler.on_add(new, False)

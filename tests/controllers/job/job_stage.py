@@ -10,6 +10,7 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import pod_state
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, PatchType
@@ -21,7 +22,6 @@ from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store

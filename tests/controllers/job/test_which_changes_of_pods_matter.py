@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
@@ -15,7 +16,6 @@ from longshore.controllers.job.waking.failure_batches import Gathering
 from longshore.controllers.job.waking.handlers import PodHandler
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import RealClock
 
 JOB: Obj = {

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from longshore.api.errors import StatusError
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, Unreachable, What
 from longshore.client.local import LocalClient
 from longshore.controllers import podgc
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store

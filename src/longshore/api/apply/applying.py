@@ -75,7 +75,7 @@ def apply(
         if conflicts:
             raise conflict(conflicts)
     kept = managed.surviving(others, changed, gone, api_version, versions)
-    claim = fieldset.difference(claim, _UNOWNED)
+    claim = fieldset.in_order(fieldset.difference(claim, _UNOWNED))
     if claim:
         time = (mine or {}).get("time") or "" if same else now
         kept = [*kept, entries.made(manager, "Apply", api_version, claim, time, subresource)]
@@ -121,7 +121,8 @@ def _known(
     known: Sequence[Obj] = live["metadata"].get("managedFields") or ()
     if known:
         return known
-    fields, _ = compare.change_of(shape, shape.zero, base, skip)
+    changed, _ = compare.change_of(shape, shape.zero, base, skip)
+    fields = fieldset.in_order(changed)
     return [entries.made(_BEFORE_FIRST_APPLY, "Update", api_version, fields, now, "")] if fields else ()
 
 

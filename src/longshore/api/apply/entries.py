@@ -62,7 +62,7 @@ def read(sent: Any) -> list[Obj] | None:
         ):
             return None
         try:
-            fields = fieldset.parsed(entry.get("fieldsV1"))
+            fields = fieldset.in_order(fieldset.parsed(entry.get("fieldsV1")))
         except ValueError:
             return None
         out[identity(entry)] = {**entry, "fieldsV1": fields}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from longshore.api import field
@@ -25,9 +26,9 @@ SELF: Final = "."
 
 
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
-    """All paths of both sets."""
+    """All paths of both sets; in order if `a` is."""
     if not a or not b:
-        return a or b
+        return a or in_order(b)
     return _union(a, b)
 
 
@@ -60,6 +61,19 @@ def has(a: FieldSet, path: tuple[str, ...]) -> bool:
 def is_member(node: FieldSet) -> bool:
     """Whether the path a node stands for is itself in the set."""
     return not node or SELF in node
+
+
+def in_order(a: FieldSet) -> FieldSet:
+    """The set with the keys of every node in Kubernetes' order: `.` first, then fields by name, then items.
+    Upstream stores this very text, and its tests compare it. Returns `a` itself when it is in order."""
+    order = _in_order(tuple(a)) if len(a) > 1 else None
+    out: FieldSet | None = None if order is None else {step: a[step] for step in order}
+    for step, below in a.items():
+        if below and (sorted_ := in_order(below)) is not below:
+            if out is None:
+                out = dict(a)
+            out[step] = sorted_
+    return a if out is None else out
 
 
 def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
@@ -132,18 +146,20 @@ def _union(a: FieldSet, b: FieldSet) -> FieldSet:
     if a is b:
         return a
     if not a or not b:
-        other = a or b
+        other = a or in_order(b)
         return other if is_member(other) else {SELF: LEAF, **other}
     out = a
     for step, below in b.items():
         known = a.get(step)
         if not below and known is not None and not known:
             continue
-        joined = below if known is None else _union(known, below)
+        joined = in_order(below) if known is None else _union(known, below)
         if joined is not known:
             if out is a:
                 out = dict(a)
             out[step] = joined
+    if len(out) > len(a) and (order := _in_order(tuple(out))) is not None:
+        return {step: out[step] for step in order}
     return out
 
 
@@ -226,14 +242,23 @@ def _without(a: FieldSet, b: FieldSet) -> FieldSet | None:
     return out if out is a else _tidy(out)
 
 
+@lru_cache(maxsize=4096)  # the same few maps and lists are written over and over
+def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The steps of one node in order; None when they are already."""
+    found = tuple(sorted(steps, key=_order))
+    return None if found == steps else found
+
+
 _KINDS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}
 
 
 def _order(step: str) -> tuple[Any, ...]:
-    """Fields before keys before values before indexes, each by content."""
+    """The node itself before fields before keys before values before indexes, each by content."""
     kind, rest = step[0], step[2:]
     if kind == "f":
         return (0, rest)
+    if kind == SELF:
+        return (-1,)
     value = json.loads(rest)
     if kind == "k":
         return (1, tuple((k, _rank(v)) for k, v in sorted(value.items())))

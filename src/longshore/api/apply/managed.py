@@ -51,7 +51,8 @@ def after_update(
         _write(meta, known)
         return
     if old is None and not known:
-        own = entries.made(manager, "Update", api_version, changed, now, subresource)
+        fields = fieldset.in_order(changed)
+        own = entries.made(manager, "Update", api_version, fields, now, subresource)
         _write(meta, [own] if changed else [])
         return
     _write(meta, moved(known, changed, gone, manager, api_version, now, subresource, versions))
@@ -71,17 +72,19 @@ def moved(
     own = fieldset.difference(changed, gone)
     if not own:
         return surviving(known, changed, gone, api_version, versions)
-    mine = entries.made(manager, "Update", api_version, own, now, subresource)
+    fields: FieldSet | None = None
     me = (manager, "Update", api_version, subresource)
     found: list[Obj] = []
     for entry in known:
         if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
             continue
         if entries.identity(entry) == me:
-            mine["fieldsV1"] = fieldset.union(fieldset.difference(entry["fieldsV1"], gone), own)
+            fields = fieldset.union(fieldset.difference(entry["fieldsV1"], gone), own)
         elif (left := _left(entry, changed, gone)) is not None:
             found.append(left)
-    found.append(mine)
+    if fields is None:
+        fields = fieldset.in_order(own)
+    found.append(entries.made(manager, "Update", api_version, fields, now, subresource))
     return entries.ordered(entries.capped(found))
 
 

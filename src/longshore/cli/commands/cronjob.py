@@ -9,12 +9,12 @@ A run by hand is a Job like any other: it counts in the history, and the schedul
 from __future__ import annotations
 
 from argparse import REMAINDER, ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any
-
-from longshore.api.facts import kinds
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from longshore.client.http import HttpClient
+    from longshore.cli.server.requests import Server
+
+_BATCH: Final = "/apis/batch/v1/namespaces"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,48 +42,50 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    import asyncio
+    from contextlib import closing
 
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
     from longshore.cli.server import connecting
-    from longshore.client import Unreachable
+    from longshore.client.errors import Unreachable
 
-    client = connecting.connect(arguments)
     act = _next if arguments.verb == "next" else _run
     try:
-        print(asyncio.run(act(client, arguments, arguments.namespace or client.namespace)))
+        with closing(connecting.server(arguments)) as server:
+            print(act(server, arguments))
     except (StatusError, Unreachable) as err:
         raise Failure(str(err)) from None
     return 0
 
 
-async def _run(client: HttpClient, arguments: Namespace, namespace: str) -> str:
+def _run(server: Server, arguments: Namespace) -> str:
     from longshore.cli import instantiate
     from longshore.cli.main import Failure
 
-    async with client:
-        cronjob = await client.get(kinds.CRON_JOBS, arguments.name, namespace)
-        try:
-            job = instantiate.job(
-                cronjob,
-                name=arguments.job,
-                env=arguments.env,
-                args=arguments.args,
-                container=arguments.container,
-            )
-        except instantiate.CannotOverride as err:
-            raise Failure(str(err), 2) from None
-        made = await client.create(kinds.JOBS, job, namespace)
+    try:
+        job = instantiate.job(
+            _cronjob(server, arguments.name),
+            name=arguments.job,
+            env=arguments.env,
+            args=arguments.args,
+            container=arguments.container,
+        )
+    except instantiate.CannotOverride as err:
+        raise Failure(str(err), 2) from None
+    made = server.json("POST", f"{_BATCH}/{server.namespace}/jobs", body=job)
     return f"job.batch/{made['metadata']['name']} created"
 
 
-async def _next(client: HttpClient, arguments: Namespace, namespace: str) -> str:
+def _next(server: Server, arguments: Namespace) -> str:
     import time
 
-    async with client:
-        cronjob = await client.get(kinds.CRON_JOBS, arguments.name, namespace)
-    return "\n".join(_told(cronjob, time.time_ns(), arguments.n))
+    return "\n".join(_told(_cronjob(server, arguments.name), time.time_ns(), arguments.n))
+
+
+def _cronjob(server: Server, name: str) -> dict[str, Any]:
+    from longshore.cli.server.requests import escaped
+
+    return server.json("GET", f"{_BATCH}/{server.namespace}/cronjobs/{escaped(name)}")
 
 
 def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
@@ -91,7 +93,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.cli.main import Failure
     from longshore.cli.showing import upcoming_runs
     from longshore.controllers.cronjob import timing
-    from longshore.controllers.cronjob.view import View
+    from longshore.controllers.scheduled.view import View
     from longshore.up.local_zone import local_zone
 
     spec, local = cronjob["spec"], local_zone()

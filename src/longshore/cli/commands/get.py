@@ -123,12 +123,11 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
         query["includeObject"] = "Object"
     query = {key: value for key, value in query.items() if value}
     try:
-        found = whole = server.json("GET", path, query=query, accept=accept)
-        while more := (found.get("metadata") or {}).get("continue"):
-            found = server.json("GET", path, query={**query, "continue": more}, accept=accept)
+        whole, *others = server.pages(path, query, accept=accept)
+        for page in others:
             for key in ("rows", "items"):
                 if key in whole:
-                    whole[key] += found[key]
+                    whole[key] += page[key]
         return whole, 0
     except StatusError as err:
         if err.code == 404 and target.name and arguments.ignore_not_found:

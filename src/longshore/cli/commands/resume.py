@@ -5,18 +5,12 @@ longshore resume job/pi cronjob/nightly
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
-INTERMIXED = True
+from longshore.cli.commands.suspend import INTERMIXED, add_arguments, switch
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import targets
-
-    targets.add_arguments(parser)
+__all__ = ["INTERMIXED", "add_arguments", "run"]
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import suspension
-
-    return suspension.run(arguments, suspend=False)
+    return switch(arguments, suspend=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 INTERMIXED = True
+_KINDS = {("batch", "Job"), ("batch", "CronJob")}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -17,6 +18,34 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli import suspension
+    return switch(arguments, suspend=True)
 
-    return suspension.run(arguments, suspend=True)
+
+def switch(arguments: Namespace, *, suspend: bool) -> int:
+    """Sets `spec.suspend` of every object named."""
+    from longshore.cli.arguments import kinds, targets
+    from longshore.cli.main import Said
+    from longshore.cli.server import connecting, refusals
+
+    word = "suspended" if suspend else "resumed"
+    with refusals.told():
+        server = connecting.server(arguments)
+        for target in targets.chosen(server, kinds.discover(server), arguments):
+            if (target.kind.group, target.kind.kind) not in _KINDS:
+                raise Said(f"error: {target.kind.many} cannot be {word}: only Jobs and CronJobs can", 2)
+            if target.name:
+                found = [server.json("GET", target.path)]
+            else:
+                query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
+                given = {key: value for key, value in query.items() if value}
+                found = server.json("GET", target.path, query=given)["items"]
+            for obj in found:
+                meta = obj["metadata"]
+                if bool(obj["spec"].get("suspend")) == suspend:
+                    print(f"{target.kind.one}/{meta['name']} unchanged")
+                    continue
+                path = target.kind.path(meta["namespace"], meta["name"])
+                patch = {"spec": {"suspend": suspend}}
+                server.json("PATCH", path, body=patch, content_type="application/merge-patch+json")
+                print(f"{target.kind.one}/{meta['name']} {word}")
+    return 0

@@ -9,10 +9,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from longshore.api.facts import kinds
-
 if TYPE_CHECKING:
-    from longshore.client.http import HttpClient
+    from longshore.cli.server.requests import Server
 
 _KINDS = {
     "Job": ("job", "jobs", "jobs.batch"),
@@ -25,18 +23,22 @@ _KINDS = {
     "PersistentVolumeClaim": ("pvc", "persistentvolumeclaim", "persistentvolumeclaims"),
     "PersistentVolume": ("pv", "persistentvolume", "persistentvolumes"),
     "Namespace": ("namespace", "namespaces", "ns"),
+    "Volcano CronJob": ("cronvcjob", "cronvcjobs", "cronvj", "cronjobs.batch.volcano.sh"),
 }
 _SERVED = {
-    "Namespace": kinds.NAMESPACES,
-    "PersistentVolume": kinds.VOLUMES,
-    "PersistentVolumeClaim": kinds.CLAIMS,
-    "Pod": kinds.PODS,
-    "PodGroup": kinds.POD_GROUPS,
-    "Queue": kinds.QUEUES,
-    "JobFlow": kinds.JOB_FLOWS,
-    "Volcano Job": kinds.VOLCANO_JOBS,
+    "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
+    "CronJob": "/apis/batch/v1/namespaces/{namespace}/cronjobs",
+    "Namespace": "/api/v1/namespaces",
+    "PersistentVolume": "/api/v1/persistentvolumes",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
+    "Pod": "/api/v1/namespaces/{namespace}/pods",
+    "PodGroup": "/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups",
+    "Queue": "/apis/scheduling.volcano.sh/v1beta1/queues",
+    "JobFlow": "/apis/flow.volcano.sh/v1alpha1/namespaces/{namespace}/jobflows",
+    "Volcano Job": "/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs",
+    "Volcano CronJob": "/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/cronjobs",
 }
-_PLURALS = {"Volcano Job": "vcjobs"}
+_PLURALS = {"Volcano Job": "vcjobs", "Volcano CronJob": "vccronjobs"}
 _WITHOUT_NAMESPACE = ("Namespace", "PersistentVolume", "Queue")
 _SCHEDULED = ("Pod", "PodGroup")
 """Explained by the scheduler; the others by their controllers."""
@@ -49,22 +51,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="KIND/NAME",
-        help="the object to explain: job, cronjob, vcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
+        help="a job, cronjob, vcjob, cronvcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
     )
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
-    import asyncio
+    from contextlib import closing
 
     from longshore.cli.main import Failure
     from longshore.cli.server import connecting
-    from longshore.client import Unreachable
+    from longshore.client.errors import Unreachable
 
     kind, name = _named(arguments.what)
-    client = connecting.connect(arguments)
     try:
-        print(asyncio.run(_explanation(client, arguments.namespace or client.namespace, kind, name)))
+        with closing(connecting.server(arguments)) as server:
+            print(_explanation(server, kind, name))
     except Unreachable as err:
         raise Failure(str(err)) from None
     return 0
@@ -80,37 +82,35 @@ def _named(words: list[str]) -> tuple[str, str]:
             return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, pod/NAME for a pod, podgroup/NAME for a gang, queue/NAME, jobflow/NAME, pvc/NAME for "
-        "a claim, pv/NAME for a volume, namespace/NAME",
+        "for a Volcano Job, cronvcjob/NAME for a Volcano CronJob, pod/NAME for a pod, podgroup/NAME for a gang, "
+        "queue/NAME, jobflow/NAME, pvc/NAME for a claim, pv/NAME for a volume, or namespace/NAME",
         2,
     )
 
 
-async def _explanation(client: HttpClient, namespace: str, kind: str, name: str) -> str:
+def _explanation(server: Server, kind: str, name: str) -> str:
     from longshore.api import types
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
+    from longshore.cli.server.requests import escaped, refusal
     from longshore.plane import why_page
 
-    if kind in _WITHOUT_NAMESPACE:
-        namespace = ""
-    async with client:
-        answer = await client.request(
-            "GET", why_page.path(namespace, _PLURALS.get(kind, f"{kind.lower()}s"), name)
-        )
-        if answer.code == 404:
-            who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
-            raise Failure(f"no {who} runs in this server: only longshore up can say why")
-        if answer.code != 200:
-            raise Failure(str(StatusError.from_status(types.decode(answer.body), answer.code)))
-        plans = types.decode(answer.body)["plans"]
-        try:
-            found = await client.get(_SERVED.get(kind, ("batch/v1", kind)), name, namespace)
-        except StatusError as err:
-            if err.code != 404 or not plans:
-                raise Failure(str(err)) from None
-            found = {"metadata": {}, "spec": {}}
-        gang = await _gang(client, namespace, found) if kind == "Volcano Job" else []
+    part, plural = escaped(name), _PLURALS.get(kind, f"{kind.lower()}s")
+    namespace = "" if kind in _WITHOUT_NAMESPACE else server.namespace
+    answer = server.request("GET", why_page.path(namespace, plural, part))
+    if answer.code == 404:
+        who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
+        raise Failure(f"no {who} runs in this server: only longshore up can say why")
+    if answer.code != 200:
+        raise Failure(str(refusal(answer)))
+    plans = types.decode(answer.body)["plans"]
+    try:
+        found = server.json("GET", f"{_SERVED[kind]}/{part}".format(namespace=namespace))
+    except StatusError as err:
+        if err.code != 404 or not plans:
+            raise Failure(str(err)) from None
+        found = {"metadata": {}, "spec": {}}
+    gang = _gang(server, found) if kind == "Volcano Job" else []
     uid, manager = found["metadata"].get("uid"), found["spec"].get("managedBy")
     if not plans:
         if manager:
@@ -122,7 +122,7 @@ async def _explanation(client: HttpClient, namespace: str, kind: str, name: str)
     return "\n".join(lines)
 
 
-async def _gang(client: HttpClient, namespace: str, job: dict[str, Any]) -> list[dict[str, Any]]:
+def _gang(server: Server, job: dict[str, Any]) -> list[dict[str, Any]]:
     """What the scheduler said of the Job's PodGroup; nothing if it waits for nothing, or another does it."""
     from longshore.api import types
     from longshore.plane import why_page
@@ -130,7 +130,7 @@ async def _gang(client: HttpClient, namespace: str, job: dict[str, Any]) -> list
     if (job.get("status") or {}).get("state", {}).get("phase") not in ("Pending", "Restarting"):
         return []
     name = f"{job['metadata']['name']}-{job['metadata']['uid']}"
-    answer = await client.request("GET", why_page.path(namespace, "podgroups", name))
+    answer = server.request("GET", why_page.path(server.namespace, "podgroups", name))
     return list(types.decode(answer.body)["plans"]) if answer.code == 200 else []
 
 

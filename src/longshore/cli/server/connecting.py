@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
-    from longshore.client.http import HttpClient
 
 
 def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> None:
@@ -22,20 +21,9 @@ def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> No
     parser.add_argument(*flags, default="", metavar="NS", help="default: the context's own")
 
 
-def connect(arguments: Namespace) -> HttpClient:
-    """A client for what `arguments` name. Raises `Failure` when there is no such server to be found."""
-    from longshore.cli.main import Failure
-    from longshore.client import ConfigError
-    from longshore.client.http import HttpClient
-
-    try:
-        return HttpClient.from_kubeconfig(_file(arguments.kubeconfig), arguments.context)
-    except ConfigError as err:
-        raise Failure(str(err), 2) from None
-
-
 def server(arguments: Namespace) -> Server:
-    """The same for commands that ask one thing after the other. Its namespace is the one asked for."""
+    """The server that `arguments` name; its namespace is the one asked for. Raises `Failure` when there
+    is none to be found."""
     from longshore.cli.main import Failure
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig

@@ -62,6 +62,19 @@ class Server:
         found: Obj = json.loads(answer.body)
         return found
 
+    def pages(
+        self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON
+    ) -> Iterator[Obj]:
+        """The lists or Tables that a GET answers, page after page if `query` has a limit."""
+        asked = dict(query or {})
+        while True:
+            page = self.json("GET", path, query=asked, accept=accept)
+            yield page
+            more = (page.get("metadata") or {}).get("continue")
+            if not more:
+                return
+            asked["continue"] = more
+
     def request(
         self,
         method: str,

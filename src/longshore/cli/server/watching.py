@@ -25,17 +25,14 @@ def show(server: Server, target: Target, arguments: Namespace, printer: Printer)
     query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
     query = {key: value for key, value in query.items() if value}
     limit = {} if target.name else {"limit": str(arguments.chunk_size)}
-    found = server.json("GET", target.path, query={**query, **limit}, accept=accept)
-    first = [found] if as_table or target.name else found["items"]
-    while more := (found.get("metadata") or {}).get("continue"):
-        found = server.json("GET", target.path, query={**query, **limit, "continue": more}, accept=accept)
-        first += [found] if as_table else found["items"]
+    pages = [*server.pages(target.path, {**query, **limit}, accept=accept)]
+    first = pages if as_table or target.name else [obj for page in pages for obj in page["items"]]
     if not arguments.watch_only:
         for each in first:
             say("ADDED", each)
     if target.name:
         query["fieldSelector"] = f"metadata.name={target.name}"
-    version = found["metadata"]["resourceVersion"]
+    version = pages[-1]["metadata"]["resourceVersion"]
     everything = target.kind.path(target.namespace)
     while True:
         try:

@@ -6,8 +6,8 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.finished import Outcome
-from longshore.controllers.cronjob.plan import Plan
-from longshore.controllers.cronjob.view import Ask, View
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Ask, View
 
 
 def unknown(view: View, draft: Draft) -> list[Obj]:
@@ -28,16 +28,17 @@ def account(view: View, draft: Draft) -> Plan | None:
     if strangers:
         ask = Ask("get", "CronJob", draft.cronjob["metadata"]["name"])
         if ask not in view.answers:
-            return draft.plan(
-                read=(ask,), because="some Jobs are not on the active list: is there a newer one?"
-            )
+            words = "some Jobs are not on the active list: is there a newer one?"
+            return draft.plan("UnknownJobs", words, read=(ask,))
         answer = view.answers[ask]
         if isinstance(answer, Exception):
-            return draft.plan(problem=answer, because=f"the CronJob cannot be read: {answer}")
+            return draft.plan("Unreadable", f"the CronJob cannot be read: {answer}", problem=answer)
         for job in strangers:
             name = job["metadata"]["name"]
             draft.warning("UnexpectedJob", f"Saw a job that the controller did not create or forgot: {name}")
-            draft.why.append(f"job {name} runs and was not started by the schedule: it is left alone")
+            draft.because(
+                "Stranger", f"job {name} runs and was not started by the schedule: it is left alone"
+            )
     for job, outcome in draft.jobs:
         if outcome is not None:
             _ended(draft, job, outcome)
@@ -49,7 +50,7 @@ def _ended(draft: Draft, job: Obj, outcome: Outcome) -> None:
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
         draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']}, condition: {outcome}")
-        draft.why.append(f"job {meta['name']} has ended: {outcome}")
+        draft.because("JobEnded", f"job {meta['name']} has ended: {outcome}")
     if outcome == "Complete":
         at = (job.get("status") or {}).get("completionTime")
         if at is not None and (draft.last_success is None or at > draft.last_success):
@@ -63,13 +64,14 @@ def _missing(view: View, draft: Draft) -> Plan | None:
     owned = {job["metadata"]["uid"] for job in view.jobs}
     unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
     if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):
-        return draft.plan(read=unasked, because="some active Jobs are not in the cache: are they gone?")
+        words = "some active Jobs are not in the cache: are they gone?"
+        return draft.plan("JobsNotSeen", words, read=unasked)
     for ref, ask in unseen:
         answer = view.answers[ask]
         if isinstance(answer, StatusError) and answer.code == 404:
             draft.normal("MissingJob", f"Active job went missing: {ref['name']}")
-            draft.why.append(f"active job {ref['name']} is gone")
+            draft.because("JobGone", f"active job {ref['name']} is gone")
             draft.drop(ref.get("uid", ""))
         elif isinstance(answer, Exception):
-            return draft.plan(problem=answer, because=f"job {ref['name']} cannot be read: {answer}")
+            return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {answer}", problem=answer)
     return None

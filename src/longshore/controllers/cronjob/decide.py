@@ -10,10 +10,11 @@ from __future__ import annotations
 from longshore.api import cron
 from longshore.api.facts import owners
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import accounting, child, history, starting, timing
+from longshore.controllers.cronjob import accounting, history, starting, timing
 from longshore.controllers.cronjob.draft import Draft
-from longshore.controllers.cronjob.plan import Plan
-from longshore.controllers.cronjob.view import Ask, View
+from longshore.controllers.scheduled import child
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Ask, View
 
 
 def decide(view: View) -> Plan:
@@ -45,7 +46,10 @@ def _prune(view: View, draft: Draft) -> Plan | None:
         if job is not unrecorded
     ]
     if unasked := tuple(ask for ask in asks if ask not in view.answers):
-        return draft.plan(delete=unasked, because=f"deletes {len(unasked)} Jobs beyond the history limits")
+        draft.because(
+            "HistoryLimit", f"deletes {len(unasked)} Jobs beyond the history limits", jobs=len(unasked)
+        )
+        return draft.plan(delete=unasked)
     for ask in asks:
         draft.removed(ask, view.answers[ask])
     return None

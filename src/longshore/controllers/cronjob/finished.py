@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from longshore.api.facts import job_state
 from longshore.api.types import Obj
 
 Outcome: TypeAlias = Literal["Complete", "Failed"]
 
 
 def outcome(job: Obj) -> Outcome | None:
-    """The first terminal condition that is true; None while there is none."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition.get("status") == "True":
-            kind = condition["type"]
-            if kind == "Complete" or kind == "Failed":
-                found: Outcome = kind
-                return found
-    return None
+    """The type of the condition that ended the Job; None while there is none."""
+    end = job_state.end_of(job)
+    if end is None:
+        return None
+    return "Complete" if end["type"] == "Complete" else "Failed"

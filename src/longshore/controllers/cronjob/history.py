@@ -7,7 +7,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.cronjob.finished import Outcome
-from longshore.controllers.cronjob.view import View
+from longshore.controllers.scheduled.view import View
 
 _LIMITS: Final[dict[Outcome, str]] = {
     "Complete": "successfulJobsHistoryLimit",

@@ -6,9 +6,9 @@ from typing import Final
 
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
-from longshore.controllers.cronjob.plan import Skipped
 from longshore.controllers.cronjob.timing import Timing
-from longshore.controllers.cronjob.view import Outage
+from longshore.controllers.scheduled.plan import Skipped
+from longshore.controllers.scheduled.view import Outage
 
 MOST_RECENT: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"

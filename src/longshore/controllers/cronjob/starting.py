@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from longshore.api import cron, field
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import child, missed, timing
+from longshore.controllers.cronjob import missed, timing
 from longshore.controllers.cronjob.draft import Draft
-from longshore.controllers.cronjob.plan import Plan
 from longshore.controllers.cronjob.timing import Timing
-from longshore.controllers.cronjob.view import Ask, View
+from longshore.controllers.scheduled import child
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Ask, View
 from longshore.machinery.queues.try_again import TryAgain
 
+SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+"""The annotation of a Job that says which run it is."""
 _DOCS = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
 _FORBIDDEN = "Not starting job because prior execution is running and concurrency policy is Forbid"
 
@@ -23,7 +28,7 @@ def start(view: View, draft: Draft) -> Plan:
     """The last part of the decision."""
     cronjob = draft.cronjob
     if "deletionTimestamp" in cronjob["metadata"]:
-        return draft.plan(because="the CronJob is being deleted: starts nothing")
+        return draft.plan("BeingDeleted", "the CronJob is being deleted: starts nothing")
     schedule = _schedule(draft)
     if schedule is None:
         return draft.plan()
@@ -34,7 +39,7 @@ def start(view: View, draft: Draft) -> Plan:
     except cron.NeverFires as problem:
         text = cronjob["spec"]["schedule"]
         draft.warning("InvalidSchedule", f"invalid schedule: {text} : {problem}")
-        return draft.plan(because=f"schedule {text} never fires")
+        return draft.plan("NeverFires", f"schedule {text} never fires")
     if due is None:
         return _nothing_due(view, draft, when)
     if too_many:
@@ -54,10 +59,10 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
             cron.load(zone)
         except cron.UnknownZone as problem:
             draft.warning("UnknownTimeZone", f"invalid timeZone: {field.quoted(zone)}: {problem}")
-            draft.why.append(f"there is no time zone {zone}: starts nothing")
+            draft.because("UnknownTimeZone", f"there is no time zone {zone}: starts nothing")
             return None
     if spec.get("suspend"):
-        draft.why.append("suspended: starts nothing")
+        draft.because("Suspended", "suspended: starts nothing")
         return None
     if "TZ" in text:
         draft.warning(
@@ -69,7 +74,7 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
         return cron.parse_in_zone(text, zone)
     except cron.ScheduleError as problem:
         draft.warning("UnparseableSchedule", f"unparseable schedule: {field.quoted(text)} : {problem}")
-        draft.why.append(f"schedule {text} cannot be read: starts nothing")
+        draft.because("BadSchedule", f"schedule {text} cannot be read: starts nothing")
         return None
 
 
@@ -77,9 +82,11 @@ def _remarks(draft: Draft, when: Timing) -> None:
     """What longshore adds to Kubernetes' rules, if anything."""
     if when.bad_jitter:
         draft.warning("InvalidJitter", when.bad_jitter)
-        draft.why.append(f"no jitter: {when.bad_jitter}")
+        draft.because("BadJitter", f"no jitter: {when.bad_jitter}")
     if when.delay:
-        draft.why.append(f"starts {when.delay / SECOND:.3f} s after each scheduled time ({timing.JITTER})")
+        seconds = when.delay / SECOND
+        words = f"starts {seconds:.3f} s after each scheduled time ({timing.JITTER})"
+        draft.because("Jitter", words, seconds=seconds)
     if when.corrected:
         right = rfc3339.in_zone(when.created, when.shown_in)
         said = (
@@ -87,36 +94,37 @@ def _remarks(draft: Draft, when: Timing) -> None:
             f"scheduled times count from {right}, when it was right again"
         )
         draft.normal("ClockCorrected", said)
-        draft.why.append(said)
+        draft.because("ClockCorrected", said)
 
 
 def _nothing_due(view: View, draft: Draft, when: Timing) -> Plan:
     _skip(view, draft, when, None, "Runs none of them")
     look_again = when.look_again()
     if look_again is None:
-        return draft.plan(because="nothing is due, ever again")
+        return draft.plan("NothingDue", "nothing is due, ever again")
     at = rfc3339.in_zone(when.now + int(look_again * SECOND), when.shown_in)
-    return draft.plan(look_again=look_again, because=f"nothing is due before {at}")
+    return draft.plan("NothingDue", f"nothing is due before {at}", look_again=look_again)
 
 
 def _kept(view: View, draft: Draft, when: Timing, due: Instant) -> Plan | None:
     """Why the due run does not start; None when it does."""
     cronjob = draft.cronjob
     shown, name = rfc3339.in_zone(due, when.shown_in), child.name(cronjob, due)
-    because = None
+    code = because = ""
     if when.deadline is not None and due + when.deadline * SECOND < when.now:
         draft.warning("MissSchedule", f"Missed scheduled time to start a job: {instants.rfc1123(due)}")
-        because = f"the run of {shown} is {missed.deadline_rule(when.deadline)}"
+        code, because = "TooLate", f"the run of {shown} is {missed.deadline_rule(when.deadline)}"
     elif any(ref.get("name") == name for ref in draft.active) or timing.last_schedule(cronjob) == due:
-        because = f"the run of {shown} was started already"
+        code, because = "StartedAlready", f"the run of {shown} was started already"
     elif cronjob["spec"].get("concurrencyPolicy") == "Forbid" and draft.active:
         draft.normal("JobAlreadyActive", _FORBIDDEN)
         running = draft.active[0]["name"]
+        code = "Forbidden"
         because = f"the run of {shown} waits: concurrencyPolicy is Forbid and job {running} is still running"
         _skip(view, draft, when, due, f"Starts the one of {shown} when job {running} ends (Forbid)")
-    if because is None:
+    if not code:
         return None
-    return draft.plan(look_again=when.look_again(), due=due, because=because)
+    return draft.plan(code, because, look_again=when.look_again(), due=due)
 
 
 def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
@@ -129,18 +137,20 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     created = view.answers.get(Ask("create", "Job", name))
     shown = rfc3339.in_zone(due, when.shown_in)
     if created is None:
-        return draft.plan(create=child.body(cronjob, due), due=due, because=f"the run of {shown} is due")
+        job = child.body(cronjob, due, kinds.CRON_JOBS, SCHEDULED)
+        return draft.plan("Due", f"the run of {shown} is due", create=job, due=due)
     lateness = None
     if isinstance(created, Exception):
         found = _taken(view, draft, name, created)
         if isinstance(found, Plan):
             return found
         created = found
-        draft.why.append(f"the run of {shown} had its job {name} already: it goes on the active list")
+        words = f"the run of {shown} had its job {name} already: it goes on the active list"
+        draft.because("Recorded", words)
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.normal("SuccessfulCreate", f"Created job {name}")
-        draft.why.append(f"started the run of {shown}: job {name}")
+        draft.because("Started", f"started the run of {shown}: job {name}")
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
     draft.active.append(owners.object_ref(created, kinds.JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
@@ -152,20 +162,21 @@ def _replace(view: View, draft: Draft) -> Plan | None:
     for ref in [*draft.active]:
         read = Ask("get", "Job", ref["name"])
         if read not in view.answers:
-            return draft.plan(read=(read,), because=f"job {ref['name']} is to be replaced")
+            return draft.plan("Replaces", f"job {ref['name']} is to be replaced", read=(read,))
         job = view.answers[read]
         if not isinstance(job, dict):
             assert isinstance(job, Exception)
             draft.warning("FailedGet", f"Get job: {job}")
-            return draft.plan(problem=job, because=f"job {ref['name']} cannot be read: {job}")
+            return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {job}", problem=job)
         delete = Ask("delete", "Job", ref["name"], job["metadata"]["uid"])
         if delete not in view.answers:
-            return draft.plan(delete=(delete,), because=f"replaces job {ref['name']}, which is still running")
+            words = f"replaces job {ref['name']}, which is still running"
+            return draft.plan("Replaces", words, delete=(delete,))
         if not draft.removed(delete, view.answers[delete]):
             problem = NotReplaced(f"{job['metadata']['namespace']}/{ref['name']}")
-            return draft.plan(problem=problem, because=str(problem))
+            return draft.plan("NotReplaced", str(problem), problem=problem)
         draft.drop(ref.get("uid", ""))
-        draft.why.append(f"replaced job {ref['name']}, which was still running")
+        draft.because("Replaced", f"replaced job {ref['name']}, which was still running")
     return None
 
 
@@ -179,21 +190,22 @@ class NotReplaced(TryAgain):
 def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Plan:
     """The Job that has the name already, if it is this CronJob's and was only not written down."""
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
-        return draft.plan(problem=refused, because="the namespace is being deleted: starts nothing")
+        words = "the namespace is being deleted: starts nothing"
+        return draft.plan("NamespaceTerminating", words, problem=refused)
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
         draft.warning("FailedCreate", f"Error creating job: {refused}")
-        return draft.plan(problem=refused, because=f"job {name} could not be created: {refused}")
+        return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
     ask = Ask("get", "Job", name)
     if ask not in view.answers:
-        return draft.plan(read=(ask,), because=f"there is a job {name} already: whose is it?")
+        return draft.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
     job = view.answers[ask]
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
-        return draft.plan(problem=job, because=f"job {name} cannot be read: {job}")
+        return draft.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
     if not owners.is_controlled_by(job, draft.cronjob):
-        return draft.plan(because=f"job {name} exists and belongs to somebody else: starts nothing")
+        return draft.plan("ForeignJob", f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):
-        return draft.plan(because=f"job {name} is active already")
+        return draft.plan("StartedAlready", f"job {name} is active already")
     return job
 
 
@@ -201,7 +213,8 @@ def _skip(view: View, draft: Draft, when: Timing, due: Instant | None, what_runs
     """Puts what is passed over on record; after an outage also as an event that people see."""
     draft.skipped += missed.passed_over(when, due)
     words = [missed.in_words(skipped) for skipped in draft.skipped]
-    draft.why += words
+    for skipped, said in zip(draft.skipped, words, strict=True):
+        draft.because("Skipped", said, times=skipped.number)
     if view.outage is not None:
         created = rfc3339.parse(draft.cronjob["metadata"]["creationTimestamp"])
         if (told := missed.during(view.outage, when, created)) is not None:

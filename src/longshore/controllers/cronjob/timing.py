@@ -19,7 +19,7 @@ from longshore.api import cron
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.view import View
+from longshore.controllers.scheduled.view import View
 
 JITTER: Final = "longshore.dev/jitter"
 _CORRECTION: Final = 3 * 3600 * SECOND

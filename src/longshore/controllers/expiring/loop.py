@@ -7,6 +7,7 @@ import logging
 import random
 
 from longshore.api.errors import StatusError
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.time import instants
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
@@ -17,7 +18,7 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import clockjumps

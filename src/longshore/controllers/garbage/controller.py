@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from longshore.api.metrics import Registry
 from longshore.client import Client
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.backlog import Backlog
@@ -19,7 +20,7 @@ from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock

@@ -7,6 +7,7 @@ import random
 from typing import Final
 
 from longshore.api.facts import job_state, kinds
+from longshore.api.metrics import Registry
 from longshore.api.time.doubling import Doubling
 from longshore.client import Client
 from longshore.controllers.job.memory import Memory
@@ -23,7 +24,7 @@ from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import indexes
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.spec import Spec
-from longshore.machinery.metrics import Registry, exponential_buckets
 
 _PREFIX: Final = "job_controller_"
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
@@ -27,7 +28,6 @@ from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time.clock import Clock
 
 _AT_ONCE: Final = 20

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Final, Protocol
 
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
-from longshore.machinery.metrics import Registry
 from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor

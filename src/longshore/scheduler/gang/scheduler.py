@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from longshore.api.facts import kinds, pod_state
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery import views
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.metrics import Registry
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict

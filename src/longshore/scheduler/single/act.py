@@ -13,10 +13,10 @@ from typing import Any, Final, Protocol
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.client import PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.metrics import Registry
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.claiming import Claims

@@ -12,10 +12,10 @@ import asyncio
 import logging
 from typing import Final
 
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.machinery import views
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.metrics import Registry
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from longshore.machinery.metrics import Registry
+from longshore.api.metrics import Registry
 
 
 @asynccontextmanager

@@ -6,9 +6,9 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 
+from longshore.api.metrics import Registry
 from longshore.controllers.volcano import job as volcano_job
 from longshore.machinery.explanations import Explanations
-from longshore.machinery.metrics import Registry
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import SeededKeys

@@ -9,8 +9,11 @@ from longshore.api.facts import kinds, owners
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.controllers.volcano.cronjob import child
-from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
+from longshore.controllers.scheduled import child
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.volcano.cronjob.draft import Draft
+from longshore.controllers.volcano.cronjob.ends import end_time, ended
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """Terminated Jobs are somebody's doing; they stay."""
@@ -18,14 +21,14 @@ _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJo
 
 def account(view: View, draft: Draft, due: Instant | None) -> Plan | None:
     """Changes the draft. A plan when something must be read or deleted first, or could not be."""
-    recorded = _record(view, draft, due)
-    for job in view.jobs:
-        if phase := child.ended(job):
+    recorded = _record(draft, due)
+    for job in draft.jobs:
+        if phase := ended(job):
             _ended(draft, job, phase)
     return _prune(view, draft, recorded) or _strangers(view, draft) or _missing(view, draft)
 
 
-def _record(view: View, draft: Draft, due: Instant | None) -> str:
+def _record(draft: Draft, due: Instant | None) -> str:
     """Writes down the Job of the run that is due, if there is one: we died before we could.
 
     Its name alone keeps that run from being started again, so it is not deleted before that is written.
@@ -33,10 +36,10 @@ def _record(view: View, draft: Draft, due: Instant | None) -> str:
     if due is None or draft.last_schedule == rfc3339.from_instant(due):
         return ""
     name = child.name(draft.cronjob, due)
-    for job in view.jobs:
+    for job in draft.jobs:
         if job["metadata"]["name"] == name:
             draft.last_schedule = rfc3339.from_instant(due)
-            if not child.ended(job) and not draft.is_active(job["metadata"]["uid"]):
+            if not ended(job) and not draft.is_active(job["metadata"]["uid"]):
                 draft.active.append(owners.object_ref(job, kinds.VOLCANO_JOBS))
             return name
     return ""
@@ -47,7 +50,7 @@ def _ended(draft: Draft, job: Obj, phase: str) -> None:
     if draft.is_active(meta["uid"]):
         draft.drop(meta["uid"])
         draft.normal("SawCompletedJob", f"Saw completed job: {meta['name']} in active, remove")
-    at = child.end_time(job)
+    at = end_time(job)
     if phase == "Completed" and at and (draft.last_success is None or at > draft.last_success):
         draft.last_success = at  # texts of one form, so they compare as times do
 
@@ -57,7 +60,7 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
     asks: list[Ask] = []
     for phase, key in _LIMITS.items():
         limit = draft.cronjob["spec"].get(key)
-        over = [job for job in view.jobs if child.ended(job) == phase]
+        over = [job for job in draft.jobs if ended(job) == phase]
         over = [job for job in over if "deletionTimestamp" not in job["metadata"]]
         if limit is None or len(over) <= limit:
             continue
@@ -68,7 +71,10 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
             if job["metadata"]["name"] != recorded
         ]
     if unasked := tuple(ask for ask in asks if ask not in view.answers):
-        return draft.plan(f"deletes {len(unasked)} Jobs beyond the history limits", delete=unasked)
+        draft.because(
+            "HistoryLimit", f"deletes {len(unasked)} Jobs beyond the history limits", jobs=len(unasked)
+        )
+        return draft.plan(delete=unasked)
     for ask in asks:
         draft.removed(ask, view.answers[ask])
     return None
@@ -76,16 +82,17 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
 
 def _strangers(view: View, draft: Draft) -> Plan | None:
     """Running Jobs of this CronJob that are not on its active list. They are told of, and left alone."""
-    unknown = [j for j in view.jobs if not child.ended(j) and not draft.is_active(j["metadata"]["uid"])]
+    unknown = [j for j in draft.jobs if not ended(j) and not draft.is_active(j["metadata"]["uid"])]
     if not unknown:
         return None
     ask = Ask("get", "CronJob", draft.cronjob["metadata"]["name"])
     if ask not in view.answers:
-        return draft.plan("some Jobs are not on the active list: is there a newer one?", read=(ask,))
+        words = "some Jobs are not on the active list: is there a newer one?"
+        return draft.plan("UnknownJobs", words, read=(ask,))
     live = view.answers[ask]
     if not isinstance(live, dict):
         assert isinstance(live, Exception)
-        return draft.plan(f"the CronJob cannot be read: {live}", problem=live)
+        return draft.plan("Unreadable", f"the CronJob cannot be read: {live}", problem=live)
     listed = {ref.get("uid") for ref in (live.get("status") or {}).get("active") or ()}
     for job in unknown:
         meta = job["metadata"]
@@ -97,17 +104,18 @@ def _strangers(view: View, draft: Draft) -> Plan | None:
 
 def _missing(view: View, draft: Draft) -> Plan | None:
     """Drops active Jobs that are gone. The cache alone is not believed: it may be slow."""
-    owned = {job["metadata"]["uid"] for job in view.jobs}
+    owned = {job["metadata"]["uid"] for job in draft.jobs}
     unseen = [(ref, Ask("get", "Job", ref["name"])) for ref in draft.active if ref.get("uid") not in owned]
     if unasked := tuple(ask for _, ask in unseen if ask not in view.answers):
-        return draft.plan("some active Jobs are not in the cache: are they gone?", read=unasked)
+        words = "some active Jobs are not in the cache: are they gone?"
+        return draft.plan("JobsNotSeen", words, read=unasked)
     for ref, ask in unseen:
         found, uid = view.answers[ask], ref.get("uid", "")
         if isinstance(found, StatusError) and found.code == 404:
             draft.warning("StaleReference", f'Active job "{ref["name"]}" no longer exists (UID: {uid})')
             draft.drop(uid)
         elif isinstance(found, Exception):
-            return draft.plan(f"job {ref['name']} cannot be read: {found}", problem=found)
+            return draft.plan("Unreadable", f"job {ref['name']} cannot be read: {found}", problem=found)
         elif found is not None and found["metadata"]["uid"] != uid:
             text = f'Active job reference "{ref["name"]}" points to a different UID'
             draft.warning("StaleReference", f"{text} (expected: {uid}, actual: {found['metadata']['uid']})")

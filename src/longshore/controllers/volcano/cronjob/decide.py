@@ -6,7 +6,7 @@ schedules is the one of Kubernetes' own CronJobs (`api.cron`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from longshore.api import cron, field
 from longshore.api.errors import StatusError
@@ -14,9 +14,15 @@ from longshore.api.facts import kinds, owners
 from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.controllers.volcano.cronjob import accounting, child
-from longshore.controllers.volcano.cronjob.plan import Ask, Draft, Plan, View
+from longshore.controllers.scheduled import child
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Ask, View
+from longshore.controllers.volcano.cronjob import accounting
+from longshore.controllers.volcano.cronjob.draft import Draft
+from longshore.controllers.volcano.cronjob.ends import ended
 
+SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
+"""The annotation of a Job that says which run it is."""
 _RUNNING = "Skipping job creation because another job is already running"
 _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
@@ -34,9 +40,9 @@ class Timing(NamedTuple):
 def decide(view: View) -> Plan:
     """The next step for the CronJob. Call it again with the answers until the plan is final."""
     cronjob = view.cronjob
+    draft = Draft(view)
     if "deletionTimestamp" in cronjob["metadata"]:
-        return Plan(cronjob, "it is being deleted")
-    draft = Draft(cronjob)
+        return draft.plan("BeingDeleted", "it is being deleted")
     schedule = _parsed(cronjob)
     when = timing(view, cronjob, schedule) if not isinstance(schedule, Exception) else None
     found = accounting.account(view, draft, when.due if when is not None else None)
@@ -72,7 +78,7 @@ def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Ti
 def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> Plan:
     spec = draft.cronjob["spec"]
     if spec.get("suspend"):
-        return draft.plan("suspended: starts nothing")
+        return draft.plan("Suspended", "suspended: starts nothing")
     if when is None:
         return _unreadable(draft, schedule)
     if "TZ" in spec["schedule"]:
@@ -82,21 +88,18 @@ def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> P
         )
     if when.never:
         draft.warning("InvalidSchedule", f"Error getting schedule time: {when.never}")
-        return draft.plan("the schedule never fires")
+        return draft.plan("NeverFires", "the schedule never fires")
     if when.due is None:
-        return draft.plan("nothing is due", look_again=when.look_again)
+        return draft.plan("NothingDue", "nothing is due", look_again=when.look_again)
     if when.too_many:
-        text = (
-            "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        )
-        draft.warning("TooManyMissedTimes", text)
+        draft.warning("TooManyMissedTimes", _TOO_MANY)
     name = child.name(draft.cronjob, when.due)
     started = draft.last_schedule == rfc3339.from_instant(when.due)
     if started or any(ref.get("name") == name for ref in draft.active):
-        return draft.plan("what is due was started already", look_again=when.look_again)
+        return draft.plan("StartedAlready", "what is due was started already", look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Forbid" and draft.active:
         draft.warning("ForbidConcurrent", _RUNNING)
-        return draft.plan("another Job is still running", look_again=when.look_again)
+        return draft.plan("Forbidden", "another Job is still running", look_again=when.look_again)
     if spec.get("concurrencyPolicy") == "Replace" and (step := _replace(view, draft)):
         return step
     return _create(view, draft, when, when.due)
@@ -110,7 +113,7 @@ def _unreadable(draft: Draft, problem: object) -> Plan:
     else:
         text = f"unparseable schedule for cronjob: {spec['schedule']}"
         draft.warning("UnParseableCronJobSchedule", text)
-    return draft.plan(f"the schedule cannot be read: {problem}")
+    return draft.plan("BadSchedule", f"the schedule cannot be read: {problem}")
 
 
 def _replace(view: View, draft: Draft) -> Plan | None:
@@ -121,11 +124,11 @@ def _replace(view: View, draft: Draft) -> Plan | None:
     for ref in [*draft.active]:
         ask = Ask("delete", "Job", ref["name"], ref.get("uid", ""))
         if ask not in view.answers:
-            return draft.plan(f"replaces job {ref['name']}", delete=(ask,))
+            return draft.plan("Replaces", f"replaces job {ref['name']}", delete=(ask,))
         answer = view.answers[ask]
         if not draft.removed(ask, answer):
             assert isinstance(answer, Exception)
-            return draft.plan(f"job {ref['name']} could not be replaced", problem=answer)
+            return draft.plan("NotReplaced", f"job {ref['name']} could not be replaced", problem=answer)
     return None
 
 
@@ -133,7 +136,8 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     cronjob, name = draft.cronjob, child.name(draft.cronjob, due)
     ask = Ask("create", "Job", name)
     if ask not in view.answers:
-        return draft.plan(f"the run of {rfc3339.from_instant(due)} is due", create=child.body(cronjob, due))
+        job = child.body(cronjob, due, kinds.VOLCANO_CRON_JOBS, SCHEDULED)
+        return draft.plan("Due", f"the run of {rfc3339.from_instant(due)} is due", create=job)
     made = view.answers[ask]
     if isinstance(made, Exception):
         found = _taken(view, draft, when, name, made)
@@ -144,10 +148,10 @@ def _create(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         where = f"{cronjob['metadata']['namespace']}/{cronjob['metadata']['name']}"
         draft.normal("SuccessfulCreate", f"Created job {name} for CronJob {where}")
     assert made is not None
-    if not child.ended(made):
+    if not ended(made):
         draft.active.append(owners.object_ref(made, kinds.VOLCANO_JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
-    return draft.plan(f"started job {name}", look_again=when.look_again)
+    return draft.plan("Started", f"started job {name}", look_again=when.look_again)
 
 
 def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception) -> Obj | Plan:
@@ -156,20 +160,20 @@ def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception
     if isinstance(refused, StatusError) and refused.has_cause("NamespaceTerminating"):
         text = f"Namespace {namespace} is terminating, skipping job creation"
         draft.warning("NamespaceTerminating", text)
-        return draft.plan("the namespace is being deleted", problem=refused)
+        return draft.plan("NamespaceTerminating", "the namespace is being deleted", problem=refused)
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
         draft.warning("FailedCreate", f"Failed to create job: {refused}")
-        return draft.plan(f"job {name} could not be created: {refused}", problem=refused)
+        return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
     ask = Ask("get", "Job", name)
     if ask not in view.answers:
-        return draft.plan(f"there is a job {name} already: whose is it?", read=(ask,))
+        return draft.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
     job = view.answers[ask]
     if not isinstance(job, dict):
         assert isinstance(job, Exception)
-        return draft.plan(f"job {name} cannot be read: {job}", problem=job)
+        return draft.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
     if not owners.is_controlled_by(job, draft.cronjob):
         owner = (owners.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
         draft.warning("ForeignJob", text)
-        return draft.plan("somebody else has the Job of that name", look_again=when.look_again)
+        return draft.plan("ForeignJob", "somebody else has the Job of that name", look_again=when.look_again)
     return job

@@ -7,11 +7,11 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Counter
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volcano.flow.decide import Plan
 from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.metrics import Counter
 from longshore.machinery.queues.try_again import TryAgain
 
 _BACKGROUND: Final = DeleteOptions(propagation="Background")

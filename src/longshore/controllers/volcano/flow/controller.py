@@ -10,6 +10,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client
@@ -23,7 +24,7 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue

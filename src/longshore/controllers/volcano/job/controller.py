@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.job import observe
@@ -31,7 +32,7 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.controllers.volcano.names import COMPLETED, FAILED
-from longshore.machinery.metrics import Registry, exponential_buckets
 
 _LABELS: Final = ("job_name", "queue_name")
 

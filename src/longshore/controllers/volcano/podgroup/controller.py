@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final
 
 from longshore.api.facts import kinds, owners
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup.act import act, decided
@@ -20,7 +21,7 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock

@@ -9,6 +9,7 @@ from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.queue import decide as deciding
@@ -20,7 +21,6 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import Registry
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue

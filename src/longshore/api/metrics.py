@@ -1,4 +1,4 @@
-"""Counters, gauges and histograms for controllers. Counting is a dictionary update; text is made on scrape.
+"""Counters, gauges and histograms. Counting is a dictionary update; text is made on scrape.
 
 `Registry` is a collector in prometheus_client's sense, so it can be shown together with others; that
 library is only imported when somebody asks for the text.
@@ -7,10 +7,8 @@ library is only imported when somebody asks for the text.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, Final, Protocol, TypeVar
-
-from longshore.machinery.time.clock import Clock
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
 
 Labels = tuple[str, ...]
 
@@ -21,17 +19,22 @@ def exponential_buckets(start: float, factor: float, count: int) -> tuple[float,
 
 
 class Counter:
-    """A number per set of label values that only grows."""
+    """A number per set of label values that only grows, counted here or asked for on scrape."""
 
-    __slots__ = ("_values", "help", "labels", "name")
+    __slots__ = ("_asked", "_values", "help", "labels", "name")
 
     def __init__(self, name: str, help: str, labels: Labels) -> None:
         self.name, self.help, self.labels = name, help, labels
         self._values: dict[Labels, float] = {}
+        self._asked: Callable[[], float] | None = None
 
     def inc(self, *values: str, by: float = 1) -> None:
         """`values` in the order of the labels."""
         self._values[values] = self._values.get(values, 0) + by
+
+    def ask(self, function: Callable[[], float]) -> None:
+        """From now on `function` gives the number, without labels, on each scrape."""
+        self._asked = function
 
     def value(self, *values: str) -> float:
         return self._values.get(values, 0)
@@ -46,7 +49,8 @@ class Counter:
         # Of a counter the library would change the name to one that ends so.
         kind = CounterMetricFamily if self.name.endswith("_total") else UnknownMetricFamily
         family = kind(self.name, self.help, labels=self.labels)
-        for values, number in self._values.items():
+        numbers = self._values if self._asked is None else {(): self._asked()}
+        for values, number in numbers.items():
             family.add_metric(values, number)
         return family
 
@@ -54,12 +58,13 @@ class Counter:
 class Gauge:
     """A number per set of label values, set when it changes or asked for on scrape."""
 
-    __slots__ = ("_asked", "_values", "help", "labels", "name")
+    __slots__ = ("_asked", "_asked_all", "_values", "help", "labels", "name")
 
     def __init__(self, name: str, help: str, labels: Labels) -> None:
         self.name, self.help, self.labels = name, help, labels
         self._values: dict[Labels, float] = {}
         self._asked: dict[Labels, Callable[[], float]] = {}
+        self._asked_all: Callable[[], Mapping[Labels, float]] | None = None
 
     def set(self, number: float, *values: str) -> None:
         self._values[values] = number
@@ -67,6 +72,13 @@ class Gauge:
     def ask(self, function: Callable[[], float], *values: str) -> None:
         """From now on `function` gives the number for these label values on each scrape."""
         self._asked[values] = function
+
+    def ask_all(self, function: Callable[[], Mapping[Labels, float]]) -> None:
+        """From now on `function` gives all numbers by their label values on each scrape."""
+        self._asked_all = function
+
+    def add(self, change: float, *values: str) -> None:
+        self._values[values] = self._values.get(values, 0) + change
 
     def value(self, *values: str) -> float:
         return self._asked[values]() if values in self._asked else self._values.get(values, 0)
@@ -82,6 +94,8 @@ class Gauge:
         family = GaugeMetricFamily(self.name, self.help, labels=self.labels)
         for values in self._values | self._asked:
             family.add_metric(values, self.value(*values))
+        for values, number in (self._asked_all() if self._asked_all is not None else {}).items():
+            family.add_metric(values, number)
         return family
 
 
@@ -128,7 +142,7 @@ M = TypeVar("M", bound=_Metric)
 
 
 class Registry:
-    """The metrics of one process's controllers. Asking twice for a name gives the same metric."""
+    """Metrics of one server, or of one process's controllers. Asking twice for a name gives one metric."""
 
     def __init__(self) -> None:
         self._metrics: dict[str, _Metric] = {}
@@ -160,54 +174,3 @@ class Registry:
         registry = CollectorRegistry()
         registry.register(self)
         return generate_latest(registry)
-
-
-_QUEUE_BUCKETS: Final = exponential_buckets(10e-9, 10, 12)
-
-
-class QueueMetrics:
-    """What a `WorkQueue` tells of itself, under the names client-go gives it."""
-
-    def __init__(self, registry: Registry, name: str, clock: Clock) -> None:
-        self._name, self._clock = name, clock
-        label = ("name",)
-        self._adds = registry.counter("workqueue_adds_total", "Keys added.", label)
-        self._retries = registry.counter("workqueue_retries_total", "Keys added after a failure.", label)
-        self._waited = registry.histogram(
-            "workqueue_queue_duration_seconds", "How long keys waited.", label, _QUEUE_BUCKETS
-        )
-        self._worked = registry.histogram(
-            "workqueue_work_duration_seconds", "How long a sync took.", label, _QUEUE_BUCKETS
-        )
-        self._added: dict[Hashable, float] = {}
-        self._taken: dict[Hashable, float] = {}
-        for metric, help, number in (
-            ("workqueue_depth", "Keys to be looked at now.", lambda: len(self._added)),
-            ("workqueue_unfinished_work_seconds", "Time spent in syncs that still run.", self._unfinished),
-            ("workqueue_longest_running_processor_seconds", "Time of the longest of them.", self._longest),
-        ):
-            registry.gauge(metric, help, label).ask(number, name)
-
-    def added(self, key: Hashable) -> None:
-        self._added[key] = self._clock.monotonic()
-        self._adds.inc(self._name)
-
-    def taken(self, key: Hashable) -> None:
-        now = self._clock.monotonic()
-        self._waited.observe(now - self._added.pop(key, now), self._name)
-        self._taken[key] = now
-
-    def finished(self, key: Hashable) -> None:
-        begun = self._taken.pop(key, None)
-        if begun is not None:
-            self._worked.observe(self._clock.monotonic() - begun, self._name)
-
-    def retried(self) -> None:
-        self._retries.inc(self._name)
-
-    def _unfinished(self) -> float:
-        now = self._clock.monotonic()
-        return sum(now - begun for begun in self._taken.values())
-
-    def _longest(self) -> float:
-        return self._clock.monotonic() - min(self._taken.values()) if self._taken else 0.0

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, Unreachable
-from longshore.controllers.cronjob.decide import decide
-from longshore.controllers.cronjob.memory import Memory
-from longshore.controllers.cronjob.plan import Plan
-from longshore.controllers.cronjob.view import Answer, Ask, View
+from longshore.controllers.scheduled.dialect import Dialect
+from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.plan import Plan
+from longshore.controllers.scheduled.view import Answer, Ask, View
 from longshore.machinery.informers.cache import Key
-
-_KINDS: Final = {"CronJob": kinds.CRON_JOBS, "Job": kinds.JOBS}
 
 
 class Act:
@@ -28,20 +25,26 @@ class Act:
     may be due at this moment, and nothing else is as urgent."""
 
     def __init__(
-        self, client: Client, memory: Memory, key: Key, others_first: Callable[[], Awaitable[None]]
+        self,
+        dialect: Dialect,
+        client: Client,
+        memory: Memory,
+        key: Key,
+        others_first: Callable[[], Awaitable[None]],
     ) -> None:
-        self._client, self._memory, self._key = client, memory, key
+        self._dialect, self._client, self._memory, self._key = dialect, client, memory, key
         self._others_first = others_first
+        self._kinds = {"CronJob": dialect.cronjobs, "Job": dialect.jobs}
 
     async def decided(self, view: View) -> Plan:
         """Decides, and reads, deletes and creates until the plan is final."""
         answers: dict[Ask, Answer] = {}
         while True:
-            plan = decide(replace(view, answers=answers) if answers else view)
+            plan = self._dialect.decide(replace(view, answers=answers) if answers else view)
             if plan.final:
                 return plan
             for ask in plan.read:
-                answers[ask] = await _answer(self._client.get(_KINDS[ask.kind], ask.name, self._key[0]))
+                answers[ask] = await _answer(self._client.get(self._kinds[ask.kind], ask.name, self._key[0]))
             for ask in plan.delete:
                 answers[ask] = await self._delete(ask)
             if plan.create is not None:
@@ -51,22 +54,27 @@ class Act:
     async def write_status(self, plan: Plan) -> None:
         """Replaces the status, unless somebody changed the CronJob meanwhile."""
         wanted = {**plan.cronjob, "status": plan.status}
-        answer = await self._client.update_status(kinds.CRON_JOBS, wanted, self._key[0])
-        self._memory.wrote(self._key, plan.cronjob, "cronjobs.batch", answer)
+        answer = await self._client.update_status(self._dialect.cronjobs, wanted, self._key[0])
+        self._wrote(self._dialect.cronjobs, plan.cronjob, answer)
 
     async def _create(self, job: Obj, cronjob: Obj) -> Answer:
-        answer = await _answer(self._client.create(kinds.JOBS, job, self._key[0]))
+        answer = await _answer(self._client.create(self._dialect.jobs, job, self._key[0]))
         if isinstance(answer, dict):
-            self._memory.wrote(self._key, cronjob, "jobs.batch", answer)
+            self._wrote(self._dialect.jobs, cronjob, answer)
             await self._others_first()
         return answer
 
     async def _delete(self, ask: Ask) -> Answer:
         options = DeleteOptions(propagation="Background", uid=ask.uid)
-        answer = await _answer(self._client.delete(kinds.JOBS, ask.name, self._key[0], options))
+        answer = await _answer(self._client.delete(self._dialect.jobs, ask.name, self._key[0], options))
+        if self._dialect.gone_is_deleted and isinstance(answer, StatusError) and answer.code == 404:
+            answer = None
         if not isinstance(answer, Exception):
             self._memory.deleted(self._key, ask)
         return answer
+
+    def _wrote(self, kind: Kind, cronjob: Obj, answer: Obj) -> None:
+        self._memory.wrote(self._key, cronjob, self._dialect.resource(kind), answer)
 
 
 async def _answer(request: Awaitable[Obj | None]) -> Answer:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.view import Ask
+from longshore.controllers.scheduled.dialect import Dialect
+from longshore.controllers.scheduled.view import Ask
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.expectations import UidExpectations
@@ -13,12 +14,14 @@ from longshore.machinery.writes.own_writes import StaleCache, Written
 class Memory:
     """By key (namespace and name) of the CronJob."""
 
-    def __init__(self, clock: Clock, cronjobs: Cache, jobs: Cache) -> None:
+    def __init__(self, dialect: Dialect, clock: Clock, cronjobs: Cache, jobs: Cache) -> None:
         self.untold: set[Key] = set()
         """CronJobs that were not looked at since the last outage."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
-        self._written: Written[Key] = Written({"cronjobs.batch": cronjobs, "jobs.batch": jobs}, clock)
+        self._written: Written[Key] = Written(
+            {dialect.resource(dialect.cronjobs): cronjobs, dialect.resource(dialect.jobs): jobs}, clock
+        )
 
     async def caught_up(self, key: Key) -> None:
         """Waits for the caches to show this controller's own writes. Raises `StaleCache` when they do not."""

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
-from longshore.api import cron
 from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import timing
-from longshore.controllers.cronjob.memory import Memory
-from longshore.controllers.cronjob.plan import Event
-from longshore.controllers.cronjob.view import View
+from longshore.controllers.scheduled.dialect import Dialect
+from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.plan import Event
+from longshore.controllers.scheduled.view import View
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.workqueue import WorkQueue
-
-BY_CONTROLLER: Final = "by the name of the controller"
-
-
-def by_controller(job: Obj) -> tuple[str, ...]:
-    """An indexer of Jobs: by namespace and the name of their controller, whatever its kind and UID."""
-    ref = controller_of(job)
-    return () if ref is None else (owner_key(job["metadata"]["namespace"], ref["name"]),)
-
-
-def owner_key(namespace: str, name: str) -> str:
-    return f"{namespace}/{name}"
 
 
 class CronJobHandler(Handler):
     def __init__(
         self,
+        dialect: Dialect,
         queue: WorkQueue[Key],
         memory: Memory,
         observe: Callable[[Obj], View],
         tell: Callable[[Obj, Event], None],
     ) -> None:
-        self._queue, self._memory, self._observe, self._tell = queue, memory, observe, tell
+        self._dialect, self._queue, self._memory = dialect, queue, memory
+        self._observe, self._tell = observe, tell
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         key = key_of(obj)
@@ -57,32 +45,26 @@ class CronJobHandler(Handler):
 
     def _rescheduled(self, cronjob: Obj) -> None:
         """A new schedule counts from its next time on; what it would have run before is not caught up."""
-        spec = cronjob["spec"]
-        try:
-            schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
-        except cron.ScheduleError:
-            message = f"unparseable schedule for cronjob: {spec['schedule']}"
-            self._tell(cronjob, Event("Warning", "UnParseableCronJobSchedule", message))
-            return
-        wait = timing.of(self._observe(cronjob), cronjob, schedule).look_again()
-        # One that never fires is looked at now, to say so.
-        self._queue.add_after(key_of(cronjob), 0 if wait is None else wait)
+        wait = self._dialect.reschedule(self._observe(cronjob))
+        if isinstance(wait, Event):
+            self._tell(cronjob, wait)
+        else:
+            self._queue.add_after(key_of(cronjob), wait)
 
 
 class JobHandler(Handler):
-    def __init__(self, queue: WorkQueue[Key], memory: Memory, cronjobs: Cache) -> None:
-        self._queue, self._memory, self._cronjobs = queue, memory, cronjobs
+    def __init__(self, dialect: Dialect, queue: WorkQueue[Key], memory: Memory, cronjobs: Cache) -> None:
+        self._dialect, self._queue, self._memory, self._cronjobs = dialect, queue, memory, cronjobs
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._wake(obj, controller_of(obj))
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        if old["metadata"]["resourceVersion"] == new["metadata"]["resourceVersion"]:
-            return
         before, after = controller_of(old), controller_of(new)
         if before != after:
             self._wake(old, before)
-        self._wake(new, after)
+        if before != after or self._dialect.matters(old, new):
+            self._wake(new, after)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         ref = controller_of(obj)

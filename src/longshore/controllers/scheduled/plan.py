@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
-from longshore.controllers.cronjob.view import Ask
+from longshore.controllers.scheduled.view import Ask
+from longshore.machinery.reasons import Reason
 
 
 class Event(NamedTuple):
@@ -56,7 +57,7 @@ class Plan:
     lateness: float | None = None
     """Seconds from the scheduled time to the Job's creation, if one was created."""
     skipped: tuple[Skipped, ...] = ()
-    why: tuple[str, ...] = ()
+    why: tuple[Reason, ...] = ()
 
     @property
     def final(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 
 from longshore.api.time import instants
 from longshore.api.time.instants import SECOND, Instant
-from longshore.controllers.cronjob.view import Outage
+from longshore.controllers.scheduled.view import Outage
 from longshore.machinery.time.clock import Clock
 
 GLANCE_SECONDS: Final = 5.0

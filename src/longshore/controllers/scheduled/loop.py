@@ -1,4 +1,4 @@
-"""The loop of the CronJob controller: which CronJob to look at, and when."""
+"""The loop: which CronJob to look at, and when."""
 
 from __future__ import annotations
 
@@ -7,35 +7,32 @@ import random
 from typing import Final
 
 from longshore.api import cron
-from longshore.api.facts import kinds
+from longshore.api.metrics import Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.cronjob.act import Act
-from longshore.controllers.cronjob.handlers import (
-    BY_CONTROLLER,
-    CronJobHandler,
-    JobHandler,
-    by_controller,
-    owner_key,
-)
-from longshore.controllers.cronjob.memory import Memory
-from longshore.controllers.cronjob.plan import Event, Plan
-from longshore.controllers.cronjob.view import View
-from longshore.controllers.cronjob.wallclock import GLANCE_SECONDS, WallClock
+from longshore.controllers.scheduled.act import Act
+from longshore.controllers.scheduled.dialect import Dialect
+from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
+from longshore.controllers.scheduled.memory import Memory
+from longshore.controllers.scheduled.plan import Event, Plan
+from longshore.controllers.scheduled.view import View
+from longshore.controllers.scheduled.wallclock import GLANCE_SECONDS, WallClock
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.shared import Informers
-from longshore.machinery.metrics import QueueMetrics, Registry, exponential_buckets
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import Crowd
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
+_BY_OWNER: Final = "by the CronJob that controls them"
 WORKERS: Final = 1000
 """Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
 
 
 async def run(
+    dialect: Dialect,
     client: Client,
     *,
     clock: Clock,
@@ -54,7 +51,8 @@ async def run(
     CronJobs without one. `glance` is how many seconds apart the clock is looked
     at. Metrics go to `registry`, reasons to `explanations`.
     """
-    await CronJobController(
+    await Loop(
+        dialect,
         client,
         clock=clock,
         rng=rng,
@@ -68,11 +66,12 @@ async def run(
     ).run()
 
 
-class CronJobController:
+class Loop:
     """Informers, queue and handlers, wired up. Arguments as of `run`."""
 
     def __init__(
         self,
+        dialect: Dialect,
         client: Client,
         *,
         clock: Clock,
@@ -85,25 +84,30 @@ class CronJobController:
         registry: Registry,
         explanations: Explanations,
     ) -> None:
-        self._client, self._zone = client, zone
+        self._dialect, self._client, self._zone = dialect, client, zone
         self._explanations = explanations
         self._wall = WallClock(clock, glance=glance)
         # A new schedule is not looked at before its next time, any other change is: two changes are not one.
-        self._cronjobs = informers.get(kinds.CRON_JOBS, namespace=namespace, each_update=True)
-        self._jobs = informers.get(kinds.JOBS, namespace=namespace)
-        self._jobs.cache.add_index(BY_CONTROLLER, by_controller)
-        self._recorder = Recorder(client, "cronjob-controller", clock=clock, rng=rng)
-        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "cronjob", clock))
-        self._crowd = Crowd(self._queue, self.sync, limit=workers)
-        self._memory = Memory(clock, self._cronjobs.cache, self._jobs.cache)
-        self._lateness = registry.histogram(
-            "cronjob_controller_job_creation_skew_duration_seconds",
-            "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
-            (),
-            exponential_buckets(1, 2, 10),
+        self._cronjobs = informers.get(dialect.cronjobs, namespace=namespace, each_update=True)
+        self._jobs = informers.get(
+            dialect.jobs,
+            namespace=namespace,
+            indexers={_BY_OWNER: dialect.by_owner},
+            transform=dialect.slim,
         )
-        self._cronjobs.add_handler(CronJobHandler(self._queue, self._memory, self._observe, self._tell))
-        self._jobs.add_handler(JobHandler(self._queue, self._memory, self._cronjobs.cache))
+        self._recorder = Recorder(client, dialect.component, clock=clock, rng=rng)
+        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, dialect.queue, clock))
+        self._crowd = Crowd(self._queue, self.sync, limit=workers)
+        self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
+        self._lateness = (
+            registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))
+            if dialect.late_metric
+            else None
+        )
+        self._cronjobs.add_handler(
+            CronJobHandler(dialect, self._queue, self._memory, self._observe, self._tell)
+        )
+        self._jobs.add_handler(JobHandler(dialect, self._queue, self._memory, self._cronjobs.cache))
 
     async def run(self) -> None:
         """Looks after CronJobs until cancelled. Decides nothing before both caches are complete."""
@@ -123,12 +127,12 @@ class CronJobController:
         if cronjob is None:
             self._memory.forget(key)
             return None
-        act = Act(self._client, self._memory, key, self._crowd.others_first)
+        act = Act(self._dialect, self._client, self._memory, key, self._crowd.others_first)
         plan = await act.decided(self._observe(cronjob))
         for event in plan.events:
             self._tell(plan.cronjob, event)
         self._memory.untold.discard(key)
-        if plan.lateness is not None:
+        if self._lateness is not None and plan.lateness is not None:
             self._lateness.observe(plan.lateness)
         problem = plan.problem
         if plan.status is not None:
@@ -146,7 +150,7 @@ class CronJobController:
         return View(
             cronjob,
             self._wall.now(),
-            jobs=self._jobs.cache.by_index(BY_CONTROLLER, owner_key(*key)),
+            jobs=self._jobs.cache.by_index(_BY_OWNER, self._dialect.owner_key(cronjob)),
             going=self._memory.going(key),
             zone=self._zone,
             steady_since=self._wall.steady_since,
@@ -154,7 +158,7 @@ class CronJobController:
         )
 
     def _tell(self, cronjob: Obj, event: Event) -> None:
-        self._recorder.event(reference(cronjob, kinds.CRON_JOBS), *event)
+        self._recorder.event(reference(cronjob, self._dialect.cronjobs), *event)
 
     def _remember(self, key: Key, plan: Plan, problem: Exception | None) -> None:
         uid, now = plan.cronjob["metadata"]["uid"], self._wall.now() / 1e9

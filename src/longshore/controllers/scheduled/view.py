@@ -44,7 +44,7 @@ class View:
     cronjob: Obj
     now: Instant
     jobs: Sequence[Obj] = ()
-    """All Jobs of the namespace whose controller has the CronJob's name."""
+    """All Jobs whose controller has the CronJob's name, or its UID: that is the dialect's choice."""
     going: frozenset[str] = frozenset()
     """UIDs of Jobs that were deleted although the cache still shows them."""
     zone: cron.Zone = cron.UTC

@@ -1,0 +1,45 @@
+"""What one kind of CronJob is called, and by which rules it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from longshore.api.facts.kinds import Kind
+from longshore.api.types import Obj
+from longshore.controllers.scheduled.plan import Event, Plan
+from longshore.controllers.scheduled.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The functions are pure."""
+
+    controller: str
+    """The name of the controller that speaks it."""
+    cronjobs: Kind
+    jobs: Kind
+    component: str
+    """Who writes the events."""
+    queue: str
+    """The queue's name in metrics."""
+    decide: Callable[[View], Plan]
+    """The next step for a CronJob; asked again with the answers until the plan is final."""
+    reschedule: Callable[[View], float | Event]
+    """What a new schedule asks for: a look in so many seconds, or an event that says what is wrong."""
+    by_owner: Callable[[Obj], tuple[str, ...]]
+    """An indexer of Jobs."""
+    owner_key: Callable[[Obj], str]
+    """Under which key of that index the Jobs of a CronJob are."""
+    matters: Callable[[Obj, Obj], bool]
+    """Whether a change of a Job calls for a look at its CronJob."""
+    slim: Callable[[Obj], Obj] | None = None
+    """What the cache keeps of a Job; None for all of it."""
+    gone_is_deleted: bool = False
+    """Whether the delete of a Job that is gone already went well."""
+    late_metric: tuple[str, str] | None = None
+    """Name and help of the histogram of how late Jobs were created."""
+
+    def resource(self, kind: Kind) -> str:
+        """As errors name it: `jobs.batch`."""
+        return f"{kind[1].lower()}s.{kind[0].partition('/')[0]}"
