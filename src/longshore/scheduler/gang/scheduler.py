@@ -6,10 +6,10 @@ When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries i
 from __future__ import annotations
 
 import logging
-import uuid
 from dataclasses import replace
 from typing import Final
 
+from longshore.api import uid as uids
 from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -242,7 +242,7 @@ class GangScheduler:
             found,
             observe.queues(self._queues),
             settings,
-            str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
+            uids.from_bits(self._cluster.rng.getrandbits(uids.BITS)),
             wall.timestamp(),
             rfc3339.from_moment(wall),
             sums,
