@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import codec, shape
+from longshore.api import codec, shape, uid
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.structural.strategy import StructuralStrategy
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so that no words appear
 _SUFFIX_PAIRS: Final = [a + b for b in _SUFFIX_ALPHABET for a in _SUFFIX_ALPHABET]
-_UUID_VARIANT: Final = {d: "89ab"[int(d, 16) & 3] for d in "0123456789abcdef"}
 _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without timeoutSeconds
 
 Page = Callable[[str], Obj | None]
@@ -90,9 +89,7 @@ class Api:
 
     def new_uid(self) -> str:
         """A random UUID (version 4)."""
-        h = f"{self._rng.getrandbits(128):032x}"
-        variant = _UUID_VARIANT[h[16]]
-        return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{variant}{h[17:20]}-{h[20:]}"
+        return uid.from_bits(self._rng.getrandbits(uid.BITS))
 
     def suffix(self) -> str:
         """Five random characters for a generated name."""

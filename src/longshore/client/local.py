@@ -39,7 +39,7 @@ _AS_VALUES: Final = ("", "status", "binding")
 
 
 class LocalClient(VerbClient):
-    """Talks to `api` as `user`. Lives on the event loop of the API."""
+    """Talks to `api` as `user`. Lives on the event loop of the API. Also an `in_process.InProcess`."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
     creates_together = True
@@ -137,8 +137,11 @@ class LocalClient(VerbClient):
                 answers.append(answer.document if answer.document is not None else answer.view())
         return answers
 
-    def pipelined(self) -> VerbClient:
+    def pipelined(self) -> LocalClient:
         return Pipeline(self)
+
+    async def settled(self) -> None:
+        """Whatever this client answers is durable."""
 
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)

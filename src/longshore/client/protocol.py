@@ -93,18 +93,6 @@ class Response:
 class Client(Protocol):
     """One way to talk to the API. Close it when done, or use it as an async context manager."""
 
-    creates_together: bool
-    """Whether `create_together` costs less than as many creates."""
-
-    def pipelined(self) -> Client:
-        """A client for writes of one caller that build upon each other. It may answer a write that was
-        accepted but is not yet durable; none of them ever becomes so without all before it, and nobody else
-        sees any before that. Whoever acts on an answer in other ways than by more writes awaits `settled`.
-        """
-
-    async def settled(self) -> None:
-        """Waits until all that this client answered is durable."""
-
     async def resource(self, what: What) -> Resource:
         """The row `what` names. LookupError if the server serves no such thing."""
 

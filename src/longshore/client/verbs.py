@@ -26,17 +26,10 @@ class VerbClient(ABC):
 
     page_size = 500
     """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
-    creates_together = False
 
     def __init__(self, manager: str = "longshore") -> None:
         """`manager` owns the fields this client writes, unless a call names another."""
         self.manager = manager
-
-    def pipelined(self) -> VerbClient:
-        return self
-
-    async def settled(self) -> None:
-        return None  # what was answered is durable
 
     @abstractmethod
     async def resource(self, what: What) -> Resource: ...

@@ -112,14 +112,14 @@ class ScriptedKubelet:
 
     async def _live(self, pod: ScriptedPod) -> None:
         try:
-            await _told(pod, self._script.starts)
+            await _told(self._clock, pod, self._script.starts)
             if not pod.stopping:
                 binding = {"metadata": {"name": pod.name}, "target": {"kind": "Node", "name": "node"}}
                 await self._client.create(
                     PODS, binding, self._namespace, name=pod.name, subresource="binding"
                 )
                 await self._report(pod, self._running())
-                await _told(pod, None if self.holds else self._script.runs(pod))
+                await _told(self._clock, pod, None if self.holds else self._script.runs(pod))
                 if pod.stopping:
                     await self._clock.sleep(_STOPPING_SECONDS)
             if pod.stopping:
@@ -167,10 +167,13 @@ class ScriptedKubelet:
         await self._client.patch(PODS, pod.name, patch, self._namespace, subresource="status")
 
 
-async def _told(pod: ScriptedPod, seconds: float | None) -> None:
-    """Waits until the pod is told to stop or to finish, for so long at most."""
+async def _told(clock: Clock, pod: ScriptedPod, seconds: float | None) -> None:
+    """Waits until the pod is told to stop or to finish, for so long at most; None for as long as it takes."""
+    if seconds is None:
+        await pod.told.wait()
+        return
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
+        async with clock.timeout(seconds):
             await pod.told.wait()
 
 

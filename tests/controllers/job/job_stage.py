@@ -41,7 +41,10 @@ class Troubled(LocalClient):
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
 
-    pipelined, _together, _slowly = VerbClient.pipelined, VerbClient._together, VerbClient._slowly
+    _together, _slowly = VerbClient._together, VerbClient._slowly
+
+    def pipelined(self) -> LocalClient:
+        return self
 
     async def _one(self, ask: Ask) -> Obj:
         what = f"{ask.verb} {ask.resource.plural}" + (f"/{ask.subresource}" if ask.subresource else "")

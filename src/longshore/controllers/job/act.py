@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence, Set
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable
+from longshore.client import Client, Unreachable, in_process
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
 from longshore.controllers.job.pods import pod_facts
@@ -29,7 +29,8 @@ class Act:
     """The hands of one sync."""
 
     def __init__(self, client: Client, recorder: Recorder, memory: Memory, key: Key, job: Obj) -> None:
-        self._client, self._recorder, self._memory, self._key = client.pipelined(), recorder, memory, key
+        self._recorder, self._memory, self._key = recorder, memory, key
+        self._client, self._settled = in_process.pipeline(client)
         """For statuses and finalizers. Each of these writes builds upon those before it, and whatever of them
         is lost, the next sync does again; so they need not be waited for one by one."""
         self._stripped: list[str] = []
@@ -66,7 +67,7 @@ class Act:
         """Waits until all that was written is durable. If it cannot be made so, forgets it, as a controller
         does that starts anew: it was written in such an order that this is safe."""
         try:
-            await self._client.settled()
+            await self._settled()
         except FAILURES:
             for uid in self._stripped:
                 self._memory.going.observed(self._key, uid)

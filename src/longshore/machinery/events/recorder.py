@@ -23,7 +23,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, PatchType, Unreachable
+from longshore.client import Client, PatchType, Unreachable, in_process
 from longshore.machinery.events.correlation import Correlator, Seen
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -58,6 +58,7 @@ class Recorder:
         self.dropped = 0
         """Events that nobody will see because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
+        self._creates_together = in_process.creates_together(client)
         self._correlator = Correlator()
         self._new: list[Seen] = []
         """Noted for the first time; only where they are written together."""
@@ -85,7 +86,7 @@ class Recorder:
             return  # spam, or whoever writes it will see that there is more to tell
         if len(self._waiting) + len(self._new) >= _WAITING and seen.name not in self._waiting:
             self.dropped += 1
-        elif seen.count == 1 and self._client.creates_together:
+        elif seen.count == 1 and self._creates_together:
             seen.in_hand = True
             self._new.append(seen)
             self._any_new.set()

@@ -6,10 +6,10 @@ When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries i
 from __future__ import annotations
 
 import logging
-import uuid
 from dataclasses import replace
 from typing import Final
 
+from longshore.api import uid as uids
 from longshore.api.facts import kinds, pod_state
 from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
@@ -221,7 +221,7 @@ class GangScheduler:
             tuple(found),
             tuple(self._queues),
             settings,
-            str(uuid.UUID(int=self._cluster.rng.getrandbits(128), version=4)),
+            uids.from_bits(self._cluster.rng.getrandbits(uids.BITS)),
             wall.timestamp(),
             rfc3339.from_moment(wall),
             sums,
