@@ -82,14 +82,16 @@ async def run(
     labels: Mapping[str, str] | None = None,
     ready: asyncio.Event | None = None,
     archive: Archive | None = None,
+    shortcuts: bool = True,
 ) -> None:
     """Runs the pods of node `name` until cancelled.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
     are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
-    the node takes pods. `machine` is what the node's status tells of the machine. `archive`
-    is where the logs of failed pods go when the pods do.
+    the node takes pods. `machine` is what the node's status tells of the machine. `archive` is where the logs
+    of failed pods go when the pods do. Without `shortcuts` a pod with one container is looked at once more
+    between its preparation and its start.
     """
     agent = Agent(
         client,
@@ -107,6 +109,7 @@ async def run(
         explanations=explanations or Explanations(),
         labels=labels,
         archive=archive,
+        shortcuts=shortcuts,
     )
     await agent.run(on_stop=on_stop, stop_grace=stop_grace, ready=ready)
 
@@ -132,6 +135,7 @@ class Agent(Handler):
         labels: Mapping[str, str] | None = None,
         archive: Archive | None = None,
         machine: Machine | None = None,
+        shortcuts: bool = True,
     ) -> None:
         self._client, self._clock, self._informers, self._name = client, clock, informers, name
         self._preparer = preparer
@@ -160,7 +164,9 @@ class Agent(Handler):
             metrics=self._metrics,
             spawn=self._spawn,
         )
-        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=self.wake)
+        self._actor = Actor(
+            preparer, self._events, clock, spawn=self._spawn, wake=self.wake, shortcuts=shortcuts
+        )
         self._writer = StatusWriter(
             client, clock, spawn=self._spawn, closed=self._endings.closed, wake=self.wake
         )
