@@ -101,7 +101,7 @@ def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
 def rules_of(resource: Resource) -> tuple[Callable[..., object], ...]:
     """The rules of `mutate_create` and `judge_create` about a resource, each of which says what it reads."""
     if resource.storage == "pods":
-        return limitranger.set_defaults, *pod.CREATE_RULES, _judge_pod_of_volcano, limitranger.check
+        return limitranger.set_defaults, *pod.CREATE_RULES, judge_pod_of_volcano, limitranger.check
     if resource.group.endswith(_VOLCANO):
         from longshore.apiserver.admission import volcano
 
@@ -110,7 +110,7 @@ def rules_of(resource: Resource) -> tuple[Callable[..., object], ...]:
 
 
 @reads.reads("metadata.annotations[volcano.sh/jdb-*]")
-def _judge_pod_of_volcano(obj: Obj) -> None:
+def judge_pod_of_volcano(obj: Obj) -> None:
     if obj["spec"].get("schedulerName") == _VOLCANO_SCHEDULER:
         from longshore.apiserver.admission import volcano
 
@@ -122,7 +122,7 @@ def judge_create(api: Api, call: Call, obj: Obj) -> None:
     resource, lookup = call.resource, Lookup(api)
     storage = resource.storage
     if storage == "pods":
-        _judge_pod_of_volcano(obj)
+        judge_pod_of_volcano(obj)
     elif resource.group.endswith(_VOLCANO):
         from longshore.apiserver.admission import volcano
 
