@@ -5,11 +5,12 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo test lint format kubectl clean
+.PHONY: help demo test test-long-way lint format kubectl clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make test      every check: format, lint, types, layers, tests'
+	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
 	@echo 'make kubectl   fetch a kubectl into .tools'
@@ -21,6 +22,14 @@ demo:
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadgroup -q
+
+# The suites that shortcuts could make a difference to, once more without them (docs/decisions/shortcuts.md).
+LONG_WAY := $(addprefix tests/apiserver/,kinds pod rest shortcuts volcano_admission volcano_kinds) \
+	$(addprefix tests/controllers/,job job_proof volcano)
+
+test-long-way:
+	@tools/venv dev
+	LONGSHORE_SHORTCUTS=off $(BIN)/pytest -n 2 --dist loadgroup -q $(LONG_WAY)
 
 lint:
 	@tools/venv dev

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
+
+from longshore.apiserver.api import Api
+from longshore.up.options import SHORTCUTS_VARIABLE
+
+if os.environ.get(SHORTCUTS_VARIABLE) == "off":
+    # APIs that tests build in this process have no shortcuts then, unless a test says which way it means.
+    Api.__init__ = functools.partialmethod(Api.__init__, shortcuts=False)  # type: ignore[assignment, method-assign]
 
 
 def pytest_configure() -> None:

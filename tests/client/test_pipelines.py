@@ -26,7 +26,7 @@ def config_map(name: str, value: str = "1") -> dict[str, object]:
 
 async def opened(directory: Path) -> tuple[Store, LocalClient]:
     store = Store.open(directory)
-    client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
+    client = LocalClient(Api(store, clock=RealClock(), rng=random.Random(), shortcuts=True))
     await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
     return store, client
 

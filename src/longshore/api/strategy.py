@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, NamedTuple
 
 from longshore.api.field import FieldError
+from longshore.api.reads import Rules
 from longshore.api.types import Obj
 
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -52,6 +53,8 @@ class Strategy:
     keeps_parts: ClassVar[bool] = False
     """Whether no hook of an update writes into the spec or status it is given, so that a write which
     leaves one of them alone may share it with the stored object."""
+    rules: Rules | None = None
+    """The rules that the hooks of a create run. None does not say, so they may read everything."""
     converts: ClassVar[bool] = False
     """Whether the stored form differs from the served one (events.k8s.io); see to_storage."""
 
@@ -79,9 +82,9 @@ class Strategy:
     def default(self, obj: Obj) -> None:
         """Fills in what the client left out. Runs on every decode, before anything else."""
 
-    def default_part(self, obj: Obj, part: str) -> None:
-        """Kinds that keep parts: the same for an object of which `part` (metadata or status) is new and all
-        else is stored, and stays as it is."""
+    def default_status(self, obj: Obj) -> None:
+        """Kinds that keep parts: fills in an object of which the status is new and all else is stored, and
+        stays as it is."""
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         """Clears what a client may not set on create (status) and sets what depends on name and uid.

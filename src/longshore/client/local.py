@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from longshore.store import Staged
 
 
-_TURN: Final = 64
+_WRITES_PER_TURN: Final = 64
 """Writes that a pipeline makes before others in the event loop get their turn."""
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
@@ -42,11 +42,11 @@ class LocalClient(VerbClient):
     """Talks to `api` as `user`. Lives on the event loop of the API. Also an `in_process.InProcess`."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
-    creates_together = True
 
     def __init__(self, api: Api, *, manager: str = "longshore", user: User = INTERNAL) -> None:
         super().__init__(manager)
         self._api, self._user = api, user
+        self.creates_together = api.shortcuts.on
         self._handler: Handler | None = None
 
     async def resource(self, what: What) -> Resource:
@@ -94,6 +94,8 @@ class LocalClient(VerbClient):
 
     async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         """Whether a write is refused is known before it is durable, so there is one wait for all batches."""
+        if not self._api.shortcuts.on:
+            return await super()._slowly(asks)
         written: builtins.list[Answer | StatusError] = []
         size = 1
         while len(written) < len(asks):
@@ -101,13 +103,15 @@ class LocalClient(VerbClient):
             written += some
             if any(isinstance(answer, StatusError) for answer in some):
                 break
-            if size >= _TURN:
+            if size >= _WRITES_PER_TURN:
                 await asyncio.sleep(0)
             size *= 2
         return await self._durable(written)
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """As `_all`: without a task for each."""
+        """All writes are made before the first is waited for, without a task for each."""
+        if not self._api.shortcuts.on:
+            return await super()._together(asks)
         return await self._durable([self._staged(ask) for ask in asks])
 
     def _staged(self, ask: Ask) -> Answer | StatusError:
@@ -138,7 +142,7 @@ class LocalClient(VerbClient):
         return answers
 
     def pipelined(self) -> LocalClient:
-        return Pipeline(self)
+        return Pipeline(self) if self._api.shortcuts.on else self
 
     async def settled(self) -> None:
         """Whatever this client answers is durable."""
@@ -182,7 +186,7 @@ class LocalClient(VerbClient):
         if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
             raise errors.method_not_allowed()
         known = row.style == "builtin" or row.strategy.keeps_parts
-        as_value = known and ask.subresource in _AS_VALUES and _by_value(ask, row)
+        as_value = self._api.shortcuts.on and known and ask.subresource in _AS_VALUES and _by_value(ask, row)
         return Call(
             row,
             ask.verb,
@@ -236,7 +240,7 @@ class Pipeline(LocalClient):
                 answers.append(await self._one(ask))
             except StatusError as err:
                 answers.append(err)
-            if not at % _TURN:
+            if not at % _WRITES_PER_TURN:
                 await asyncio.sleep(0)
         return answers
 

@@ -56,6 +56,8 @@ class Parts:
     """Makes directories for claims; the volume controller needs it."""
     ca: str = ""
     """PEM of the authority that signed the server's certificate; empty where no server listens."""
+    shortcuts: bool = True
+    """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
 
 
 NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
@@ -67,7 +69,7 @@ class Plane:
 
     def __init__(self, parts: Parts) -> None:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
-        self.api = Api(parts.store, clock=parts.clock, rng=parts.rng)
+        self.api = Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
         self.client = LocalClient(self.api)
         self.wiring = Wiring(
             parts.clock,

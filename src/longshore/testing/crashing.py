@@ -2,6 +2,10 @@
 
 First something is done undisturbed, to count the writes. Then once per write and way to die. Events do not
 count: they are written in the background, and nothing depends on them.
+
+Writes that the controllers pipeline are pipelined here too, and a pipeline dies as it does in production:
+the first so many of its writes are in the journal, those behind them were answered and are lost. Without
+shortcuts (LONGSHORE_SHORTCUTS=off) each write is waited for.
 """
 
 from __future__ import annotations
@@ -25,7 +29,8 @@ class Death(Enum):
     UNSEEN = "before the answer is seen"
     """The write takes place, and the process ends."""
     SEEN = "after the answer is seen"
-    """The process sees the answer, goes on, and ends when it would write again."""
+    """The process sees the answer, goes on, and ends when it would write again; in a pipeline, when it would
+    wait for what it wrote. Until then further writes are answered, and lost."""
 
 
 class OneByOne:
@@ -79,24 +84,61 @@ class MortalClient(OneByOne):
         found = getattr(self._client, name)
         return self._counted(found) if name in WRITES else found
 
+    def pipelined(self) -> Any:
+        inner = self._client.pipelined()
+        return self if inner is self._client else _MortalPipeline(self, inner)
+
+    async def live_on(self) -> None:
+        """Does not come back if the process has made its last write."""
+        if self._over:
+            self.dead.set()
+            await _forever()
+
+    async def once(self, write: Coroutine[Any, Any, Any]) -> Any:
+        """Makes a write that counts; if it is the last, what remains is to see the answer or not."""
+        self.writes += 1
+        is_last = self.writes == self._last
+        if is_last:
+            self._over = True
+            self._clock.call_later(_LINGERING_SECONDS, self.dead.set)
+        try:
+            return await write
+        finally:
+            if is_last and self._death is Death.UNSEEN:
+                await self.live_on()
+
+    @property
+    def over(self) -> bool:
+        return self._over
+
     def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
         async def counted(what: What, *arguments: Any, **options: Any) -> Any:
-            if self._over:
-                self.dead.set()
-                await _forever()
-            if what == ("v1", "Event"):
-                return await write(what, *arguments, **options)
-            self.writes += 1
-            is_last = self.writes == self._last
-            if is_last:
-                self._over = True
-                self._clock.call_later(_LINGERING_SECONDS, self.dead.set)
-            try:
-                return await write(what, *arguments, **options)
-            finally:
-                if is_last and self._death is Death.UNSEEN:
-                    self.dead.set()
-                    await _forever()
+            await self.live_on()
+            writing = write(what, *arguments, **options)
+            return await (writing if what == ("v1", "Event") else self.once(writing))
+
+        return counted
+
+
+class _MortalPipeline(OneByOne):
+    """The pipeline of a mortal client. Once that is over, writes are answered as if they took place."""
+
+    def __init__(self, mortal: MortalClient, pipeline: Client) -> None:
+        self._mortal, self._pipeline = mortal, pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._pipeline, name)
+        return self._counted(found) if name in WRITES else found
+
+    async def settled(self) -> None:
+        await self._mortal.live_on()
+        await self._pipeline.settled()
+
+    def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
+        async def counted(what: What, *arguments: Any, **options: Any) -> Any:
+            if self._mortal.over:
+                return await write(what, *arguments, **options, dry_run=True)
+            return await self._mortal.once(write(what, *arguments, **options))
 
         return counted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from longshore.store.journal import Durability
 
+SHORTCUTS_VARIABLE = "LONGSHORE_SHORTCUTS"
+"""`off` in the environment turns all shortcuts off."""
 DEFAULT_PORT = 6443
 """Kubernetes' own."""
 
@@ -34,5 +37,8 @@ class Options:
     """The engine of pods that name none: process or podman."""
     node_capacity: Mapping[str, str] = field(default_factory=dict)
     """What the node has to give, by resource, where it is not what the machine has."""
+    shortcuts: bool = field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
+    """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request and every pod
+    goes the long way: slower, and a way to tell whether a shortcut is to blame."""
     on_stop: Literal["keep", "kill"] = "keep"
     """Whether pods go on when longshore stops, and are found again by the next one. In memory nothing is."""

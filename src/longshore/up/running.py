@@ -83,6 +83,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
                 scheduler_actions=options.scheduler_actions,
                 volumes=LocalDirectories(directory / "volumes"),
                 ca=certificates.ca_cert.read_text(),
+                shortcuts=options.shortcuts,
             )
         )
         api = plane.api

@@ -11,7 +11,7 @@ import pytest
 from api.codec.codec_vectors import body_of, content_type_of, exchanges
 from longshore.api import codec
 from longshore.api.errors import StatusError
-from longshore.apiserver.request import body
+from longshore.apiserver.request import delete_options
 
 JSON = "application/json"
 
@@ -31,12 +31,12 @@ def test_recorded_options_are_taken_or_refused_as_recorded(exchange: dict[str, A
     query = {k: [v] for k, v in (request.get("query") or {}).items()}
     if answer["status"] == 400 and "selector" not in exchange["id"]:
         with pytest.raises(StatusError) as caught:
-            body.options_from(raw, content_type_of(request), query)
+            delete_options.options_from(raw, content_type_of(request), query)
         status = caught.value.status()
         shown = re.sub(r'in scheme "[^"]*"', 'in scheme "<scheme>"', status["message"])
         assert {**status, "message": shown} == answer["body"]
         return
-    found = body.options_from(raw, content_type_of(request), query)
+    found = delete_options.options_from(raw, content_type_of(request), query)
     sent = {k: v for k, v in json.loads(raw).items() if k not in ("apiVersion", "kind", "frob")}
     assert found == sent
 
@@ -49,7 +49,7 @@ def test_without_a_body_the_query_decides() -> None:
         "dryRun": ["All"],
         "uid": ["u"],
     }
-    assert body.options_from(b"", None, query) == {
+    assert delete_options.options_from(b"", None, query) == {
         "gracePeriodSeconds": 5,
         "orphanDependents": False,
         "propagationPolicy": "Orphan",
@@ -59,13 +59,17 @@ def test_without_a_body_the_query_decides() -> None:
 
 
 def test_with_a_body_the_query_is_ignored() -> None:
-    assert body.options_from(b"{}", JSON, {"propagationPolicy": ["Orphan"]}) == {}
+    assert delete_options.options_from(b"{}", JSON, {"propagationPolicy": ["Orphan"]}) == {}
 
 
 def test_options_may_come_as_yaml_or_protobuf() -> None:
-    assert body.options_from(b"gracePeriodSeconds: 3", "application/yaml", {}) == {"gracePeriodSeconds": 3}
+    assert delete_options.options_from(b"gracePeriodSeconds: 3", "application/yaml", {}) == {
+        "gracePeriodSeconds": 3
+    }
     raw = codec.encode_protobuf({"gracePeriodSeconds": 0}, "v1", "DeleteOptions", "meta/v1.DeleteOptions")
-    assert body.options_from(raw, "application/vnd.kubernetes.protobuf", {}) == {"gracePeriodSeconds": 0}
+    assert delete_options.options_from(raw, "application/vnd.kubernetes.protobuf", {}) == {
+        "gracePeriodSeconds": 0
+    }
 
 
 @pytest.mark.parametrize(
@@ -78,16 +82,16 @@ def test_options_may_come_as_yaml_or_protobuf() -> None:
 )
 def test_what_cannot_be_options_is_a_bad_request(raw: bytes, message: str) -> None:
     with pytest.raises(StatusError, match=message) as caught:
-        body.options_from(raw, JSON, {})
+        delete_options.options_from(raw, JSON, {})
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
 
 
 def test_a_number_in_the_query_must_be_one() -> None:
     with pytest.raises(StatusError, match=r'strconv.ParseInt: parsing "soon": invalid syntax'):
-        body.options_from(b"", None, {"gracePeriodSeconds": ["soon"]})
+        delete_options.options_from(b"", None, {"gracePeriodSeconds": ["soon"]})
 
 
 def test_an_unknown_format_is_refused() -> None:
     with pytest.raises(StatusError, match="in an unknown format") as caught:
-        body.options_from(b"<x/>", "text/xml", {})
+        delete_options.options_from(b"<x/>", "text/xml", {})
     assert caught.value.code == 415

@@ -12,8 +12,8 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
-from longshore.apiserver.request import patch_body
-from longshore.apiserver.request.patch_body import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.apiserver.request import apply_body, patch_body
+from longshore.apiserver.request.patch_formats import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 JOBS = table.find("batch", "v1", "jobs")
 assert JOBS is not None
@@ -161,7 +161,7 @@ def test_a_custom_object_is_patched_without_a_schema() -> None:
 
 def apply(body: bytes, strictness: str = "Warn") -> tuple[dict[str, Any], list[str]]:
     warnings: list[str] = []
-    new = patch_body.applied(
+    new = apply_body.applied(
         JOBS,
         None,
         body,

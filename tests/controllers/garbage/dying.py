@@ -31,7 +31,7 @@ class Scenario(Protocol):
 
 def undisturbed(scenario: Scenario) -> tuple[Any, int]:
     """The end state, and how many writes the controllers need for it."""
-    return virtual.run(lambda clock: _played(scenario, clock))
+    return virtual.run(lambda clock: played(scenario, clock))
 
 
 def endings(scenario: Scenario) -> Iterator[Any]:
@@ -43,14 +43,15 @@ def endings(scenario: Scenario) -> Iterator[Any]:
         async def whole(
             clock: VirtualClock, last: int = last, death: Death = death, away: float = away
         ) -> Any:
-            return (await _played(scenario, clock, last, death, away))[0]
+            return (await played(scenario, clock, last, death, away))[0]
 
         yield virtual.run(whole)
 
 
-async def _played(
+async def played(
     scenario: Scenario, clock: VirtualClock, last: int = 0, death: Death = Death.SEEN, away: float = 0.0
 ) -> tuple[Any, int]:
+    """The end state after one death, if there is one, and how many writes the controllers made until then."""
     store = Store.open(None)
     client = LocalClient(Api(store, clock=clock, rng=clock.rng))
     mortal = MortalClient(client, clock, last, death)

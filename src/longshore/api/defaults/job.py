@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api import job_labels, reads
 from longshore.api.defaults import pod
 from longshore.api.types import Obj
 
@@ -16,9 +17,18 @@ _UNLIMITED: Final = 2**31 - 1
 
 
 def default_job(job: Obj) -> None:
-    spec = job.setdefault("spec", {})
-    default_job_spec_pods(spec)
-    default_job_metadata(job)
+    for rule in JOB_RULES:
+        rule(job)
+
+
+@reads.reads()
+def _default_pods(job: Obj) -> None:
+    default_job_spec_pods(job.setdefault("spec", {}))
+
+
+@reads.reads()
+def _default_spec(job: Obj) -> None:
+    spec = job["spec"]
     if "parallelism" not in spec:
         if "completions" not in spec:
             spec["completions"] = 1
@@ -35,6 +45,13 @@ def default_job(job: Obj) -> None:
         spec["manualSelector"] = False
 
 
+def _relabel(new: reads.New) -> None:
+    labels = job_labels.users(new.obj["spec"])
+    if labels and not new.sent.get("labels"):
+        new.obj["metadata"]["labels"] = labels
+
+
+@reads.reads("metadata.labels", renew=_relabel)
 def default_job_metadata(job: Obj) -> None:
     meta = job.setdefault("metadata", {})
     labels = job["spec"]["template"].get("metadata", {}).get("labels")
@@ -42,6 +59,9 @@ def default_job_metadata(job: Obj) -> None:
         # The very same dict, as upstream shares it: labels generated into the template while the
         # object is being created show on the Job as well.
         meta["labels"] = labels
+
+
+JOB_RULES: Final = (_default_pods, default_job_metadata, _default_spec)
 
 
 def default_job_spec_pods(spec: Obj) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import pod_resources
+from longshore.api import pod_resources, reads
 from longshore.api.defaults import disabled, images, pod_volumes, quantities
 from longshore.api.types import Obj
 
@@ -24,6 +24,12 @@ _INIT_ANNOTATIONS: Final = (
 
 def default_pod(pod: Obj) -> None:
     """A whole Pod, spec and status."""
+    for rule in POD_RULES:
+        rule(pod)
+
+
+@reads.reads()
+def _default_whole_spec(pod: Obj) -> None:
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
     for part in ("containers", "initContainers"):
@@ -37,18 +43,25 @@ def default_pod(pod: Obj) -> None:
         spec["terminationGracePeriodSeconds"] = 1
     if spec.get("resources"):
         _pod_level_resources(spec)
-    default_pod_metadata(pod)
-    default_pod_status(pod)
 
 
+def _has_no_init_annotations(new: reads.New) -> bool:
+    return not any(key in (new.obj["metadata"].get("annotations") or ()) for key in _INIT_ANNOTATIONS)
+
+
+@reads.reads(*(f"metadata.annotations[{key}]" for key in _INIT_ANNOTATIONS), again=_has_no_init_annotations)
 def default_pod_metadata(pod: Obj) -> None:
     if annotations := (pod.get("metadata") or {}).get("annotations"):
         _drop_init_annotations(annotations)
 
 
+@reads.reads()
 def default_pod_status(pod: Obj) -> None:
     if status := pod.get("status"):
         _pod_ips(status)
+
+
+POD_RULES: Final = (_default_whole_spec, default_pod_metadata, default_pod_status)
 
 
 def default_pod_template(template: Obj) -> None:

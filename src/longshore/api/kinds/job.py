@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import names
+from longshore.api import job_labels, names, reads
 from longshore.api.defaults import job as defaults
 from longshore.api.field import FieldError
+from longshore.api.reads import Rules
 from longshore.api.strategy import Context, Propagation, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import job, job_status, job_update
@@ -37,20 +38,15 @@ class JobStrategy(Strategy):
     def default(self, obj: Obj) -> None:
         defaults.default_job(obj)
 
-    def default_part(self, obj: Obj, part: str) -> None:
-        if part == "metadata":
-            defaults.default_job_metadata(obj)
-
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         obj["status"] = {}
-        if not obj["spec"].get("manualSelector"):
-            generate_selector(obj)
+        generate_selector(obj)
 
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         return job.validate_job(obj)
 
     def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        return name_warnings(obj["metadata"]["name"]) + spec_warnings(obj["spec"], None, "spec")
+        return [text for warnings in _WARNINGS for text in warnings(obj)]
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         return job_update.validate_job_update(new, old)
@@ -64,32 +60,35 @@ class JobStrategy(Strategy):
         return job_status.validate_job_status(new, old)
 
 
-SELECTED: Final = job.CONTROLLER_UID
+SELECTED: Final = job_labels.CONTROLLER_UID
 """The label by which a generated selector finds a Job's pods."""
-GENERATED_LABELS: Final = frozenset(
-    (job.CONTROLLER_UID, job.JOB_NAME, job.LEGACY_CONTROLLER_UID, job.LEGACY_JOB_NAME)
-)
 
 
-def generated_labels(meta: Obj) -> dict[str, str]:
-    """What the template of a Job with this metadata is labelled with."""
-    uid, name = meta["uid"], meta.get("name", "")
-    return {
-        job.CONTROLLER_UID: uid,
-        job.JOB_NAME: name,
-        job.LEGACY_CONTROLLER_UID: uid,
-        job.LEGACY_JOB_NAME: name,
-    }
+def _regenerate(new: reads.New) -> None:
+    """The selector and labels of a Job whose spec is that of another, selected by its own uid."""
+    meta, spec = new.obj["metadata"], new.obj["spec"]
+    template = spec["template"]
+    labels = {**template["metadata"]["labels"], **job_labels.generated(meta)}
+    if "labels" in meta and not new.sent.get("labels"):
+        meta["labels"] = dict(labels)
+    template = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    selector = {"matchLabels": {SELECTED: meta["uid"]}}
+    new.obj["spec"] = {**spec, "template": template, "selector": selector}
 
 
+@reads.reads("metadata.labels", "metadata.name", "metadata.uid", renew=_regenerate)
+@reads.reads("metadata.name", "metadata.uid", only_with=("manualSelector", "selector"))
+@reads.reads("metadata.name", "metadata.uid", when=job_labels.has_generated)
 def generate_selector(obj: Obj) -> None:
-    """Labels the template with the Job's name and uid and selects by the uid. What the user has set under
-    these keys stays; validation refuses it if it differs."""
+    """Labels the template with the Job's name and uid and selects by the uid, unless the Job selects by hand.
+    What the user has set under these keys stays; validation refuses it if it differs."""
     meta, spec = obj["metadata"], obj["spec"]
+    if spec.get("manualSelector"):
+        return
     template_meta = spec["template"].setdefault("metadata", {})
     labels = template_meta.setdefault("labels", {})
     shared = labels is meta.get("labels")
-    for key, value in generated_labels(meta).items():
+    for key, value in job_labels.generated(meta).items():
         labels.setdefault(key, value)
     if shared:
         meta["labels"] = dict(labels)
@@ -106,6 +105,20 @@ def name_warnings(name: str) -> list[str]:
         "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
         f"a DNS label is recommended: [{' '.join(problems)}]"
     ]
+
+
+@reads.reads("metadata.name", again=lambda new: not names.dns1123_label(new.obj["metadata"]["name"]))
+def _name_warnings(obj: Obj) -> list[str]:
+    return name_warnings(obj["metadata"]["name"])
+
+
+@reads.reads()
+def _spec_warnings(obj: Obj) -> list[str]:
+    return spec_warnings(obj["spec"], None, "spec")
+
+
+_WARNINGS: Final = (_name_warnings, _spec_warnings)
+JobStrategy.rules = Rules(defaults.JOB_RULES, (generate_selector, *job.CREATE_RULES, *_WARNINGS))
 
 
 def spec_warnings(spec: Obj, old: Obj | None, path: str) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import names
-from longshore.api.defaults.pod import default_pod, default_pod_metadata, default_pod_status
+from longshore.api import names, reads
+from longshore.api.defaults.pod import POD_RULES, default_pod, default_pod_status
 from longshore.api.field import FieldError
 from longshore.api.kinds.pod_conditions import with_condition
 from longshore.api.pod_resources import pod_limits, pod_requests, qos_class
+from longshore.api.reads import Rules
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import pod as checks
@@ -25,36 +26,18 @@ class PodStrategy(Strategy):
     def default(self, obj: Obj) -> None:
         default_pod(obj)
 
-    def default_part(self, obj: Obj, part: str) -> None:
-        default_pod_status(obj) if part == "status" else default_pod_metadata(obj)
+    def default_status(self, obj: Obj) -> None:
+        default_pod_status(obj)
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
-        spec = obj["spec"]
-        _merge_label_keys(spec, obj["metadata"].get("labels") or {})
-        status: Obj = {"phase": "Pending"}
-        if spec.get("schedulingGates"):
-            status["conditions"] = with_condition(
-                [],
-                "PodScheduled",
-                "False",
-                now=ctx.now,
-                reason="SchedulingGated",
-                message="Scheduling is blocked due to non-empty scheduling gates",
-            )
-        status["qosClass"] = qos_class(spec)
-        obj["status"] = status
+        for prepare in _PREPARE:
+            prepare(obj, ctx)
 
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         return checks.validate_pod_create(obj)
 
     def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        found = []
-        if problems := names.dns1123_label(obj["metadata"]["name"]):
-            found.append(
-                "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
-                f"a DNS label is recommended: [{' '.join(problems)}]"
-            )
-        return found + pod_warnings.pod_warnings(obj)
+        return [text for warnings in _WARNINGS for text in warnings(obj)]
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         return checks.validate_pod_update(new, old)
@@ -93,6 +76,34 @@ class PodStrategy(Strategy):
         if ctx.subresource == "ephemeralcontainers":
             return checks.validate_ephemeral_containers_update(new, old)
         return checks.validate_resize(new, old)
+
+
+@reads.reads("clock", only_with=("schedulingGates",))
+def _begin_status(pod: Obj, ctx: Context) -> None:
+    spec = pod["spec"]
+    status: Obj = {"phase": "Pending"}
+    if spec.get("schedulingGates"):
+        status["conditions"] = with_condition(
+            [],
+            "PodScheduled",
+            "False",
+            now=ctx.now,
+            reason="SchedulingGated",
+            message="Scheduling is blocked due to non-empty scheduling gates",
+        )
+    status["qosClass"] = qos_class(spec)
+    pod["status"] = status
+
+
+@reads.reads("metadata.name", again=lambda new: not names.dns1123_label(new.obj["metadata"]["name"]))
+def _name_warnings(pod: Obj) -> list[str]:
+    problems = names.dns1123_label(pod["metadata"]["name"])
+    if not problems:
+        return []
+    return [
+        "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+        f"a DNS label is recommended: [{' '.join(problems)}]"
+    ]
 
 
 def _keep(target: Obj, source: Obj, key: str) -> None:
@@ -135,8 +146,10 @@ def _resized(spec: Obj, asked: Obj) -> bool:
     return True
 
 
-def _merge_label_keys(spec: Obj, labels: Obj) -> None:
+@reads.reads("metadata.labels", only_with=("affinity", "topologySpreadConstraints"))
+def _merge_label_keys(pod: Obj, ctx: Context) -> None:
     """Turns `matchLabelKeys` and `mismatchLabelKeys` into expressions with the pod's own label values."""
+    spec, labels = pod["spec"], pod["metadata"].get("labels") or {}
     for constraint in spec.get("topologySpreadConstraints") or ():
         _merge_term(constraint, labels)
     for kind in ("podAffinity", "podAntiAffinity"):
@@ -156,6 +169,11 @@ def _merge_term(term: Obj, labels: Obj) -> None:
             if label in labels:
                 rule = {"key": label, "operator": operator, "values": [labels[label]]}
                 selector.setdefault("matchExpressions", []).append(rule)
+
+
+_PREPARE: Final = (_merge_label_keys, _begin_status)
+_WARNINGS: Final = (_name_warnings, pod_warnings.pod_warnings)
+PodStrategy.rules = Rules(POD_RULES, (*_PREPARE, *checks.CREATE_RULES, *_WARNINGS))
 
 
 __all__ = ["PodStrategy", "pod_limits", "pod_requests", "qos_class"]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from longshore.api import reads
 from longshore.api.field import FieldError
 from longshore.api.kinds.custom import CustomResourceStrategy, WithoutStatusStrategy
+from longshore.api.reads import Rules
 from longshore.api.strategy import Context
 from longshore.api.structural import scale
 from longshore.api.structural.scale import ScalePaths
@@ -33,6 +35,8 @@ class StructuralStrategy(CustomResourceStrategy):
         """`source` gives the schema as the definition has it; `lasts` when it never changes."""
         self._source, self._lasts = source, lasts
         self.scale = scale_paths
+        if lasts:
+            self.rules = _RULES  # what a schema says can be relied on as long as it stays
 
     @cached_property
     def schema(self) -> Schema:
@@ -47,7 +51,7 @@ class StructuralStrategy(CustomResourceStrategy):
         return self.schema.part(name, value)
 
     def default(self, obj: Obj) -> None:
-        self.schema.fill(obj)
+        _fill(self.schema, obj)
 
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         return self._problems(obj, None)
@@ -59,14 +63,32 @@ class StructuralStrategy(CustomResourceStrategy):
         return self._problems(new, old)
 
     def _problems(self, obj: Obj, old: Obj | None) -> list[FieldError]:
-        found = self.schema.problems(obj, old)
+        found = _schema_problems(self.schema, obj, old)
         return found + scale.problems(obj, self.scale) if self.scale is not None else found
 
     def warnings_create(self, obj: Obj, ctx: Context) -> list[str]:
-        return metadata.finalizer_warnings(obj["metadata"])
+        return _finalizer_warnings(obj)
 
     def warnings_update(self, new: Obj, old: Obj, ctx: Context) -> list[str]:
         return metadata.finalizer_warnings(new["metadata"], old["metadata"])
+
+
+@reads.reads()
+def _fill(schema: Schema, obj: Obj) -> None:
+    schema.fill(obj)
+
+
+@reads.reads()
+def _schema_problems(schema: Schema, obj: Obj, old: Obj | None) -> list[FieldError]:
+    return schema.problems(obj, old)
+
+
+@reads.reads("metadata.finalizers", again=lambda new: "finalizers" not in new.obj["metadata"])
+def _finalizer_warnings(obj: Obj) -> list[str]:
+    return metadata.finalizer_warnings(obj["metadata"])
+
+
+_RULES: Final = Rules((_fill,), (_schema_problems, _finalizer_warnings))
 
 
 class WithoutStatus(StructuralStrategy, WithoutStatusStrategy):

@@ -9,17 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, job_labels, names, reads
 from longshore.api.field import FieldError
+from longshore.api.job_labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from longshore.api.selectors import labels as label_selectors
 from longshore.api.types import Obj
 from longshore.api.validation import internal, job_policies, pod
 from longshore.api.validation.metadata import NOT_NEGATIVE, validate_label_selector
-
-CONTROLLER_UID: Final = "batch.kubernetes.io/controller-uid"
-JOB_NAME: Final = "batch.kubernetes.io/job-name"
-LEGACY_CONTROLLER_UID: Final = "controller-uid"
-LEGACY_JOB_NAME: Final = "job-name"
 
 # Limits that keep the text of completedIndexes and failedIndexes bounded.
 _MAX_PARALLELISM: Final = 100_000
@@ -44,12 +40,26 @@ _NEEDS_INDEXED: Final = "requires indexed completion mode"
 def validate_job(job: Obj, *, prefixed_labels: bool = True) -> list[FieldError]:
     """All but the metadata. `prefixed_labels` is False for Jobs from before these labels existed."""
     found = validate_generated_selector(job, prefixed_labels=prefixed_labels)
-    found += validate_job_spec(job["spec"], "spec")
+    found += _validate_spec(job)
     return found + validate_last_hostname(job)
 
 
+@reads.reads()
+def _validate_spec(job: Obj) -> list[FieldError]:
+    return validate_job_spec(job["spec"], "spec")
+
+
+def _has_label_for_last_hostname(new: reads.New) -> bool:
+    return not _last_hostname_problems(new.obj)
+
+
+@reads.reads("metadata.name", again=_has_label_for_last_hostname)
 def validate_last_hostname(job: Obj) -> list[FieldError]:
     """The pod of the highest index is named after the Job and must still get a DNS label."""
+    return _last_hostname_problems(job)
+
+
+def _last_hostname_problems(job: Obj) -> list[FieldError]:
     spec, name = job["spec"], job["metadata"].get("name", "")
     completions = spec.get("completions", 0)
     if spec.get("completionMode") != "Indexed" or completions <= 0:
@@ -61,6 +71,8 @@ def validate_last_hostname(job: Obj) -> list[FieldError]:
     return [field.invalid("metadata.name", name, text)]
 
 
+@reads.reads("metadata.name", "metadata.uid", only_with=("manualSelector", "selector"))
+@reads.reads("metadata.name", "metadata.uid", when=job_labels.has_generated)
 def validate_generated_selector(job: Obj, *, prefixed_labels: bool) -> list[FieldError]:
     """Unless the selector is the user's own, it and the template's labels must be the generated ones."""
     spec, meta = job["spec"], job["metadata"]
@@ -147,6 +159,10 @@ def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[Field
     if old is None or spec["template"] != old["template"]:
         found += pod.validate_pod_template(spec["template"], f"{path}.template")
     return found + _restart_policy(spec, f"{path}.template.spec.restartPolicy")
+
+
+CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_last_hostname)
+"""What `validate_job` asks of a new Job."""
 
 
 def _managed_by(value: str, path: str) -> list[FieldError]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from longshore.api import field
+from longshore.api import field, job_labels
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import internal, job, metadata
@@ -23,7 +23,7 @@ def validate_job_update(new: Obj, old: Obj) -> list[FieldError]:
     spec, old_spec = new["spec"], old["spec"]
     found = metadata.validate_create(meta, namespaced=True, name_rule="subdomain", old=old_meta)
     given = (old_spec["template"].get("metadata") or {}).get("labels") or {}
-    prefixed = job.JOB_NAME in given and job.CONTROLLER_UID in given
+    prefixed = job_labels.JOB_NAME in given and job_labels.CONTROLLER_UID in given
     found += job.validate_generated_selector(new, prefixed_labels=prefixed)
     spec_problems = [] if spec == old_spec else job.validate_job_spec(spec, "spec", old=old_spec)
     found += spec_problems

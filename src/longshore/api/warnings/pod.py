@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from longshore.api import field, quantity
+from longshore.api import field, quantity, reads
 from longshore.api.types import Obj
 from longshore.api.validation.pod import containers, pod_annotations
 from longshore.api.warnings import addresses, node_labels, pod_volumes, ports
@@ -29,6 +29,10 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _BYTES: Final = ("memory", "ephemeral-storage")
 
 
+@reads.reads(
+    *(f"metadata.annotations[{key}]" for key, _ in _DEAD_ANNOTATIONS),
+    *pod_annotations.READ,
+)
 def pod_warnings(pod: Obj) -> list[str]:
     """For a Pod that is created. Updates of Pods warn of nothing, as programs make them."""
     return _warnings(pod.get("spec") or {}, pod.get("metadata") or {}, "")

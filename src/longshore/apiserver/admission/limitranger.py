@@ -10,15 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
-from longshore.api import pod_resources, quantity
+from longshore.api import pod_resources, quantity, reads
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.admission.lookup import forbidden
+from longshore.apiserver.admission.lookup import Get, List, forbidden
 
+STORAGE: Final = "limitranges"
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
 Amounts = Mapping[str, str]
 
 
+def _has_no_limits(get: Get, every: List, namespace: str) -> bool:
+    return not every(STORAGE, namespace)
+
+
+@reads.reads("cluster", unless=_has_no_limits)
 def set_defaults(pod: Obj, ranges: Iterable[Obj]) -> None:
     """Gives containers the namespace's default requests and limits, and notes which in an annotation."""
     for limit_range in ranges:
@@ -60,6 +66,7 @@ def _fill(resources: Obj, key: str, defaults: Amounts) -> list[str]:
     return missing
 
 
+@reads.reads("cluster", unless=_has_no_limits)
 def check(resource: Resource, new: Obj, ranges: Iterable[Obj], old: Obj | None = None) -> None:
     """Raises 403 for a pod or claim outside the bounds; several complaints become one list."""
     problems_of = _CHECKS.get(resource.storage)

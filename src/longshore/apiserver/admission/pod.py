@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors, field
+from longshore.api import errors, field, reads
 from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
@@ -19,9 +19,8 @@ _TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreacha
 def admit_create(pod: Obj, get: Get, every: List) -> None:
     """Sets priority and tolerations of a new Pod, or raises a 403."""
     spec = pod.setdefault("spec", {})
-    _set_priority(pod, spec, get, every)
-    add_tolerations(spec)
-    _check_runtime_class(pod, spec, get)
+    for rule in CREATE_RULES:
+        rule(pod, spec, get, every)
 
 
 def admit_update(new: Obj, old: Obj) -> None:
@@ -33,6 +32,12 @@ def admit_update(new: Obj, old: Obj) -> None:
     add_tolerations(spec)
 
 
+def _has_no_default_class(get: Get, every: List, namespace: str) -> bool:
+    return not any(found.get("globalDefault") for found in every(_CLASSES, ""))
+
+
+@reads.reads("cluster", only_with=("priorityClassName",))
+@reads.reads("cluster", unless=_has_no_default_class)
 def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     name = spec.get("priorityClassName")
     if name:
@@ -66,7 +71,8 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     spec["preemptionPolicy"] = policy
 
 
-def _check_runtime_class(pod: Obj, spec: Obj, get: Get) -> None:
+@reads.reads("cluster", only_with=("overhead", "runtimeClassName"))
+def _check_runtime_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     """Overhead is a RuntimeClass's to set. The node's own engines go by their names and have none."""
     name = spec.get("runtimeClassName")
     found = None if name is None or name in _ENGINES else get(_RUNTIME_CLASSES, "", name)
@@ -75,6 +81,14 @@ def _check_runtime_class(pod: Obj, spec: Obj, get: Get) -> None:
     if spec.get("overhead") and not (found or {}).get("overhead"):
         text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         raise _forbidden(pod, text)
+
+
+@reads.reads()
+def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+    add_tolerations(spec)
+
+
+CREATE_RULES: Final = (_set_priority, _tolerate_trouble, _check_runtime_class)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:

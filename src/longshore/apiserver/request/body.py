@@ -1,4 +1,4 @@
-"""Bodies of POST, PUT and DELETE requests: from bytes to an object, or to the 400 that says why not.
+"""Bodies of POST and PUT requests: from bytes to an object, or to the 400 that says why not.
 
 A body may be JSON, YAML or protobuf, may leave apiVersion and kind to the path, and may claim to be
 something else. Valid JSON of the right kind takes the codec's fast path at once; everything else is
@@ -9,45 +9,25 @@ body is limited before it gets here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Final, Literal
+from collections.abc import Callable
+from typing import Final
 
 from longshore.api import codec, errors, field, schema
 from longshore.api.codec import DecodeError, Document
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, encode
-from longshore.apiserver.request import kind_names, options
+from longshore.apiserver.request import body_format, kind_names
+from longshore.apiserver.request.body_format import NO_KIND, Format
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.kind_names import Kind
 
-_Form = Literal["json", "yaml", "protobuf"]
-_FORMS: Final[dict[str, _Form]] = {
-    "application/json": "json",
-    "application/yaml": "yaml",
-    "application/vnd.kubernetes.protobuf": "protobuf",
-}
-_READ: Final[dict[_Form, Callable[[bytes], Document]]] = {
-    "json": codec.read_json,
-    "yaml": codec.read_yaml,
-    "protobuf": codec.read_protobuf,
-}
-_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_MEDIA_TYPE: Final = re.compile(
-    rf"\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*\")\s*)*;?\s*"
-)
 _FORGET_MANAGERS: Final = re.compile(rb'managedFields"?\s*:\s*\[\s*\]')
-_SUMMARY: Final = 30
-_NO_KIND: Final = "couldn't get version/kind; json parse error: "
+_SUMMARY_BYTES: Final = 30
 _NOT_PROTOBUF: Final = (
     "object *unstructured.Unstructured does not implement the protobuf marshalling interface "
     "and cannot be encoded to a protobuf message"
 )
-_OPTIONS: Final = Kind("meta.k8s.io", "v1", "DeleteOptions")
-_USUAL_OPTIONS: Final = (("v1", "DeleteOptions"), ("", ""))
-_OPTIONS_SCHEME: Final = "pkg/apis/meta/internalversion/scheme/register.go:32"
-_OTHER_OPTIONS: Final = frozenset(("CreateOptions", "UpdateOptions"))
 
 
 def object_of(call: Call, field_validation: str, *, kind: str = "", group_version: str = "") -> Obj:
@@ -98,7 +78,7 @@ def object_from(
     (Binding, Eviction, TokenRequest, Scale). What strict decoding finds is an error, a warning or
     nothing, as `field_validation` says. Custom kinds are read by their own schema.
     """
-    form = _form(content_type)
+    form = body_format.of(content_type)
     if resource.style == "custom" and not kind:
         return _custom(body, form, resource, field_validation, warnings)
     obj = _builtin(body, form, resource, field_validation, warnings, kind=kind, group_version=group_version)
@@ -110,7 +90,7 @@ def object_from(
 
 def _builtin(
     body: bytes,
-    form: _Form,
+    form: Format,
     resource: Resource,
     field_validation: str,
     warnings: list[str],
@@ -137,7 +117,7 @@ def _with_wish(obj: Obj, value: Obj) -> Obj:
     return obj
 
 
-def _with_reset(obj: Obj, body: bytes, form: _Form) -> Obj:
+def _with_reset(obj: Obj, body: bytes, form: Format) -> Obj:
     """Puts an empty managedFields back: canonical objects have none, but it asks to forget all managers."""
     meta = obj.get("metadata")
     if form != "protobuf" and meta is not None and "managedFields" not in meta and b"managedFields" in body:
@@ -148,7 +128,7 @@ def _with_reset(obj: Obj, body: bytes, form: _Form) -> Obj:
     return obj
 
 
-def _exactly(body: bytes, form: _Form, expected: Kind, field_validation: str, warnings: list[str]) -> Obj:
+def _exactly(body: bytes, form: Format, expected: Kind, field_validation: str, warnings: list[str]) -> Obj:
     """Reads a body in the order in which Kubernetes does: syntax, claimed kind, types, conversion."""
     document = _read(body, form, expected.kind)
     found = _kind_of(document, body, expected.kind).with_defaults(expected)
@@ -171,7 +151,7 @@ def _exactly(body: bytes, form: _Form, expected: Kind, field_validation: str, wa
     return decoded.obj
 
 
-def _custom(body: bytes, form: _Form, resource: Resource, field_validation: str, warnings: list[str]) -> Obj:
+def _custom(body: bytes, form: Format, resource: Resource, field_validation: str, warnings: list[str]) -> Obj:
     """A custom resource is read as it stands. It must name its kind, and only that one."""
     expected = Kind(resource.group, resource.version, resource.kind)
 
@@ -184,12 +164,12 @@ def _custom(body: bytes, form: _Form, resource: Resource, field_validation: str,
         plain = codec.plain_json(body) if form == "json" else codec.plain_yaml(body)
     except DecodeError as error:
         raise _unrecognized(
-            _NO_KIND + str(error) if form == "json" else str(error), body, resource.kind
+            NO_KIND + str(error) if form == "json" else str(error), body, resource.kind
         ) from None
     try:
         api_version, kind = codec.interpret(plain.value)
     except DecodeError as error:
-        raise _unrecognized(_NO_KIND + str(error), body, resource.kind) from None
+        raise _unrecognized(NO_KIND + str(error), body, resource.kind) from None
     if not kind:
         text = body.decode("utf-8", "replace")
         raise _unrecognized(f"Object 'Kind' is missing in '{text}'", body, resource.kind)
@@ -209,82 +189,18 @@ def _custom(body: bytes, form: _Form, resource: Resource, field_validation: str,
     return obj
 
 
-def options_from(body: bytes, content_type: str | None, query: Mapping[str, Sequence[str]]) -> Obj:
-    """DeleteOptions of a DELETE: from its body, or from the query when there is no body."""
-    if not body:
-        return _options_from_query(query)
-    form = _form(content_type)
-    if form == "json":
-        quick = codec.quick_json(body, "meta/v1.DeleteOptions")
-        if quick is not None and (quick.api_version, quick.kind) in _USUAL_OPTIONS:
-            return quick.obj
+def _read(body: bytes, form: Format, expected: str) -> Document:
     try:
-        document = _READ[form](body)
-        api_version, kind = document.interpret()
+        return body_format.READ[form](body)
     except DecodeError as error:
-        raise errors.bad_request(_NO_KIND + str(error) if form == "json" else str(error)) from None
-    found = kind_names.parse(api_version, kind)
-    if found is None:
-        raise errors.bad_request(f"unexpected GroupVersion string: {api_version}")
-    found = found.with_defaults(_OPTIONS)
-    if found.kind != _OPTIONS.kind:
-        # The options of a delete may come in any group's name, but not as another kind.
-        if found.kind in _OTHER_OPTIONS:
-            raise errors.bad_request(
-                f"converting (v1.{found.kind}) to (v1.DeleteOptions): unknown conversion"
-            )
-        raise errors.bad_request(kind_names.not_registered(found, _OPTIONS_SCHEME))
-    try:
-        return document.decode("meta/v1.DeleteOptions").obj
-    except DecodeError as error:
-        raise errors.bad_request(str(error)) from None
-
-
-def _options_from_query(query: Mapping[str, Sequence[str]]) -> Obj:
-    out: Obj = {}
-    if grace := query.get("gracePeriodSeconds"):
-        out["gracePeriodSeconds"] = options.parse_int(grace[0])
-    for name in ("orphanDependents", "ignoreStoreReadErrorWithClusterBreakingPotential"):
-        if flag := query.get(name):
-            out[name] = flag[0].lower() not in ("false", "0")
-    if policy := query.get("propagationPolicy"):
-        out["propagationPolicy"] = policy[0]
-    if dry_run := query.get("dryRun"):
-        out["dryRun"] = list(dry_run)
-    if uid := query.get("uid"):
-        out["preconditions"] = {"uid": uid[0]}
-    return out
-
-
-@lru_cache(maxsize=64)
-def _form(content_type: str | None) -> _Form:
-    """The format a Content-Type names; a missing one means JSON."""
-    if not content_type:
-        return "json"
-    match = _MEDIA_TYPE.fullmatch(content_type)
-    form = _FORMS.get(match[1].lower()) if match else None
-    if form is None:
-        raise StatusError(
-            415,
-            "UnsupportedMediaType",
-            "the body of the request was in an unknown format - accepted media types include: "
-            + ", ".join(_FORMS),
-        )
-    return form
-
-
-def _read(body: bytes, form: _Form, expected: str) -> Document:
-    try:
-        return _READ[form](body)
-    except DecodeError as error:
-        raise _unrecognized(_NO_KIND + str(error) if form == "json" else str(error), body, expected) from None
+        raise _unrecognized(NO_KIND + str(error) if form == "json" else str(error), body, expected) from None
 
 
 def _kind_of(document: Document, body: bytes, expected: str) -> Kind:
     try:
         api_version, kind = document.interpret()
     except DecodeError as error:
-        raise _unrecognized(_NO_KIND + str(error), body, expected) from None
+        raise _unrecognized(NO_KIND + str(error), body, expected) from None
     found = kind_names.parse(api_version, kind)
     if found is None:
         raise _unrecognized(f"unexpected GroupVersion string: {api_version}", body, expected)
@@ -325,6 +241,6 @@ def _summary(body: bytes) -> str:
     """The start of a body: as text if it looks like JSON, in hexadecimal otherwise."""
     if not body:
         return "<empty>"
-    head = body[:_SUMMARY]
+    head = body[:_SUMMARY_BYTES]
     text = head.decode("utf-8", "replace") if body[:1] == b"{" else head.hex()
-    return text + " ..." if len(body) > _SUMMARY else text
+    return text + " ..." if len(body) > _SUMMARY_BYTES else text

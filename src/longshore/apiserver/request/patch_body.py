@@ -1,4 +1,5 @@
-"""Bodies of PATCH requests: reads them, applies them to an object, and answers as Kubernetes does.
+"""Bodies of PATCH requests but applies: reads them, changes an object by them, and answers as Kubernetes
+does.
 
 Every function here takes the object as stored (without apiVersion and kind) and gives back a new one
 in canonical form. Defaults, hooks and checks come afterwards and are not its business, nor are names,
@@ -7,29 +8,22 @@ namespaces and versions.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, Final
 
-from longshore.api import apply, codec, errors, field, gotext, types
-from longshore.api.apply import typed
+from longshore.api import codec, errors, field, gotext, types
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.patch import json_patch, merge_patch, strategic, unstructured
 from longshore.api.patch.strategic_lists import PatchError, PatchFormat
 from longshore.api.resources import Resource
-from longshore.api.shape import MapShape, Shape
 from longshore.api.types import Obj
-from longshore.apiserver.request import kind_names
+from longshore.apiserver.request import kind_names, patch_formats
+from longshore.apiserver.request.go_mismatch import MAP, mismatch, word
 from longshore.apiserver.request.kind_names import Kind
-
-JSON_PATCH: Final = "application/json-patch+json"
-MERGE_PATCH: Final = "application/merge-patch+json"
-STRATEGIC_MERGE_PATCH: Final = "application/strategic-merge-patch+json"
-APPLY_PATCH: Final = "application/apply-patch+yaml"
+from longshore.apiserver.request.patch_formats import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 
 _MAX_OPERATIONS: Final = 10_000
-_MAP: Final = "map[string]interface {}"
 
 
 def patched(
@@ -51,128 +45,8 @@ def patched(
     elif media_type == MERGE_PATCH:
         result, problems = _by_merging(whole, body, field_validation)
     else:
-        raise unsupported(resource)
+        raise patch_formats.unsupported(resource)
     return _read_back(resource, current, result, problems, field_validation, warnings)
-
-
-def unsupported(resource: Resource) -> StatusError:
-    """The 415 for a patch format that this resource does not take."""
-    if resource.style == "builtin":
-        return StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-    accepted = ", ".join((JSON_PATCH, MERGE_PATCH, APPLY_PATCH))
-    text = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
-    return StatusError(415, "UnsupportedMediaType", text)
-
-
-def applied(
-    resource: Resource,
-    live: Obj | None,
-    body: bytes,
-    *,
-    shape: Shape,
-    manager: str,
-    force: bool,
-    now: str,
-    field_validation: str,
-    warnings: list[str],
-    subresource: str = "",
-    versions: Collection[str] = (),
-) -> Obj:
-    """The object after a server-side apply, managedFields written; `live` is None when there is none yet."""
-    config, problems = apply_body(resource, body, shape)
-    merged = apply.apply(
-        live,
-        config,
-        manager=manager,
-        force=force,
-        api_version=resource.group_version,
-        shape=shape,
-        now=now,
-        subresource=subresource,
-        versions=versions,
-    )
-    result = _converted(resource, config, merged)
-    if problems and field_validation == "Strict":
-        text = f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}"
-        raise errors.bad_request(text)
-    if field_validation != "Ignore":
-        for problem in problems:
-            # A YAML parser reports its findings as one text under a heading.
-            lines = problem.removeprefix("yaml: unmarshal errors:\n").split("\n")
-            warnings += [line.strip() for line in lines]
-    return result
-
-
-def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list[str]]:
-    """The configuration in the body of an apply, and what strict decoding finds wrong with its text.
-
-    Raises 400 for what is no configuration of this kind, and upstream's 500 for one that does not fit
-    the schema.
-    """
-    assert isinstance(shape, MapShape)
-    document = _yaml(body)
-    config = document.value if document.value is not None else {}
-    if type(config) is not dict:
-        raise errors.bad_request(f"error decoding YAML: {_mismatch(config, _MAP)}")
-    group, version, kind = _group_version_kind(config)
-    if (group, version, kind) != (resource.group, resource.version, resource.kind):
-        raise errors.bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-    meta = config.get("metadata")
-    if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
-        raise errors.bad_request("metadata.managedFields must be nil")
-    if problem := typed.problem_of(config, shape):
-        raise StatusError(
-            500, "", f"failed to create typed patch object ({_named(resource, config)}): {problem}"
-        )
-    return config, document.problems
-
-
-def _yaml(body: bytes) -> codec.Plain:
-    """An apply's text. Most clients send JSON, which is YAML too but far quicker to read as what it is."""
-    if body[:1] == b"{":
-        with contextlib.suppress(DecodeError):
-            document = codec.plain_json(body)
-            if not document.problems:
-                return document
-    try:
-        return codec.plain_yaml(body)
-    except DecodeError as error:
-        raise errors.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-
-
-def _named(resource: Resource, config: Obj) -> str:
-    """`<namespace>/<name>; <group>/<version>, Kind=<kind>` of a configuration."""
-    found = config.get("metadata")
-    meta = found if isinstance(found, dict) else {}
-    place = "/".join(v if isinstance(v := meta.get(k), str) else "" for k in ("namespace", "name"))
-    return f"{place}; {resource.group}/{resource.version}, Kind={resource.kind}"
-
-
-def _group_version_kind(config: Obj) -> tuple[str, str, str]:
-    api_version, kind = config.get("apiVersion"), config.get("kind")
-    kind = kind if isinstance(kind, str) else ""
-    if not isinstance(api_version, str) or api_version.count("/") > 1:
-        return "", "", kind
-    group, _, version = api_version.rpartition("/")
-    return group, version, kind
-
-
-def _converted(resource: Resource, config: Obj, merged: Obj) -> Obj:
-    """The merged object in canonical form."""
-    managers = merged["metadata"].pop("managedFields", None)
-    try:
-        if resource.style == "custom":
-            merged = types.copy_of(merged)
-            resource.strategy.coerce(merged)
-        else:
-            merged = codec.from_value(merged, resource.message).obj
-    except DecodeError as error:
-        problem = unstructured.problem_of(merged, resource.message) if resource.message else ""
-        what = f"failed to convert new typed object ({_named(resource, config)}) to object"
-        raise StatusError(500, "", f"{what}: {problem or error}") from None
-    if managers:
-        merged.setdefault("metadata", {})["managedFields"] = managers
-    return merged
 
 
 def _by_operations(whole: Obj, body: bytes, field_validation: str) -> tuple[Any, list[str]]:
@@ -198,20 +72,20 @@ def _operations(value: Any, typed_ones: bool) -> tuple[list[Obj | None], list[st
     if value is None:
         return [], []
     if type(value) is not list:
-        raise DecodeError(_mismatch(value, "[]handlers.jsonPatchOp" if typed_ones else "jsonpatch.Patch"))
+        raise DecodeError(mismatch(value, "[]handlers.jsonPatchOp" if typed_ones else "jsonpatch.Patch"))
     problems: list[str] = []
     for index, operation in enumerate(value):
         if operation is None:
             continue
         if type(operation) is not dict:
             target = "handlers.jsonPatchOp" if typed_ones else "jsonpatch.Operation"
-            raise DecodeError(_mismatch(operation, target))
+            raise DecodeError(mismatch(operation, target))
         for key, inner in operation.items() if typed_ones else ():
             if key not in ("op", "path", "from", "value"):
                 problems.append(f"unknown field {field.quoted(f'[{index}].{key}')}")
             elif key != "value" and inner is not None and type(inner) is not str:
                 what = f"Go struct field jsonPatchOp.{key} of type string"
-                raise DecodeError(f"json: cannot unmarshal {_word(inner)} into {what}")
+                raise DecodeError(f"json: cannot unmarshal {word(inner)} into {what}")
     return value, problems
 
 
@@ -220,7 +94,7 @@ def _by_merging(whole: Obj, body: bytes, field_validation: str) -> tuple[Any, li
     try:
         document = codec.plain_json(body)
         if type(document.value) not in (dict, type(None)) and not lenient:
-            raise DecodeError(_mismatch(document.value, _MAP))
+            raise DecodeError(mismatch(document.value, MAP))
     except DecodeError as error:
         text = "Invalid JSON Patch" if lenient else f"error decoding patch: {error}"
         raise errors.bad_request(text) from None
@@ -239,7 +113,7 @@ def _strategically(
         document = codec.plain_json(body)
         patch = document.value if document.value is not None else {}
         if type(patch) is not dict:
-            raise DecodeError(_mismatch(patch, _MAP))
+            raise DecodeError(mismatch(patch, MAP))
     except DecodeError as error:
         raise errors.bad_request(str(error)) from None
     try:
@@ -327,7 +201,7 @@ def _judge(problems: list[str], field_validation: str, warnings: list[str], show
 
 def _custom(resource: Resource, current: Obj, result: Any) -> Obj:
     if type(result) is not dict:
-        raise _invalid(types.encode(result).decode(), _mismatch(result, _MAP))
+        raise _invalid(types.encode(result).decode(), mismatch(result, MAP))
     kind, api_version = result.get("kind", ""), result.get("apiVersion", "")
     _check_custom_kind(resource, current, api_version, kind)
     obj: Obj = types.copy_of({k: v for k, v in result.items() if k not in ("apiVersion", "kind")})
@@ -347,18 +221,3 @@ def _check_custom_kind(resource: Resource, current: Obj, api_version: Any, kind:
 
 def _invalid(value: str, detail: str) -> StatusError:
     return errors.invalid("", "", "", [field.invalid("patch", value, detail)])
-
-
-def _mismatch(value: Any, target: str) -> str:
-    return f"json: cannot unmarshal {_word(value)} into Go value of type {target}"
-
-
-def _word(value: Any) -> str:
-    """The JSON type, as Go calls it."""
-    if type(value) is bool:
-        return "bool"
-    if type(value) is str:
-        return "string"
-    if type(value) is dict:
-        return "object"
-    return "array" if type(value) is list else "number"

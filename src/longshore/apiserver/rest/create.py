@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, strategy
-from longshore.api.apply import entries, managed
+from longshore.api import errors, metadata_order, strategy
+from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
-from longshore.apiserver.rest import admission
-from longshore.apiserver.shortcuts import plain_events, same_spec
+from longshore.apiserver.rest import admission, generated_names
 from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_NAME_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
 _SERVER_SET: Final = frozenset((
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
 ))  # fmt: skip
@@ -27,56 +25,14 @@ _SERVER_SET: Final = frozenset((
 def create(api: Api, call: Call) -> Answer:
     """Creates the object in the request's body."""
     wanted = options.write_options(call, "CreateOptions")
-    resource = call.resource
-    asked = None
-    if resource.message == plain_events.MESSAGE:
-        event = plain_events.create(api, call, wanted)
-        if event is not None:
-            return event
-    elif (
-        resource.storage in same_spec.STORAGES and not wanted.dry_run and wanted.field_validation != "Ignore"
-    ):
-        asked = same_spec.asked_of(api, call)
-        if asked is not None and (known := api.alike.find(asked.mark)) is not None:
-            answer = _create_like(api, call, known, asked, wanted)
-            if answer is not None:
-                return answer
+    answer = api.shortcuts.create(api, call, wanted)
+    if answer is not None:
+        return answer
     obj = body.object_of(call, wanted.field_validation)
-    resource.strategy.default(obj)
+    call.resource.strategy.default(obj)
     answer = create_object(api, call, obj, wanted)
-    if asked is not None and not call.warnings:
-        api.alike.learn(asked.mark, obj, api.shape(resource))
+    api.shortcuts.created(api, call, obj)
     return answer
-
-
-def _create_like(
-    api: Api, call: Call, known: same_spec.Known, asked: same_spec.Asked, wanted: options.WriteOptions
-) -> Answer | None:
-    """Creates an object whose spec has been through all of this before, in the order of `create_object`.
-    Whatever is unusual about its metadata is answered with None: the long way knows all the rules."""
-    resource = call.resource
-    meta = same_spec.metadata_of(known, asked, call.namespace)
-    if meta is None:
-        return None
-    now = api.now()
-    owned = known.owned(meta)
-    meta["managedFields"] = [entries.made(wanted.manager, "Update", resource.group_version, owned, now, "")]
-    admission.namespace_is_open(api, call, {"metadata": meta})
-    if "name" not in meta:
-        meta["name"] = _free_name(api, call, meta["generateName"])
-    key = Key(resource.storage, call.namespace, meta["name"])
-    if api.store.latest(key) is not None:
-        return None
-    meta["uid"] = api.new_uid()
-    meta["creationTimestamp"] = now
-    meta["generation"] = 1
-    obj = same_spec.like(known, asked, meta)
-    if obj is None:
-        return None
-    charged = admission.charge(api, call, obj)
-    staged = charged.stage(api)
-    staged.append(api.store.stage(key, obj, joined=bool(staged)))
-    return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 
 def create_object(
@@ -120,6 +76,7 @@ def create_object(
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
     call.warn(kind.warnings_create(obj, context))
+    admission.judge_create(api, call, obj)
     charged = admission.charge(api, call, obj)
     if not applied and asked_version not in (None, "", "0"):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
@@ -128,6 +85,7 @@ def create_object(
     if existing is not None:
         deleting = "deletionTimestamp" in existing.obj["metadata"]
         raise _exists(call, meta["name"], deleting=deleting, generated=generated)
+    obj["metadata"] = metadata_order.ordered(meta)
     if wanted.dry_run:
         return Answer(resource, obj=obj, code=201)
     staged = charged.stage(api)
@@ -159,23 +117,13 @@ def _fill(api: Api, call: Call, meta: Obj, *, counts_generation: bool) -> None:
     for name in meta.keys() & _SERVER_SET:
         del meta[name]
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = _free_name(api, call, meta["generateName"])
+        meta["name"] = generated_names.free_name(api, call, meta["generateName"])
     meta["uid"] = api.new_uid()
     meta["creationTimestamp"] = api.now()
     if counts_generation:
         meta["generation"] = 1
     else:
         meta.pop("generation", None)
-
-
-def _free_name(api: Api, call: Call, base: str) -> str:
-    stem = base[: same_spec.LONGEST_PREFIX]
-    name = stem
-    for _ in range(_NAME_TRIES):
-        name = stem + api.suffix()
-        if api.store.latest(Key(call.resource.storage, call.namespace, name)) is None:
-            return name
-    return name
 
 
 def _exists(call: Call, name: str, *, deleting: bool, generated: bool) -> errors.StatusError:

@@ -11,7 +11,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, ListAnswer
-from longshore.apiserver.request import body, options
+from longshore.apiserver.request import delete_options, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import admission
 from longshore.apiserver.rest.list import list_entries
@@ -77,7 +77,7 @@ def delete_collection(api: Api, call: Call) -> ListAnswer:
 
 
 def _options(call: Call) -> options.DeleteOptions:
-    return options.delete_options(body.options_from(call.body, call.content_type, call.query))
+    return options.delete_options(delete_options.options_from(call.body, call.content_type, call.query))
 
 
 def _warn_of_orphans(call: Call, wanted: options.DeleteOptions) -> None:

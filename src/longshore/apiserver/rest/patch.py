@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from longshore.api import codec, errors, types
+from longshore.api import errors, types
 from longshore.apiserver.answer import Answer, served
-from longshore.apiserver.request import options, patch_body
+from longshore.apiserver.request import apply_body, options, patch_body, patch_formats
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.create import create_object
-from longshore.apiserver.rest.update import check_place, key_of, store_part, store_update
-from longshore.apiserver.shortcuts import one_part
+from longshore.apiserver.rest.update import check_place, key_of, store_update
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-
-_MEDIA_TYPES: Final = (
-    patch_body.JSON_PATCH,
-    patch_body.MERGE_PATCH,
-    patch_body.STRATEGIC_MERGE_PATCH,
-    patch_body.APPLY_PATCH,
-)
 
 
 def patch(api: Api, call: Call) -> Answer:
     """Applies the body to the stored object."""
     media_type = (call.content_type or "").partition(";")[0].strip()
-    if media_type not in _MEDIA_TYPES:
-        raise patch_body.unsupported(call.resource)
+    if media_type not in patch_formats.ALL:
+        raise patch_formats.unsupported(call.resource)
     wanted = options.write_options(call, "PatchOptions")
-    if media_type == patch_body.APPLY_PATCH:
+    if media_type == patch_formats.APPLY_PATCH:
         return _apply(api, call, wanted)
     old = api.store.latest(key_of(call))
     if old is None:
         raise errors.not_found(call.resource.group, call.resource.plural, call.name)
-    current = served(call.resource, old.obj)
-    changed = one_part.patched(call.resource, current, media_type, _value(call))
-    if changed is not None:
-        return store_part(api, call, old, changed, wanted)
+    answer = api.shortcuts.patch(api, call, old, media_type, wanted)
+    if answer is not None:
+        return answer
     new = patch_body.patched(
         call.resource,
-        current,
+        served(call.resource, old.obj),
         media_type,
         call.body or types.encode(call.value),
         field_validation=wanted.field_validation,
@@ -51,23 +42,12 @@ def patch(api: Api, call: Call) -> Answer:
     return store_update(api, call, old, new, wanted)
 
 
-def _value(call: Call) -> Any:
-    """The patch, where reading it needs no care; None where it does."""
-    if call.value is not None or not call.resource.strategy.keeps_parts:
-        return call.value
-    try:
-        document = codec.plain_json(call.body)
-    except codec.DecodeError:
-        return None
-    return None if document.problems else document.value
-
-
 def _apply(api: Api, call: Call, wanted: options.WriteOptions) -> Answer:
     resource = call.resource
     old = api.store.latest(key_of(call))
     if old is None and call.subresource:
         raise errors.not_found(resource.group, resource.plural, call.name)
-    new = patch_body.applied(
+    new = apply_body.applied(
         resource,
         served(resource, old.obj) if old is not None else None,
         call.body,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from longshore.api import errors, field, strategy
+from longshore.api import errors, field, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -13,7 +13,6 @@ from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import admission, versions
 from longshore.apiserver.rest.create import create_object, place, to_stored
-from longshore.apiserver.shortcuts import one_part
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -26,12 +25,9 @@ def update(api: Api, call: Call) -> Answer:
     wanted = options.write_options(call, "UpdateOptions")
     resource = call.resource
     old = api.store.latest(key_of(call))
-    if call.value is not None and call.subresource == "status" and old is not None:
-        # Custom kinds keep what is empty, and so the difference between an empty status and none.
-        status = call.value.get("status") or ({} if resource.message else None)
-        changed = one_part.with_status(resource, served(resource, old.obj), status)
-        if changed is not None:
-            return _own_status(api, call, old, changed, wanted)
+    answer = api.shortcuts.update(api, call, old, wanted)
+    if answer is not None:
+        return answer
     obj = body.object_of(call, wanted.field_validation)
     resource.strategy.default(obj)
     check_place(call, obj)
@@ -39,21 +35,8 @@ def update(api: Api, call: Call) -> Answer:
         if resource.strategy.create_on_update and not call.subresource:
             return create_object(api, call, obj, wanted)
         raise errors.not_found(resource.group, resource.plural, call.name)
-    _check_preconditions(call, obj["metadata"], old)
+    check_preconditions(call, obj["metadata"], old)
     return store_update(api, call, old, obj, wanted)
-
-
-def _own_status(
-    api: Api, call: Call, old: Entry, changed: one_part.Changed, wanted: options.WriteOptions
-) -> Answer:
-    """Writes the status that a caller in this process wants. Such callers write the status alone, whatever
-    else of the object they hand over (`Client.update_status`): the rest only says which object they mean."""
-    asked = call.value["metadata"]
-    same_name(call, asked)
-    place(call, {"namespace": asked.get("namespace", "")})
-    _check_preconditions(call, asked, old)
-    _check_version(call, asked.get("resourceVersion"), old)
-    return store_part(api, call, old, changed, wanted)
 
 
 def key_of(call: Call) -> Key:
@@ -78,7 +61,7 @@ def same_name(call: Call, meta: Obj) -> None:
         )
 
 
-def _check_preconditions(call: Call, meta: Obj, old: Entry) -> None:
+def check_preconditions(call: Call, meta: Obj, old: Entry) -> None:
     """A PUT may name the uid, and must name the version of some kinds."""
     resource = call.resource
     asked, found = meta.get("uid"), old.obj["metadata"]["uid"]
@@ -119,63 +102,37 @@ def store_update(
     wanted: options.WriteOptions,
     *,
     applied: bool = False,
-    part: one_part.Part | None = None,
 ) -> Answer:
     """Brings a changed object into the store: lock, managedFields, hooks, checks, stage.
 
-    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already. With
-    `part` all the rest of it is as it is stored.
+    `new` is in served form, decoded and defaulted; `applied` ones carry their managedFields already.
     """
     resource, kind = call.resource, call.resource.strategy
     meta, old_meta = new["metadata"], old.obj["metadata"]
     call.warn(metadata.drop_duplicate_owners(meta))
     asked = meta.get("resourceVersion")
     if not applied:
-        _own_fields(api, call, served(resource, old.obj), new, wanted, part)
-    _check_version(call, asked, old)
+        own_fields(api, call, served(resource, old.obj), new, wanted)
+    check_version(call, asked, old)
     new = to_stored(call, new)
     meta = new["metadata"]
     meta["resourceVersion"] = str(old.revision)
     admission.mutate_update(api, call, new, old.obj)
     _keep_system_fields(meta, old_meta)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
-    problems = _prepare(call, new, old.obj, context, part)
+    problems = _prepare(call, new, old.obj, context)
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, call.name, problems)
     if not call.subresource:
         call.warn(kind.warnings_update(new, old.obj, context))
-    return _stage(api, call, old, new, wanted)
+    return stage(api, call, old, new, wanted)
 
 
-def store_part(
-    api: Api, call: Call, old: Entry, changed: one_part.Changed, wanted: options.WriteOptions
-) -> Answer:
-    """The same for an object of which one part is new, without what nothing can come of.
-
-    In a write of `/status` and one that takes finalizers away all other metadata is the stored one, which has
-    been judged: names, owners, what the system keeps. Any other part goes the long way.
-    """
-    new, part, before = changed
-    kind = call.resource.strategy
-    if part == "status" and call.subresource == "status":
-        now = _own_fields(api, call, before, new, wanted, part)
-        context = strategy.Context(now, call.subresource, call.user.name)
-        kind.prepare_status(new, before, context)
-        problems = kind.validate_status(new, before, context)
-        if problems:
-            raise errors.invalid(call.resource.storage_group, call.resource.kind, call.name, problems)
-        return _stage(api, call, old, new, wanted)
-    if part == "finalizers" and not call.subresource and not kind.converts:
-        _own_fields(api, call, before, new, wanted, "metadata")
-        return _stage(api, call, old, new, wanted)
-    check_place(call, new)
-    return store_update(api, call, old, new, wanted, part="status" if part == "status" else "metadata")
-
-
-def _own_fields(
-    api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, part: one_part.Part | None
+def own_fields(
+    api: Api, call: Call, before: Obj, new: Obj, wanted: options.WriteOptions, *, only: str = ""
 ) -> str:
-    """Writes down in managedFields what this write sets and takes from others. Returns the time of it."""
+    """Writes down in managedFields what this write sets and takes from others. Returns the time of it.
+    `only` names the one part of the object in which it can differ."""
     resource, now = call.resource, api.now()
     managed.after_update(
         new,
@@ -186,14 +143,17 @@ def _own_fields(
         now=now,
         subresource=call.subresource,
         versions=api.catalog.versions(resource),
-        only=part or "",
+        only=only,
     )
     return now
 
 
-def _stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
+def stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
     """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object."""
     resource, before = call.resource, old.obj
+    new["metadata"] = metadata_order.ordered(new["metadata"])
+    if resource.message:
+        _share_parts(new, before)
     if managed.only_times_differ(new, before):
         return Answer(resource, entry=old)
     charged = admission.charge_update(api, call, new, before)
@@ -206,6 +166,13 @@ def _stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOpti
     return Answer(resource, entry=staged[-1].entry, staged=staged)
 
 
+def _share_parts(new: Obj, before: Obj) -> None:
+    """Takes parts that are as they were from the stored object: one copy, with keys in the order they had."""
+    for part, value in new.items():
+        if part != "metadata" and value is not before.get(part) and value == before.get(part):
+            new[part] = before[part]
+
+
 def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Staged]:
     """Takes an object out of the store, `joined` with the write before. Watchers see its last stored state,
     as upstream shows it."""
@@ -216,7 +183,7 @@ def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Stag
     return [*staged, api.store.stage_delete(key, gone, joined=joined or bool(staged))]
 
 
-def _check_version(call: Call, asked: str | None, old: Entry) -> None:
+def check_version(call: Call, asked: str | None, old: Entry) -> None:
     """The version in a body, if any, must be the one that is stored."""
     if not asked or asked == old.obj["metadata"]["resourceVersion"]:
         return
@@ -239,9 +206,7 @@ def is_finished(call: Call, obj: Obj) -> bool:
     )
 
 
-def _prepare(
-    call: Call, new: Obj, old: Obj, context: strategy.Context, part: one_part.Part | None
-) -> list[field.FieldError]:
+def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[field.FieldError]:
     """Runs the kind's hooks for this path and returns what is wrong with the result."""
     kind, meta = call.resource.strategy, new["metadata"]
     if call.subresource == "status":
@@ -252,9 +217,7 @@ def _prepare(
         kind.prepare_update(new, old, context)
     if not call.subresource and kind.counts_generation and kind.generation_changed(new, old):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
-    if part == "metadata" and one_part.only_fewer_finalizers(meta, old["metadata"]):
-        return []
-    problems = [] if part == "status" else metadata.validate_update(meta, old["metadata"])
+    problems = metadata.validate_update(meta, old["metadata"])
     if call.subresource == "status":
         return problems + kind.validate_status(new, old, context)
     if call.subresource:

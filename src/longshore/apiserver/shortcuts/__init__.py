@@ -1,1 +1,33 @@
-"""Shortcuts: each answers the same bytes as the long way, or None. One switch turns them all off."""
+"""Shortcuts: each spares work on requests that come by the thousand. One contract holds for all of them:
+
+    Asked, a shortcut answers the same bytes as the long way, or None.
+
+The same bytes: the answer, what is stored, what watchers are told, and the dice and the clock are asked as
+often. None: the request is unusual, and the long way (`rest/`) knows all the rules. A shortcut never
+refuses; what is wrong with a request is for the long way to say. So a shortcut may be taken out at any
+time, and nobody notices but by the clock.
+
+Each is one file with a class that says what it relies on and which figure of `bench/` it earns
+(`room.Shortcut`). The verbs ask the room in one place each:
+
+| file | spares |
+| --- | --- |
+| `same_spec` | reading and judging a spec that another object had |
+| `plain_events` | reading and judging events as the recorders of this process write them |
+| `one_part` | reading and judging what a write of /status, or of finalizers that go, leaves alone |
+
+Others outside this room obey the same switch, each where its work is done:
+
+| where | spares |
+| --- | --- |
+| `client/local.py`, values | encoding a request only to decode it again in the same process |
+| `client/local.py`, `Pipeline` and writes made together | waits for the journal between writes |
+| `machinery/events/recorder.py` | a task and a wait for each new event: they go to the server together |
+| `node/preparing/preparer.py`, `at_once` | a task for a pod that has nothing to prepare |
+| `node/pod/starting.py` | a second look at a pod with one container between preparing and starting it |
+
+`Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for a whole `longshore up`, turns all of them off. The
+suites and the recordings of real Kubernetes run both ways; `tests/apiserver/shortcuts` compares both ways
+on random requests. `docs/decisions/shortcuts.md` has the figures, and says which shortcuts were removed for
+earning too little.
+"""

@@ -1,8 +1,8 @@
-"""What containers are told: the words of their commands and the values of their variables.
+"""Texts of containers: the words of their commands and the values of their variables.
 
-No rule looks at them, nothing depends on them, and in Jobs that are alike otherwise they are what differs. So
-they can be taken out of a pod's spec, to see what it has in common with others, and be put into the spec that
-another one came to. Whatever is not quite usual (no texts, variables from elsewhere) stays where it is.
+No rule reads them, and in Jobs that are alike otherwise they are what differs. So they can be taken out of
+a pod's spec, to see what it has in common with others, and be put into the spec that another one came to.
+Whatever is unusual (no texts, variables from elsewhere) stays where it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from longshore.api.types import Obj
 
 Told: TypeAlias = list[Obj]
-"""What each container is told, by field; empty where there is nothing of the sort."""
+"""The texts of each container, by field; empty where it has none."""
 
 _WORDS: Final = ("command", "args")
 _VARIABLE: Final = {"name", "value"}
@@ -20,7 +20,7 @@ _TEXT: Final = {str}
 
 
 def apart(spec: Obj) -> tuple[Obj, Told]:
-    """A pod's spec without them, for comparing only, and copies of what was left out."""
+    """A pod's spec without the texts of its containers, for comparing only, and copies of the texts."""
     containers = spec.get("containers")
     if type(containers) is not list:
         return spec, []
@@ -35,7 +35,7 @@ def apart(spec: Obj) -> tuple[Obj, Told]:
 
 
 def put(spec: Obj, told: Told) -> Obj:
-    """The spec with these words in place of those it has in the same fields."""
+    """The spec with these texts in place of those it has in the same fields."""
     containers = spec["containers"]
     for container, words in zip(containers, told, strict=True):
         if not words.items() <= container.items():
@@ -58,7 +58,7 @@ def _told(container: Obj) -> Obj:
 
 
 def _are_plain(variables: list[Any]) -> bool:
-    """Whether each has a value of its own, and a name of its own: there are rules about those that do not."""
+    """Whether each variable has a value and a name of its own: there are rules about those that do not."""
     if any(type(each) is not dict or each.keys() != _VARIABLE for each in variables):
         return False
     names, values = [each["name"] for each in variables], [each["value"] for each in variables]

@@ -1,116 +1,163 @@
-"""Writes that touch one part of an object, its metadata or its status, and leave the others as they are.
+"""Writes of one part of an object, its status or its finalizers, that leave all else as it is.
 
-Most writes of a busy server are of this sort: a pod's status, a Job's status, a finalizer taken away. Reading
-the whole object anew and checking what nobody touched would cost more than all the rest. The parts that stay
-are shared with the stored object, so only kinds whose hooks do not write into them (`Strategy.keeps_parts`)
-go this way. Whatever is unusual about a request is answered with None: the long way knows all the rules.
+Most writes of a busy server are of this sort: a pod's status, a Job's status, a finalizer taken away.
+Reading the whole object anew and checking what nobody touched costs more than all the rest. The parts that
+stay are shared with the stored object, so only kinds whose hooks do not write into them
+(`Strategy.keeps_parts`) go this way.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from longshore.api import schema
+from longshore.api import codec, schema, strategy
 from longshore.api.codec import compiled
 from longshore.api.patch import merge_patch, strategic
 from longshore.api.patch.strategic_lists import DELETE_PREFIX, PatchError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver.request.patch_body import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.api.validation import metadata
+from longshore.apiserver.answer import Answer, served
+from longshore.apiserver.request.patch_formats import MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from longshore.apiserver.rest import update
 
-Part: TypeAlias = Literal["finalizers", "metadata", "status"]
-"""`finalizers`: metadata that has some of these no more and is else as it was."""
-_METADATA: Final = "meta/v1.ObjectMeta"
-
-
-class Changed(NamedTuple):
-    """An object of which one part is new. Its metadata is its own, which every write changes."""
-
-    obj: Obj
-    part: Part
-    before: Obj
-    """What it was, as its resource serves it."""
-
-
-def patched(resource: Resource, current: Obj, media_type: str, patch: Any) -> Changed | None:
-    """The object after a merge patch or strategic merge patch of one part; `patch` is not changed."""
-    if not resource.strategy.keeps_parts or type(patch) is not dict:
-        return None
-    part: Part = "metadata" if "metadata" in patch else "status"
-    if len(patch) == 2 and patch.get("metadata") == {"uid": current["metadata"]["uid"]}:
-        part = "status"  # of the very object that is meant
-    elif len(patch) != 1:
-        return None
-    change = patch.get(part)
-    if type(change) is not dict or "managedFields" in change:
-        return None
-    before = current.get(part) or {}
-    if media_type == MERGE_PATCH:
-        return _with(resource, current, part, merge_patch.merged(before, change))
-    if media_type != STRATEGIC_MERGE_PATCH or not resource.message:
-        return None
-    if part == "metadata" and change.keys() == _STRIPS:
-        left = _stripped(before, change[_STRIP])
-        return None if left is None else Changed({**current, "metadata": left}, "finalizers", current)
-    try:
-        merged = strategic.merged(before, copy_of(change), _message(resource.message, part))
-    except PatchError:
-        return None
-    return _with(resource, current, part, merged)
-
-
-def _stripped(meta: Obj, gone: Any) -> Obj | None:
-    """The metadata without these finalizers, as everything that waits for an object ends its waiting."""
-    if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
-        return None
-    left = [finalizer for finalizer in meta.get("finalizers") or () if finalizer not in gone]
-    if left:
-        return {**meta, "finalizers": left}
-    return {key: value for key, value in meta.items() if key != "finalizers"}
-
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.request.call import Call
+    from longshore.apiserver.request.options import WriteOptions
+    from longshore.store import Entry
 
 _STRIP: Final = f"{DELETE_PREFIX}/finalizers"
-_STRIPS: Final = {_STRIP}
+_TYPE: Final = ("apiVersion", "kind")
 
 
-def with_status(resource: Resource, current: Obj, status: Any) -> Changed | None:
-    """The object with another status."""
-    return _with(resource, current, "status", status) if resource.strategy.keeps_parts else None
+class OnePart:
+    """Writes of /status, and patches of the main resource that take finalizers away."""
+
+    relies_on: ClassVar[tuple[str, ...]] = (
+        "no hook of a status write writes into the spec it is given (`Strategy.keeps_parts`)",
+        "a stored object has passed its checks: what a write leaves alone needs none",
+        "defaults of a status follow from the status (`Strategy.default_status`)",
+    )
+    earns: ClassVar[str] = "FIGURE"
+
+    def update(self, api: Api, call: Call, old: Entry, wanted: WriteOptions) -> Answer | None:
+        """A PUT of /status from a caller in this process that hands over the object as it is stored."""
+        resource, value = call.resource, call.value
+        if type(value) is not dict or call.subresource != "status" or not resource.strategy.keeps_parts:
+            return None
+        current = served(resource, old.obj)
+        if not _is_same_but_status(value, current, resource):
+            return None
+        # Custom kinds keep what is empty, and so the difference between an empty status and none.
+        status = value.get("status") or ({} if resource.message else None)
+        return _write_status(api, call, old, current, status, wanted)
+
+    def patch(self, api: Api, call: Call, old: Entry, media_type: str, wanted: WriteOptions) -> Answer | None:
+        """A merge patch or strategic merge patch of /status alone, or of finalizers that go."""
+        resource = call.resource
+        if not resource.strategy.keeps_parts or call.subresource not in ("", "status"):
+            return None
+        patch = _patch_of(call)
+        if type(patch) is not dict:
+            return None
+        current = served(resource, old.obj)
+        if call.subresource:
+            change = _status_in(patch, current)
+            if type(change) is not dict:
+                return None
+            status = _merged(resource, current.get("status") or {}, media_type, change)
+            return None if status is None else _write_status(api, call, old, current, status, wanted)
+        if media_type == STRATEGIC_MERGE_PATCH and resource.message and patch.keys() == {"metadata"}:
+            change = patch["metadata"]
+            if type(change) is dict and change.keys() == {_STRIP}:
+                return _strip(api, call, old, change[_STRIP], wanted)
+        return None
 
 
-def _with(resource: Resource, current: Obj, part: Part, value: Any) -> Changed | None:
-    """The object with a new part, read and defaulted as its kind has it."""
-    read = _read(resource, part, value)
+def _is_same_but_status(value: Obj, current: Obj, resource: Resource) -> bool:
+    """Whether an object that a caller hands over is the stored one of that resource, in that version."""
+    meta = value.get("metadata")
+    if type(meta) is not dict or meta.get("resourceVersion") != current["metadata"]["resourceVersion"]:
+        return False
+    if value.get("kind", resource.kind) != resource.kind:
+        return False
+    if value.get("apiVersion", resource.group_version) != resource.group_version:
+        return False
+    rest = {key: part for key, part in value.items() if key not in ("metadata", "status", *_TYPE)}
+    stored = {key: part for key, part in current.items() if key not in ("metadata", "status")}
+    return metadata.same(meta, current["metadata"]) and rest == stored
+
+
+def _status_in(patch: Obj, current: Obj) -> Any:
+    """The status in a patch that is of nothing else, but may name the very object that it means."""
+    others = patch.keys() - {"status"}
+    if others and (others != {"metadata"} or patch["metadata"] != {"uid": current["metadata"]["uid"]}):
+        return None
+    return patch.get("status")
+
+
+def _merged(resource: Resource, before: Obj, media_type: str, change: Obj) -> Any:
+    """The status after a patch; None where the long way has to say what is wrong."""
+    if media_type == MERGE_PATCH:
+        return merge_patch.merged(before, change)
+    if media_type != STRATEGIC_MERGE_PATCH or not resource.message:
+        return None
+    try:
+        return strategic.merged(before, copy_of(change), _status_message(resource.message))
+    except PatchError:
+        return None
+
+
+def _write_status(
+    api: Api, call: Call, old: Entry, current: Obj, status: Any, wanted: WriteOptions
+) -> Answer | None:
+    """Writes a new status of an object; None if it is none, or not in order."""
+    resource, kind = call.resource, call.resource.strategy
+    if resource.message:
+        read = compiled.from_value(status, _status_message(resource.message))
+    else:
+        read = kind.part("status", status) if type(status) is dict else None
     if read is None:
         return None
-    new = {**current, part: read}
-    if part == "status":
-        new["metadata"] = dict(current["metadata"])
-    resource.strategy.default_part(new, part)
-    return Changed(new, part, current)
+    new = {**current, "metadata": dict(current["metadata"]), "status": read}
+    kind.default_status(new)
+    now = update.own_fields(api, call, current, new, wanted, only="status")
+    context = strategy.Context(now, call.subresource, call.user.name)
+    kind.prepare_status(new, current, context)
+    if kind.validate_status(new, current, context):
+        return None
+    return update.stage(api, call, old, new, wanted)
 
 
-def _read(resource: Resource, part: Part, value: Any) -> Obj | None:
-    """A new part as its kind has it; None where that takes more than a look at the part."""
-    if resource.message:
-        return compiled.from_value(value, _message(resource.message, part))
-    if part == "metadata":
-        return compiled.from_value(value, _METADATA)
-    return resource.strategy.part(part, value) if type(value) is dict else None
+def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) -> Answer | None:
+    """Takes finalizers away: nothing to check about that."""
+    if type(gone) is not list or any(type(finalizer) is not str for finalizer in gone):
+        return None
+    if call.resource.strategy.converts and served(call.resource, old.obj) is not old.obj:
+        return None  # the first change of such an object stores more than the change
+    before = old.obj["metadata"]
+    left = [finalizer for finalizer in before.get("finalizers") or () if finalizer not in gone]
+    meta = {**before, "finalizers": left}
+    if not left:
+        del meta["finalizers"]
+    new = {**old.obj, "metadata": meta}
+    update.own_fields(api, call, old.obj, new, wanted, only="metadata")
+    return update.stage(api, call, old, new, wanted)
 
 
-def only_fewer_finalizers(new: Obj, old: Obj) -> bool:
-    """Whether the metadata is the same but for finalizers that are gone: nothing to check about that."""
-    before = old.get("finalizers") or ()
-    return all(finalizer in before for finalizer in new.get("finalizers") or ()) and (
-        {**new, **_IRRELEVANT} == {**old, **_IRRELEVANT}
-    )
-
-
-_IRRELEVANT: Final[Obj] = dict.fromkeys(("finalizers", "managedFields", "resourceVersion"))
+def _patch_of(call: Call) -> Any:
+    """The patch, where reading it needs no care; None where it does."""
+    if call.value is not None:
+        return call.value
+    try:
+        document = codec.plain_json(call.body)
+    except codec.DecodeError:
+        return None
+    return None if document.problems else document.value
 
 
 @cache
-def _message(of: str, part: str) -> str:
-    return schema.message(of).fields[part].type.name
+def _status_message(of: str) -> str:
+    return schema.message(of).fields["status"].type.name

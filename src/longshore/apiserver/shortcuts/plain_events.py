@@ -1,17 +1,17 @@
 """Events as the recorders of this process write them: all of one shape, which is checked in one go.
 
-An event is the most frequent object of all and nobody waits for it, so it must cost little. One that says
-what recorders say, in plain texts, about an object of its own namespace, needs no decoding, has nothing that
-validation could object to, and always the same set of owned fields. Anything else about it, a quota on
-events or a name that is taken is answered with None: the long way (`create.py`) knows all the rules. Both
-ways store the same bytes.
+An event is the most frequent object of all. One that says what recorders say, in plain texts, about an
+object of its own namespace, needs no decoding, has nothing that validation could object to, and always the
+same set of owned fields. Anything else about it, a quota on events or a name that is taken goes the long
+way.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from longshore.api import metadata_order
 from longshore.api.apply import entries, managed
 from longshore.api.kinds import table
 from longshore.api.shape import FieldSet, shape_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.request.call import Call
 
-MESSAGE: Final = "core/v1.Event"
-"""What core events are decoded as; those of events.k8s.io say other things."""
+_MESSAGE: Final = "core/v1.Event"
+"""The message of core events; those of events.k8s.io say other things."""
 _FIELDS: Final = {
     "metadata", "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count",
     "type", "reportingComponent",
@@ -38,24 +38,35 @@ _REFERENCE: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resource
 """In the order in which they are written."""
 _REFERENCE_FIELDS: Final = frozenset(_REFERENCE)
 _TEXT: Final = {str}
-_MOST: Final = 2**31 - 1
+_MAX_COUNT: Final = 2**31 - 1
 
 
-def create(api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
-    """Creates the event in the call's value; None if that is for the long way to do."""
-    event = _event_of(call.value, call.namespace)
-    if event is None or wanted.dry_run or not admission.is_free(api, call.namespace):
-        return None
-    meta = event["metadata"]
-    key = Key("events", call.namespace, meta["name"])
-    if api.store.latest(key) is not None:
-        return None
-    now = api.now()
-    meta["managedFields"] = [entries.made(wanted.manager, "Update", "v1", _owned(), now, "")]
-    meta["uid"] = api.new_uid()
-    meta["creationTimestamp"] = now
-    staged = api.store.stage(key, event)
-    return Answer(call.resource, entry=staged.entry, code=201, staged=[staged])
+class PlainEvents:
+    """Creates of core events that come as values from within this process."""
+
+    relies_on: ClassVar[tuple[str, ...]] = (
+        "events have no defaults, and no rule about them but those that `_event_of` checks",
+        "the set of owned fields of an event depends on which fields it has, not on their values",
+    )
+    earns: ClassVar[str] = "FIGURE"
+
+    def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
+        if call.resource.message != _MESSAGE or call.value is None:
+            return None
+        event = _event_of(call.value, call.namespace)
+        if event is None or wanted.dry_run or not admission.is_free(api, call.namespace):
+            return None
+        meta = event["metadata"]
+        key = Key("events", call.namespace, meta["name"])
+        if api.store.latest(key) is not None:
+            return None
+        now = api.now()
+        meta["managedFields"] = [entries.made(wanted.manager, "Update", "v1", _owned(), now, "")]
+        meta["uid"] = api.new_uid()
+        meta["creationTimestamp"] = now
+        event["metadata"] = metadata_order.ordered(meta)
+        staged = api.store.stage(key, event)
+        return Answer(call.resource, entry=staged.entry, code=201, staged=[staged])
 
 
 def _event_of(value: Any, namespace: str) -> Obj | None:
@@ -79,7 +90,7 @@ def _event_of(value: Any, namespace: str) -> Obj | None:
         return None
     if "/" in name or "%" in name or name in (".", ".."):
         return None
-    if type(count) is not int or not 0 < count <= _MOST:
+    if type(count) is not int or not 0 < count <= _MAX_COUNT:
         return None
     if not rfc3339.is_canonical(first) or not rfc3339.is_canonical(last):
         return None

@@ -82,7 +82,7 @@ def _named(words: list[str]) -> tuple[str, str]:
             return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, cronvcjob/NAME for a Volcano CronJob, pod/NAME for a pod, podgroup/NAME for a gang, "
+        "for a Volcano Job, cronvcjob/NAME for its CronJob, pod/NAME for a pod, podgroup/NAME for a gang, "
         "queue/NAME, jobflow/NAME, pvc/NAME for a claim, pv/NAME for a volume, or namespace/NAME",
         2,
     )

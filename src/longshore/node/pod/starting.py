@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 
 
 class Starter:
-    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again."""
+    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again. Without `shortcuts`
+    that happens also between the preparation of a pod and the start of its only container."""
 
     def __init__(
         self,
@@ -41,11 +42,12 @@ class Starter:
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
+        shortcuts: bool = True,
     ) -> None:
         self.starts = 0
         """How often an engine was asked."""
         self._preparer, self._events, self._clock = preparer, events, clock
-        self._spawn, self._wake = spawn, wake
+        self._spawn, self._wake, self._shortcuts = spawn, wake, shortcuts
         self._starting: set[asyncio.Future[State]] = set()
         """What engines were asked to start and have not answered."""
 
@@ -93,7 +95,7 @@ class Starter:
         memory.unstartable_since = None
         for warning in getattr(prepared, "warnings", ()):
             self._events.pod(memory.pod, "Warning", "NotSupported", warning)
-        if first is None or memory.unwanted:
+        if first is None or memory.unwanted or not self._shortcuts:
             self._wake(life)
         else:
             first.starting = True

@@ -39,7 +39,7 @@ from longshore.node.preparing.volumes import making as made
 from longshore.node.preparing.volumes.shared_directories import Shared
 from longshore.node.runtime import Container, Key, Mount
 
-_RENEW_EVERY: Final = 60.0
+_RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
 """An annotation of pods: with "true", nothing of their logs is dropped while they run."""
@@ -60,9 +60,11 @@ class Preparer:
         node: NodeFacts,
         in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
+        shortcuts: bool = True,
     ) -> None:
         """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
-        says so when it is open."""
+        says so when it is open. Without `shortcuts` no pod is prepared `at_once`."""
+        self._shortcuts = shortcuts
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
@@ -86,7 +88,7 @@ class Preparer:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._services.run())
             while True:
-                await self._clock.sleep(_RENEW_EVERY)
+                await self._clock.sleep(_RENEWAL_SECONDS)
                 await self._accounts.renew()
                 self._shared.sweep()
                 self._hosts.settle()
@@ -119,7 +121,9 @@ class Preparer:
         """What `pod` would return for most pods of a Job: nothing of their own, and an account whose files
         are there. None for all that takes more than a look."""
         meta, spec = pod["metadata"], pod["spec"]
-        if self._can_mount is not None or spec.get("volumes") or hosts_files.wants_own(spec):
+        if not self._shortcuts or self._can_mount is not None:
+            return None
+        if spec.get("volumes") or hosts_files.wants_own(spec):
             return None
         prepared = PreparedPod(meta["uid"])
         if self._wants_account(spec):

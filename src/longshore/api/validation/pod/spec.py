@@ -5,10 +5,10 @@ Valid specs take a cheap path: what is not there costs one look-up, and no path 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from longshore.api import field, names
+from longshore.api import field, names, reads
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -28,6 +28,8 @@ from longshore.api.validation.pod import (
 )
 
 Rule = Callable[[str], list[str]]
+_PodRule = Callable[[Obj, Obj, Obj, list[FieldError]], None]
+"""(pod, its spec, its annotations, what was found wrong so far)"""
 
 _NO_CLAIMS: Final[resources.ClaimNames] = frozenset()
 _NO_VOLUMES: Final[dict[str, Obj]] = {}
@@ -162,20 +164,49 @@ def validate_pod_template(template: Obj, path: str) -> list[FieldError]:
 
 def validate_pod(pod: Obj) -> list[FieldError]:
     """The rules any version of a Pod must keep, apart from those of metadata common to all kinds."""
-    spec, meta = pod.get("spec") or {}, pod.get("metadata") or {}
+    return _problems(pod, _RULES)
+
+
+def validate_pod_create(pod: Obj) -> list[FieldError]:
+    """A new Pod."""
+    return _problems(pod, CREATE_RULES)
+
+
+def _problems(pod: Obj, rules: Sequence[_PodRule]) -> list[FieldError]:
+    spec, marks = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
     found: list[FieldError] = []
-    if marks := meta.get("annotations"):
-        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
-    found += validate_pod_spec(spec, "spec", pod=pod)
-    if not spec.get("serviceAccountName"):
-        _tokens_without_account(spec, found)
-    for part in ("containers", "initContainers"):
-        for i, container in enumerate(spec.get(part) or ()):
-            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
+    for rule in rules:
+        rule(pod, spec, marks, found)
     return found
 
 
-def _tokens_without_account(spec: Obj, found: list[FieldError]) -> None:
+def _has_ephemeral_volumes(spec: Any) -> bool:
+    listed = spec.get("volumes")
+    return type(listed) is list and any(type(volume) is dict and "ephemeral" in volume for volume in listed)
+
+
+def _hostname_is_label(new: reads.New) -> bool:
+    hostname = new.obj["spec"].get("hostname")
+    return not hostname or not names.dns1123_label(hostname)
+
+
+@reads.reads(*pod_annotations.READ)
+def _annotations(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+    if marks:
+        pod_annotations.validate_annotations(marks, spec, "metadata.annotations", found)
+
+
+@reads.reads("spec.hostname", again=_hostname_is_label)
+@reads.reads("metadata.name", when=_has_ephemeral_volumes)
+@reads.reads(f"{reads.ANNOTATION}{pod_annotations.MIRROR}]", only_with=("resourceClaims",))
+def _spec(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+    found += validate_pod_spec(spec, "spec", pod=pod)
+
+
+@reads.reads()
+def _tokens_without_account(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+    if spec.get("serviceAccountName"):
+        return
     for i, volume in enumerate(spec.get("volumes") or ()):
         for j, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
@@ -184,15 +215,37 @@ def _tokens_without_account(spec: Obj, found: list[FieldError]) -> None:
                 found.append(field.forbidden(where, text))
 
 
-def validate_pod_create(pod: Obj) -> list[FieldError]:
-    """A new Pod."""
-    found = validate_pod(pod)
-    spec = pod.get("spec") or {}
+@reads.reads()
+def _images(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+    for part in ("containers", "initContainers"):
+        for i, container in enumerate(spec.get(part) or ()):
+            containers.validate_image_for_pod(container, f"spec.{part}[{i}]", found)
+
+
+@reads.reads()
+def _no_ephemeral_containers(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if spec.get("ephemeralContainers"):
         found.append(field.forbidden("spec.ephemeralContainers", "cannot be set on create"))
+
+
+@reads.reads()
+def _no_node_behind_gates(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         text = "cannot be set until all schedulingGates have been cleared"
         found.append(field.forbidden("spec.nodeName", text))
-    if marks := (pod.get("metadata") or {}).get("annotations"):
+
+
+@reads.reads(*pod_annotations.READ)
+def _agreement(pod: Obj, spec: Obj, marks: Obj, found: list[FieldError]) -> None:
+    if marks:
         pod_annotations.validate_agreement(marks, spec, "spec", found)
-    return found
+
+
+_RULES: Final[tuple[_PodRule, ...]] = (_annotations, _spec, _tokens_without_account, _images)
+CREATE_RULES: Final[tuple[_PodRule, ...]] = (
+    *_RULES,
+    _no_ephemeral_containers,
+    _no_node_behind_gates,
+    _agreement,
+)
+"""What a new Pod is held to, in the order of upstream's complaints."""

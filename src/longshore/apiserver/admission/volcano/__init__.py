@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from longshore.api import errors
+from longshore.api import errors, reads
 from longshore.api.codec import DecodeError
 from longshore.api.defaults import volcano as defaults
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import cronjob, job_update, jobflow, pod, typed
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, podgroup, queue
-from longshore.apiserver.shortcuts.checked_before import Passed
 
 _JOBS: Final = "batch.volcano.sh/jobs"
 _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
@@ -44,13 +43,12 @@ def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     if storage not in _CHECKS:
         return
     webhook, check = _CHECKS[storage]
-    spec, name = obj.get("spec"), obj["metadata"]["name"]
-    if storage in _QUEUED and spec and _passed.covers(spec, name):
-        _refuse(webhook, _QUEUED[storage](spec.get("queue", ""), get, every))
-        return
     _refuse(webhook, check(_read(storage, obj, webhook), obj, get, every))
-    if storage in _QUEUED and spec:
-        _passed.add(spec, name)
+
+
+def rules_of(storage: str) -> tuple[Callable[..., object], ...]:
+    """The rules about new objects of a storage, each of which says what it reads."""
+    return tuple(rule for rules in (_MUTATIONS, _CHECKS) if storage in rules for rule in (rules[storage][1],))
 
 
 def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
@@ -88,10 +86,17 @@ def _denied(webhook: str, why: str) -> errors.StatusError:
     return errors.StatusError(400, "", f'admission webhook "{webhook}.volcano.sh" denied the request: {why}')
 
 
+@reads.reads()
 def _default_job(obj: Obj, get: Get) -> None:
     defaults.default_job(obj.setdefault("spec", {}))
 
 
+def _names_no_queue(get: Get, every: List, namespace: str) -> bool:
+    found = get("namespaces", "", namespace)
+    return found is None or defaults.QUEUE_ANNOTATION not in (found["metadata"].get("annotations") or ())
+
+
+@reads.reads("cluster", unless=_names_no_queue)
 def _default_pod_group(obj: Obj, get: Get) -> None:
     namespace = get("namespaces", "", obj["metadata"]["namespace"])
     defaults.default_pod_group(obj.setdefault("spec", {}), namespace)
@@ -124,12 +129,6 @@ _MUTATIONS: Final[dict[str, tuple[str, _Mutation]]] = {
     _POD_GROUPS: ("mutatepodgroup", _default_pod_group),
     _QUEUES: ("mutatequeue", lambda obj, get: defaults.default_queue(obj)),
 }
-_QUEUED: Final[dict[str, Callable[[str, Get, List], str]]] = {
-    _JOBS: job.validate_queue,
-    _POD_GROUPS: podgroup.validate_queue,
-}
-"""What remains to be asked about a spec that passed before."""
-_passed: Final = Passed()
 _CHECKS: Final[dict[str, tuple[str, _Check]]] = {
     _CRON_JOBS: ("validatecronjob", _cronjob),
     _FLOWS: ("validatejob", _flow),  # that is how upstream registers it

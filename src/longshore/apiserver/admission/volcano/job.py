@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from longshore.api import names, reads
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import job
 from longshore.apiserver.admission.lookup import Get, List
@@ -13,6 +14,17 @@ from longshore.apiserver.admission.volcano import tree
 _PLUGIN_GROUP: Final = "longshore.volcano_plugins"
 
 
+def _named_and_queued(new: reads.New) -> bool:
+    """Whether name and queue are fine; the names of a Job's pods begin with its own."""
+    obj = new.obj
+    name, spec = obj["metadata"]["name"], obj["spec"]
+    listed = [f"{name}-{task.get('name', '')}-{index}" for index, task in enumerate(spec["tasks"])]
+    if not all(map(names.is_qualified_name, (name, *listed))):
+        return False
+    return not _queue(spec.get("queue", ""), new.get, new.every)
+
+
+@reads.reads("cluster", "metadata.name", again=_named_and_queued)
 def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     """All that is wrong with a new Job."""
     return job.validate(
@@ -21,11 +33,6 @@ def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
         queue=lambda name: _queue(name, get, every),
         known_plugin=lambda name: name in _added_plugins(),
     )
-
-
-def validate_queue(name: str, get: Get, every: List) -> str:
-    """What speaks against this queue, if all else is in order."""
-    return _queue(name, get, every).strip()
 
 
 def _queue(name: str, get: Get, every: List) -> str:

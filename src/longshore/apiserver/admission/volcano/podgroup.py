@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from longshore.api import reads
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import podgroup
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import tree
 
 
+def _queued(new: reads.New) -> bool:
+    return not validate_queue((new.obj.get("spec") or {}).get("queue", ""), new.get, new.every)
+
+
+@reads.reads("cluster", again=_queued)
 def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
     """All that is wrong with a new PodGroup."""
     queue = validate_queue(spec.get("queue", ""), get, every)

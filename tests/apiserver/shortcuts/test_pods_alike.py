@@ -50,7 +50,9 @@ def a_pod(number: int, **spec: Any) -> Obj:
 def told(story: Callable[[Server], Awaitable[None]]) -> None:
     async def play() -> None:
         store = Store.open(None)
-        api = Api(store, clock=FixedClock(), rng=random.Random())  # no second passes between two pods
+        api = Api(
+            store, clock=FixedClock(), rng=random.Random(), shortcuts=True
+        )  # no second passes between two pods
         client = LocalClient(api, manager="tester")
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         await story(Server(api, client))

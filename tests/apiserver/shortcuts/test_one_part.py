@@ -128,7 +128,7 @@ def test_a_status_handed_over_is_judged_like_one_that_was_sent(
         ({"namespace": "elsewhere"}, 400),
         ({"resourceVersion": ""}, 200),
         ({"uid": ""}, 200),
-        ({"labels": {"not": "taken over"}}, 200),
+        ({"labels": {"not": "a label"}}, 422),
     ],
 )
 def test_a_status_for_another_object_or_version_is_refused(wrong: Obj, code: int) -> None:

@@ -1,0 +1,28 @@
+"""Names for objects that bring only the beginning of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.store import Key
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.request.call import Call
+
+MAX_PREFIX_CHARACTERS: Final = 58
+"""Characters of a generateName that go into the name: 63 of a label, less the random suffix."""
+ANY_SUFFIX: Final = "xxxxx"
+"""As long as a random suffix, and of the same letters."""
+_MAX_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
+
+
+def free_name(api: Api, call: Call, prefix: str) -> str:
+    """A name that begins with `prefix` and is free, as far as chance gave one."""
+    stem = prefix[:MAX_PREFIX_CHARACTERS]
+    name = stem
+    for _ in range(_MAX_TRIES):
+        name = stem + api.suffix()
+        if api.store.latest(Key(call.resource.storage, call.namespace, name)) is None:
+            return name
+    return name

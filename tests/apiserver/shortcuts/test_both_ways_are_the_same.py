@@ -1,0 +1,17 @@
+"""Shortcuts answer the same bytes as the long way: random requests to two servers, one of which has none."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from apiserver.shortcuts.random_requests import stories
+from apiserver.shortcuts.two_ways import Request, played
+
+
+@given(stories())
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+def test_shortcuts_answer_store_and_tell_the_same_bytes(story: list[Request]) -> None:
+    for short, long in zip(played(story, shortcuts=True), played(story, shortcuts=False), strict=True):
+        assert short == long
