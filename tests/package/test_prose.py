@@ -15,9 +15,7 @@ import longshore
 
 PACKAGE = Path(longshore.__file__).parent
 UNFINISHED: tuple[str, ...] = (
-    "api",
     "apiserver",
-    "cli",
     "controllers",
     "machinery",
     "node",
@@ -31,7 +29,7 @@ _OPENING = re.compile(r"(As|It|Its|Same|The same|These|They|Those|What)\b")
 _NOT_NOUNS = re.compile(
     r"""_*(
         (\w+_)?(ALIKE|AT_ONCE|DEAREST|ENOUGH|FEW|FEWEST|HUGE|LEAST|LONG|LONGEST|MANY|MOST|MUCH|OFTEN|OURS|QUICK
-        |SHORT|SHORTEST|SLOW|SMALL|SOON|TOO_\w+|USUAL|WHAT|WIDEST)
+        |SHORT|SHORTEST|SLOW|SMALL|SOON|USUAL|WHAT|WIDEST)
         |(DEAREST|FEWEST|LEAST|LONGEST|MOST|SHORTEST|WIDEST)_\w+
         |AFTER|BIG|EVERY|LARGE|PATIENCE|TURN|UNTIL|WAIT
     )""",
@@ -41,7 +39,7 @@ _NOT_NOUNS = re.compile(
 
 _UNITS = re.compile(
     r"\w*(_SECONDS?|_MINUTES?|_HOURS?|_DAYS?|_SHARE|_RATIO|_FACTOR|_PERCENT|_RATE|_JITTER|_FRACTION|_WEIGHT"
-    r"|_PER_\w+|_SCORE|_BURST|_QPS|_CORES?)"
+    r"|_PER_\w+|_SCORE|_BURST|_QPS|_CORES?|_FLOAT32)"
 )
 """Endings that give the unit of a constant that is not a whole number."""
 

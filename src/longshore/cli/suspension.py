@@ -1,4 +1,4 @@
-"""What `suspend` and `resume` share: one field."""
+"""`suspend` and `resume`: both set one field."""
 
 from __future__ import annotations
 

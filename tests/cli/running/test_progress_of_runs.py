@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from longshore.cli.running import wording
-from longshore.cli.running.live import bar
+from longshore.cli.running.live_display import bar
 from longshore.cli.running.progress import Run
 
 

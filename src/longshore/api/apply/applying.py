@@ -24,7 +24,7 @@ from longshore.api.types import Obj
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
-_MAX_ANNOTATIONS: Final = 256 * 1024  # bytes of all keys and values, Kubernetes' own limit
+_MAX_ANNOTATION_BYTES: Final = 256 * 1024  # bytes of all keys and values, Kubernetes' own limit
 _UNOWNED: Final[FieldSet] = {
     "f:apiVersion": {},
     "f:kind": {},
@@ -165,7 +165,7 @@ def _renew_last_applied(meta: Obj, applied: Obj) -> None:
         left = {k: v for k, v in own["annotations"].items() if k != LAST_APPLIED}
         sent["metadata"] = {**own, "annotations": left}
     annotations = {**annotations, LAST_APPLIED: _sorted_json(sent) + "\n"}
-    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > _MAX_ANNOTATIONS:
+    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > _MAX_ANNOTATION_BYTES:
         del annotations[LAST_APPLIED]
     meta["annotations"] = annotations
 

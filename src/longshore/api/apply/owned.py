@@ -1,4 +1,4 @@
-"""The fields an applied configuration lays claim to.
+"""The fields that an applied configuration owns.
 
 A named field with members is not claimed itself, only its members; list items and free map keys are
 claimed with their members; null and empty maps are claimed as they stand.

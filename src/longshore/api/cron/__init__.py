@@ -1,4 +1,4 @@
-"""When does a CronJob run? The schedule language, time zones, and what was missed.
+"""Schedules of CronJobs: the schedule language, time zones, and missed activations.
 
 Instants are integers: nanoseconds since 1970, UTC. The answers are those of the cron library that
 Kubernetes uses, oddities around clock changes included.

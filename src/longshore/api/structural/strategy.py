@@ -84,4 +84,4 @@ class Converting(StructuralStrategy):
 
 
 class ConvertingWithoutStatus(Converting, WithoutStatus):
-    """The same without a /status subresource."""
+    """A converting kind without a /status subresource."""

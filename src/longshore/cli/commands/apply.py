@@ -1,7 +1,7 @@
-"""Makes objects be as files say, as kubectl apply does: created, configured or unchanged.
+"""Creates or updates objects from files, as kubectl apply does: created, configured or unchanged.
 
-Fields are merged by the server, and longshore takes over fields that others have set since. With
---server-side it refuses to do so, as kubectl does, unless there is --force-conflicts.
+The server merges fields, and longshore takes over fields that others have set since. With --server-side it
+refuses to take them over, as kubectl does, unless --force-conflicts is given.
 """
 
 from __future__ import annotations
@@ -26,10 +26,28 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("--filename", "-f", action="append", default=[], required=True, metavar="F", help="file, dir or -")
-    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="with what is below a dir")
-    add("--server-side", action=BooleanOptionalAction, default=False, help="refuse to take over fields")
-    add("--force-conflicts", action=BooleanOptionalAction, default=False, help="take them over all the same")
+    add(
+        "--filename",
+        "-f",
+        action="append",
+        default=[],
+        required=True,
+        metavar="F",
+        help="file, directory, or - for standard input",
+    )
+    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories")
+    add(
+        "--server-side",
+        action=BooleanOptionalAction,
+        default=False,
+        help="refuse to take over fields that others own",
+    )
+    add(
+        "--force-conflicts",
+        action=BooleanOptionalAction,
+        default=False,
+        help="take over fields that others own",
+    )
     add("--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})")
     add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
     add(
@@ -100,7 +118,7 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
 
 
 def _meaning(obj: Obj) -> Obj:
-    """An object without what a write changes in any case, and what a dry run has not."""
+    """An object without the fields that every write changes and that a dry run does not set."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": meta}
 

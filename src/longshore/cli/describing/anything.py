@@ -1,4 +1,4 @@
-"""Any other object: every field of it, by name, in words. What kubectl does with custom resources."""
+"""Any other object: every field, by name. kubectl describes custom resources in this form."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    """`minAvailable` as `Min Available`; what is no such name stays as it is."""
+    """`minAvailable` as `Min Available`; other text stays unchanged."""
     if not key.isidentifier():
         return key
     return " ".join(_CAPITALS.get(word.lower(), word[:1].upper() + word[1:]) for word in _WORDS.findall(key))

@@ -87,7 +87,7 @@ def _numbers(lines: Lines, spec: Obj) -> None:
 
 
 def _indexes(text: str) -> str:
-    """All of them, or as many as fit."""
+    """All indexes, or the first ones that fit."""
     if len(text) <= _SHOWN_INDEXES:
         return text or NONE
     return text[: text.rindex(",", 0, _SHOWN_INDEXES) + 1] + "..." if "," in text[:_SHOWN_INDEXES] else text

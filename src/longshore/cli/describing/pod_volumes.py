@@ -1,4 +1,4 @@
-"""Volumes: of which type, and from where."""
+"""Volumes: their type and source."""
 
 from __future__ import annotations
 

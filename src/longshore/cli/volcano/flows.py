@@ -113,7 +113,7 @@ class Noun:
 
     def _list_flags(self, parser: ArgumentParser) -> None:
         verbs.namespaced(parser)
-        parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
+        parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
 
     def _one_flags(self, parser: ArgumentParser) -> None:
         verbs.named(parser, self.word)

@@ -27,11 +27,13 @@ _COUNTS: Final = ("minAvailable", "pending", "running", "succeeded", "failed", "
 
 def run_flags(parser: ArgumentParser) -> None:
     verbs.named(parser, "job")
-    parser.add_argument("--image", "-i", default="busybox", help="of the container (default: busybox)")
+    parser.add_argument("--image", "-i", default="busybox", help="the container's image (default: busybox)")
     parser.add_argument("--min", "-m", type=int, default=1, metavar="N", help="pods that must start together")
-    parser.add_argument("--replicas", "-r", type=int, default=1, metavar="N", help="pods in all (default: 1)")
-    parser.add_argument("--requests", "-R", default=_RESOURCES, metavar="K=V,…", help="of each pod")
-    parser.add_argument("--limits", "-L", default=_RESOURCES, metavar="K=V,…", help="of each pod")
+    parser.add_argument(
+        "--replicas", "-r", type=int, default=1, metavar="N", help="number of pods (default: 1)"
+    )
+    parser.add_argument("--requests", "-R", default=_RESOURCES, metavar="K=V,…", help="resources of each pod")
+    parser.add_argument("--limits", "-L", default=_RESOURCES, metavar="K=V,…", help="resources of each pod")
     parser.add_argument("--scheduler", "-S", default="volcano", metavar="S", help="default: volcano")
     parser.add_argument("--filename", "-f", default="", metavar="F", help="a YAML file with the job")
 
@@ -102,10 +104,12 @@ def _resources(text: str) -> dict[str, str]:
 
 def list_flags(parser: ArgumentParser) -> None:
     verbs.namespaced(parser)
-    parser.add_argument("--queue", "-q", default="", metavar="Q", help="those of this queue")
-    parser.add_argument("--scheduler", "-S", default="", metavar="S", help="those of this scheduler")
-    parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
-    parser.add_argument("--selector", default="", metavar="TEXT", help="those with this in their name")
+    parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
+    parser.add_argument("--scheduler", "-S", default="", metavar="S", help="only those of this scheduler")
+    parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
+    parser.add_argument(
+        "--selector", default="", metavar="TEXT", help="only those with this text in their name"
+    )
 
 
 def list_(server: Server, arguments: Namespace) -> str:

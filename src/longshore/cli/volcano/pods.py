@@ -23,9 +23,9 @@ _SPACING: Final = 8
 
 def list_flags(parser: ArgumentParser) -> None:
     verbs.namespaced(parser)
-    parser.add_argument("--queue", "-q", default="", metavar="Q", help="those of this queue")
-    parser.add_argument("--job", "-j", default="", metavar="JOB", help="those of this job")
-    parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
+    parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
+    parser.add_argument("--job", "-j", default="", metavar="JOB", help="only those of this Job")
+    parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
 
 
 def list_(server: Server, arguments: Namespace) -> str:

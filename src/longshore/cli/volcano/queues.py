@@ -24,7 +24,9 @@ _COMMANDS: Final = "default"
 
 def create_flags(parser: ArgumentParser) -> None:
     parser.add_argument("--name", "-n", default="test", metavar="NAME", help="default: test")
-    parser.add_argument("--weight", "-w", type=int, default=1, metavar="N", help="its share (default: 1)")
+    parser.add_argument(
+        "--weight", "-w", type=int, default=1, metavar="N", help="the queue's share (default: 1)"
+    )
     parser.add_argument("--state", "-S", default="Open", metavar="STATE", help="default: Open")
 
 
@@ -43,7 +45,7 @@ def create(server: Server, arguments: Namespace) -> str:
 
 
 def no_flags(parser: ArgumentParser) -> None:
-    """Only the common ones."""
+    """Adds nothing: the verb has the common flags only."""
 
 
 def list_(server: Server, arguments: Namespace) -> str:
@@ -52,7 +54,7 @@ def list_(server: Server, arguments: Namespace) -> str:
 
 
 def one_flags(parser: ArgumentParser) -> None:
-    parser.add_argument("--name", "-n", default="", metavar="NAME", help="of the queue")
+    parser.add_argument("--name", "-n", default="", metavar="NAME", help="name of the queue")
 
 
 def get(server: Server, arguments: Namespace) -> str:
@@ -77,7 +79,7 @@ def _table(server: Server, queues: list[Obj]) -> str:
 
 def operate_flags(parser: ArgumentParser) -> None:
     one_flags(parser)
-    parser.add_argument("--weight", "-w", type=int, default=0, metavar="N", help="for update: the new share")
+    parser.add_argument("--weight", "-w", type=int, default=0, metavar="N", help="the new share, for update")
     parser.add_argument("--action", "-a", default="", metavar="A", help="open, close or update")
 
 

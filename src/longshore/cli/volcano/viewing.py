@@ -1,4 +1,4 @@
-"""One Volcano Job in full: what was asked for, how it stands, what happened to it."""
+"""One Volcano Job in full: its spec, status and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Queue says of itself: amounts that fit each other, a state, the weights of its path.
+"""Checks of a Queue by itself: amounts that fit each other, a state, the weights of its path.
 
 How it fits to its parents and children is for `apiserver/admission/volcano/queue` to see.
 """

@@ -1,4 +1,4 @@
-"""The display where there is no terminal: lines on standard error, at most one a second for each run."""
+"""The display without a terminal: lines on standard error, at most one a second for each run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from longshore.cli.running import wording
 from longshore.cli.running.progress import Failed, Run
 
-_EVERY: Final = 1.0
+_LINE_SECONDS: Final = 1.0
 _SHOWN_FAILURES: Final = 20
 
 
-class Plain:
+class LineDisplay:
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self._told: dict[str, tuple[float, str]] = {}
@@ -49,9 +49,9 @@ class Plain:
         sys.stdout.buffer.flush()
 
     async def follow(self) -> None:
-        """A line that came too soon after the last is told a little later."""
+        """Prints lines that were held back, one second after the line before."""
         while True:
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(_LINE_SECONDS)
             for run in self._runs:
                 self._progress(run)
 
@@ -62,6 +62,6 @@ class Plain:
             return
         at, before = self._told[run.uid]
         now, text = time.monotonic(), wording.counts(run)
-        if now - at >= _EVERY and text != before:
+        if now - at >= _LINE_SECONDS and text != before:
             self._told[run.uid] = (now, text)
             self.say(f"{run.title} {text}")
