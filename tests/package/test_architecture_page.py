@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from functools import lru_cache
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,19 @@ def test_the_layers_on_the_page_are_the_layers_that_are_checked() -> None:
     assert page == [
         {name.strip().removeprefix("longshore.") for name in layer.split("|")} for layer in layers
     ]
+
+
+_FILE = re.compile(r"`([\w/-]+\.py)\b[^`]*`")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
+def test_documents_name_files_that_exist(page: Path) -> None:
+    """A path is below the repository or the package; a bare name is that of some module."""
+    modules = {path.name for folder in ("src", "tests", "examples") for path in (ROOT / folder).rglob("*.py")}
+    missing = [
+        name
+        for name in _FILE.findall(page.read_text())
+        if not any(base.joinpath(name).is_file() for base in (ROOT, PACKAGE, *PACKAGE.glob("*/")))
+        and ("/" in name or name not in modules)
+    ]
+    assert not missing

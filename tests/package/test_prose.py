@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import longshore
@@ -98,6 +99,7 @@ def _wrong(tree: ast.Module) -> Iterator[str]:
             yield f"{line}: the constant {name} does not say its unit"
 
 
+@lru_cache
 def _all_wrong() -> dict[str, list[str]]:
     return {path: problems for path, tree in _rooms() if (problems := list(_wrong(tree)))}
 

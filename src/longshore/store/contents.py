@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from longshore.store.decoded import Decoded
+from longshore.store.decoded_views import Decoded
 from longshore.store.errors import JournalCorrupt
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.reader import Reader, Row
 from longshore.store.state import State
 from longshore.store.types import Entry, Event, EventType, Key

@@ -15,8 +15,8 @@ from longshore.store.acknowledged import Acknowledged
 from longshore.store.contents import FIRST_REVISION, Contents, recover
 from longshore.store.errors import JournalUnusable
 from longshore.store.journal import Durability
-from longshore.store.limits import Limits
 from longshore.store.lock import DataDirLock
+from longshore.store.memory_limits import Limits
 from longshore.store.reader import reading
 from longshore.store.sqlite import SqliteJournal
 

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from longshore.store import schema, sql
+from longshore.store import journal_schema, sql
 from longshore.store.errors import JournalCorrupt
 from longshore.store.sqlite import checksum, explained
 
@@ -47,7 +47,7 @@ class Reader:
 
 
 @contextmanager
-def reading(file: Path, migrations: Path = schema.MIGRATIONS) -> Iterator[Reader]:
+def reading(file: Path, migrations: Path = journal_schema.MIGRATIONS) -> Iterator[Reader]:
     """Creates the file if it is missing, upgrades it, checks it and opens it for reading.
 
     Raises `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`, also for errors while reading.
@@ -57,14 +57,14 @@ def reading(file: Path, migrations: Path = schema.MIGRATIONS) -> Iterator[Reader
         if not file.exists():
             if log.exists() and log.stat().st_size:
                 raise JournalCorrupt(file, f"the file is missing, but {log.name} is there")
-            schema.create(file, migrations)
+            journal_schema.create(file, migrations)
         with closing(_read_only(file)) as db:
-            current = schema.check(db, file, migrations)
+            current = journal_schema.check(db, file, migrations)
             verdict = db.execute(sql.CHECK_STRUCTURE).fetchone()[0]
             if verdict != "ok":
                 raise JournalCorrupt(file, verdict)
         if not current:
-            schema.upgrade(file, migrations)
+            journal_schema.upgrade(file, migrations)
         with closing(_read_only(file)) as db:
             yield Reader(db, file)
 

@@ -20,7 +20,7 @@ from longshore.store.counters import Commit, Counters
 from longshore.store.disk import Disk, open_disk
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, NoJournal
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch

@@ -1,8 +1,8 @@
 """The types that the store hands out: keys, entries, events and snapshots. All are immutable and shared.
 
 An entry is kept as its JSON bytes, because lists and watches send these; the decoded view is created on
-demand and forgotten again (`decoded.py`), so a hundred thousand objects take little more memory than their
-bytes. Nothing here reads or writes anything.
+demand and forgotten again (`decoded_views.py`), so a hundred thousand objects take little more memory than
+their bytes. Nothing here reads or writes anything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from longshore.api.types import Obj, decode
-from longshore.store.decoded import Decoded
+from longshore.store.decoded_views import Decoded
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 

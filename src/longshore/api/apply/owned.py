@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 
 
 def fields_of(obj: Obj, shape: Shape) -> FieldSet:
-    """The set of fields of a whole object. The object must be well-formed (see `typed.problems`)."""
+    """The set of fields of a whole object. The object must be well-formed (see `shape_check.problem_of`)."""
     return _fields(obj, shape) or {}
 
 

@@ -19,7 +19,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
 if TYPE_CHECKING:
-    from longshore.api.structural.schema import Schema
+    from longshore.api.structural.kind_schema import Schema
 
 
 class StructuralStrategy(CustomResourceStrategy):
@@ -36,7 +36,7 @@ class StructuralStrategy(CustomResourceStrategy):
 
     @cached_property
     def schema(self) -> Schema:
-        from longshore.api.structural.schema import Schema
+        from longshore.api.structural.kind_schema import Schema
 
         return Schema(self._source(), status_apart=self.has_status, lasts=self._lasts)
 

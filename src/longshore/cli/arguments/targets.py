@@ -75,10 +75,10 @@ def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
 
 
 def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
-    from longshore.cli.arguments import files
+    from longshore.cli.arguments import manifest_files
 
     targets = []
-    for manifest in files.read(arguments.filename, recursive=arguments.recursive):
+    for manifest in manifest_files.read(arguments.filename, recursive=arguments.recursive):
         kind = kind_of(kinds, manifest)
         meta = manifest.obj["metadata"]
         if not meta.get("name"):
@@ -87,7 +87,7 @@ def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]
     return targets
 
 
-def kind_of(kinds: Kinds, manifest: files.Manifest) -> Kind:
+def kind_of(kinds: Kinds, manifest: manifest_files.Manifest) -> Kind:
     found = kinds.of(manifest.obj)
     if found is None:
         kind, version = manifest.obj["kind"], manifest.obj["apiVersion"]
@@ -99,7 +99,7 @@ def kind_of(kinds: Kinds, manifest: files.Manifest) -> Kind:
     return found
 
 
-def place(server: Server, kind: Kind, manifest: files.Manifest, asked: str) -> str:
+def place(server: Server, kind: Kind, manifest: manifest_files.Manifest, asked: str) -> str:
     """The namespace of a manifest's object. Refuses an object whose namespace contradicts -n."""
     if not kind.namespaced:
         return ""
@@ -143,4 +143,4 @@ def _target(kind: Kind, name: str, namespace: str) -> Target:
 
 
 if TYPE_CHECKING:
-    from longshore.cli.arguments import files
+    from longshore.cli.arguments import manifest_files

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.arguments.files import Manifest
     from longshore.cli.arguments.kinds import Kinds
+    from longshore.cli.arguments.manifest_files import Manifest
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
@@ -62,12 +62,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.arguments import files, kinds
+    from longshore.cli.arguments import kinds, manifest_files
     from longshore.cli.main import Said
     from longshore.cli.server import connecting, refusals
 
     code = 0
-    manifests = files.read(arguments.filename, recursive=arguments.recursive)
+    manifests = manifest_files.read(arguments.filename, recursive=arguments.recursive)
     if not manifests:
         raise Said("error: no objects passed to apply", 2)
     with refusals.told():

@@ -161,9 +161,9 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
 def _sorted(table: Obj, path: str) -> Obj:
     if not path:
         return table
-    from longshore.cli.printing import templates
+    from longshore.cli.printing import path_templates
 
-    find = templates.finder(path)
+    find = path_templates.finder(path)
     return {**table, "rows": sorted(table["rows"], key=lambda row: _order(find(row["object"])))}
 
 
@@ -183,7 +183,7 @@ def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli.printing import objects, templates
+    from longshore.cli.printing import objects, path_templates
 
     code = 0
     found: list[Obj] = []
@@ -200,7 +200,7 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
         typed = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
         found += [{**typed, **item} for item in items]
     if arguments.sort_by:
-        find = templates.finder(arguments.sort_by)
+        find = path_templates.finder(arguments.sort_by)
         order = sorted(range(len(found)), key=lambda i: _order(find(found[i])))
         found, names = [found[i] for i in order], [names[i] for i in order]
     if not arguments.show_managed_fields:
@@ -216,8 +216,8 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 def _watch(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
     from longshore.cli.main import Said
-    from longshore.cli.server import watching
+    from longshore.cli.server import get_watch
 
     if len(chosen) != 1:
         raise Said("error: watch is only supported on individual resources and resource collections")
-    return watching.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))
+    return get_watch.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))

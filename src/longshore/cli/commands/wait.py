@@ -167,17 +167,17 @@ def _condition(wanted: str) -> Callable[[Obj], bool]:
 
 
 def _jsonpath(wanted: str) -> Callable[[Obj], bool]:
-    from longshore.cli.printing import templates
+    from longshore.cli.printing import path_templates
 
     path, equals, value = wanted.rpartition("=")
     if not equals or wanted.endswith("}"):
         path, value = wanted, ""
-    find = templates.finder(path)
+    find = path_templates.finder(path)
     value = value.strip("'\"")
 
     def holds(obj: Obj) -> bool:
         found = find(obj)
-        return bool(found) if not value else any(templates.shown(each) == value for each in found)
+        return bool(found) if not value else any(path_templates.shown(each) == value for each in found)
 
     return holds
 

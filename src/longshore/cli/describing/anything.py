@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from longshore.api.types import Obj
 from longshore.cli.describing import events
-from longshore.cli.describing.text import Lines, head
+from longshore.cli.describing.description_lines import Lines, head
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 _CAPITALS: Final = {

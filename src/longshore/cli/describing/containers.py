@@ -7,7 +7,7 @@ from typing import Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
-from longshore.cli.describing.text import NONE, Lines, when
+from longshore.cli.describing.description_lines import NONE, Lines, when
 
 _PROBES: Final = (("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe"))
 

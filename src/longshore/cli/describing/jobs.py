@@ -10,7 +10,7 @@ from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
 from longshore.cli.describing import events, pods
-from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
 
 _UNSET: Final = "<unset>"
 _SHOWN_INDEXES: Final = 50

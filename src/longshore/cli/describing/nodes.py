@@ -10,7 +10,7 @@ from longshore.api import pod_resources, quantity
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import events
-from longshore.cli.describing.text import NONE, Lines, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, head, when
 
 _ROLE: Final = "node-role.kubernetes.io/"
 _SYSTEM: Final = (

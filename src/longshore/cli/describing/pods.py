@@ -8,7 +8,7 @@ from datetime import datetime
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import containers, events, pod_volumes
-from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
 
 
 def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:

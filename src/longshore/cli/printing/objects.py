@@ -47,12 +47,12 @@ def writer(output: str) -> Callable[[Any], str]:
         case "yaml":
             return lambda value: as_yaml(value)
         case "jsonpath" | "jsonpath-as-json":
-            from longshore.cli.printing import templates
+            from longshore.cli.printing import path_templates
 
-            return templates.jsonpath(more)
+            return path_templates.jsonpath(more)
         case "custom-columns":
-            from longshore.cli.printing import templates
+            from longshore.cli.printing import path_templates
 
-            table = templates.custom_columns(more)
+            table = path_templates.custom_columns(more)
             return lambda value: table(value["items"] if value.get("kind") == "List" else [value])
     raise Said(f'error: unable to match a printer suitable for the output format "{output}": {FORMATS}', 2)

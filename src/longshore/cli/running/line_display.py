@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Final
 
-from longshore.cli.running import wording
+from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
 _LINE_SECONDS: Final = 1.0
@@ -27,8 +27,8 @@ class LineDisplay:
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs
         for run in runs:
-            self.say(wording.begun(run))
-            self._told[run.uid] = (time.monotonic(), wording.counts(run))
+            self.say(report_lines.begun(run))
+            self._told[run.uid] = (time.monotonic(), report_lines.counts(run))
 
     def changed(self, run: Run) -> None:
         if run.waits and run.waits != self._waits.get(run.uid):
@@ -42,7 +42,7 @@ class LineDisplay:
             if self._failures == _SHOWN_FAILURES + 1:
                 self.say("more failures are not shown; see: longshore get pods, or --output json")
             return
-        self.say("\n".join([wording.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
+        self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
 
     def line(self, prefix: str, line: bytes) -> None:
         sys.stdout.buffer.write(prefix.encode() + line)
@@ -61,7 +61,7 @@ class LineDisplay:
         if run.end is not None:
             return
         at, before = self._told[run.uid]
-        now, text = time.monotonic(), wording.counts(run)
+        now, text = time.monotonic(), report_lines.counts(run)
         if now - at >= _LINE_SECONDS and text != before:
             self._told[run.uid] = (now, text)
             self.say(f"{run.title} {text}")

@@ -20,7 +20,7 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from longshore.api import indexes
-from longshore.cli.running import wording
+from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
 _FRAME_SECONDS: Final = 0.1
@@ -100,7 +100,9 @@ class Live:
         if len(self._runs) > len(shown):
             parts.append(Text(f"… and {len(self._runs) - len(shown)} more", style="dim"))
         for run, failure in self._failures:
-            parts.append(Text(wording.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis"))
+            parts.append(
+                Text(report_lines.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis")
+            )
             for line in failure.lines[-_FAILURE_LINES:]:
                 parts.append(Text(f"  │ {line}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
@@ -151,14 +153,15 @@ def _numbers(run: Run, now: float) -> Text:
     if run.end is not None:
         word = "complete" if run.end.well else f"failed: {run.end.reason}"
         text.append(
-            f"   {word} in {wording.span(run.finished - run.started)}", "green" if run.end.well else "red"
+            f"   {word} in {report_lines.span(run.finished - run.started)}",
+            "green" if run.end.well else "red",
         )
     elif run.suspended:
         text.append("   suspended", style="yellow")
     if (speed := run.rate(now)) >= 1 and run.succeeded > 1:
         text.append(f"   {speed:.0f}/s")
     if (left := run.seconds_left(now)) is not None and run.succeeded > 1:
-        text.append(f"   {wording.span(left)} left")
+        text.append(f"   {report_lines.span(left)} left")
     return text
 
 

@@ -14,10 +14,18 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.cli.arguments import files
+from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.cli.printing import objects
-from longshore.cli.running import items, place, result, run_watches, shorthand, starting, wording
+from longshore.cli.running import (
+    each_lines,
+    place,
+    report_lines,
+    result,
+    run_creation,
+    run_watches,
+    shorthand,
+)
 from longshore.cli.running.display import Display, Quiet
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
@@ -34,23 +42,23 @@ async def main(arguments: Namespace) -> int:
     """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
-    content = items.read(arguments.each) if arguments.each else b""
-    manifests = files.read(arguments.files) if arguments.files else []
+    content = each_lines.read(arguments.each) if arguments.each else b""
+    manifests = manifest_files.read(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
     with refusals.told():
         async with place.opened(arguments) as here:
-            kept = items.keep(content, here.directory) if content else None
+            kept = each_lines.keep(content, here.directory) if content else None
             if not manifests:
                 _check(arguments, here)
-                manifests = [files.Manifest(_job(arguments, content, kept), "the command line")]
+                manifests = [manifest_files.Manifest(_job(arguments, content, kept), "the command line")]
             return await _Session(here, arguments, kept).run(manifests)
 
 
 def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, object]:
     wanted = shorthand.Wanted(
         arguments.after_dashes,
-        completions=items.count(content) if content else arguments.completions or 1,
+        completions=each_lines.count(content) if content else arguments.completions or 1,
         parallelism=arguments.parallelism,
         retries=arguments.retries,
         name=arguments.name,
@@ -82,9 +90,9 @@ class _Session:
         self._told = asyncio.Event()
         """A failed pod was looked at."""
 
-    async def run(self, manifests: list[files.Manifest]) -> int:
+    async def run(self, manifests: list[manifest_files.Manifest]) -> int:
         begun = time.monotonic()
-        plan = await starting.plan(
+        plan = await run_creation.plan(
             self._here, manifests, self._arguments.namespace, whole_logs=self._arguments.logs
         )
         for text in plan.said:
@@ -94,7 +102,7 @@ class _Session:
                 "nothing in these files ever ends, so there is nothing to run; use: longshore apply", 2
             )
         interrupted = _interrupts()
-        runs = await starting.start(self._here, plan, replace=self._arguments.replace)
+        runs = await run_creation.start(self._here, plan, replace=self._arguments.replace)
         self._display.begin(runs)
         try:
             stopped = await self._follow(runs, interrupted)
@@ -200,13 +208,13 @@ class _Session:
     def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
         for run in runs:
             if run.end is not None:
-                self._display.say(wording.ended(run))
+                self._display.say(report_lines.ended(run))
             else:
-                self._display.say(wording.left(run, resumable=not self._here.throw_away))
-        if text := wording.summary(runs):
+                self._display.say(report_lines.left(run, resumable=not self._here.throw_away))
+        if text := report_lines.summary(runs):
             self._display.say(text)
         if outcome == "timed out":
-            self._display.say(f"timed out after {wording.span(self._arguments.timeout)}")
+            self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
 
     async def _tidy(self, runs: list[Run], outcome: result.Outcome) -> None:
         if self._arguments.rm and not self._here.throw_away:

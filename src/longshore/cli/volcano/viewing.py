@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import gotext
 from longshore.api.time import ages
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import BATCH, Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import BATCH, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -41,8 +41,8 @@ _NOTES: Final = (
 def view(server: Server, arguments: Namespace) -> str:
     if not arguments.name:
         raise Wrong(_MANDATORY)
-    job = server.json("GET", verbs.path(BATCH, "jobs", server.namespace, arguments.name))
-    events = verbs.listed(server, "/api/v1", "events", server.namespace)
+    job = server.json("GET", vcctl.path(BATCH, "jobs", server.namespace, arguments.name))
+    events = vcctl.listed(server, "/api/v1", "events", server.namespace)
     own = [event for event in events if event["metadata"]["name"].startswith(f"{arguments.name}.")]
     now = datetime.now(UTC)
     return "\n".join([*described(job), *told(own, now)])

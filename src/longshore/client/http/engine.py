@@ -20,9 +20,9 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, stream
-from longshore.client.http.paths import METHODS, path_of
+from longshore.client.http import answers, discovery, watch_stream
 from longshore.client.http.transport import Transport
+from longshore.client.http.url_paths import METHODS, path_of
 from longshore.client.protocol import Response, WatchEvent, What
 from longshore.client.verbs import VerbClient
 
@@ -124,7 +124,7 @@ class HttpClient(VerbClient):
         async with opened as response:
             if response.status != 200:
                 raise answers.error(response.status, await response.read(), response.headers)
-            events = stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
+            events = watch_stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
             async with aclosing(events):
                 yield events
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
-from longshore.cli.arguments.files import Manifest
+from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
