@@ -22,7 +22,7 @@ VAGUE = _names("""
 
 ROLES = _names("""
     __init__ __main__ act backoff build controller decide errors handlers memory metrics names node_access
-    observe options plan protocol scheduler settings status strategy sync table types view wanted
+    observe options plan protocol scheduler settings status sync table types view wanted
 """)
 """Parts that every controller, layer or protocol has."""
 

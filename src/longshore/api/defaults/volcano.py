@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.api.validation.volcano.queue import HIERARCHY, WEIGHTS
 
 DEFAULT_QUEUE: Final = "default"
 SCHEDULER: Final = "volcano"
+HIERARCHY: Final = "volcano.sh/hierarchy"
+WEIGHTS: Final = "volcano.sh/hierarchy-weights"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 _MAX_RETRIES: Final = 3
 _NEED_SVC: Final = ("tensorflow", "mpi", "pytorch", "ray")

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api import field, quantity
+from longshore.api.defaults.volcano import HIERARCHY, WEIGHTS
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import resources
 
-HIERARCHY: Final = "volcano.sh/hierarchy"
-WEIGHTS: Final = "volcano.sh/hierarchy-weights"
 _STATES: Final = ("", "Open", "Closed")
 _PATH: Final = "requestBody.metadata.annotations"
 _is_float: Final = re.compile(

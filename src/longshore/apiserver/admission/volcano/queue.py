@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from longshore.api import quantity
+from longshore.api.defaults.volcano import HIERARCHY
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import queue as checks
 from longshore.apiserver.admission.lookup import Get, List
@@ -53,7 +54,7 @@ def _itself(spec: Obj, obj: Obj, every: List) -> str:
     meta = obj["metadata"]
     annotations = meta.get("annotations") or {}
     others: Iterable[tuple[str, str]] = ()
-    if annotations.get(checks.HIERARCHY):
+    if annotations.get(HIERARCHY):
         others = _hierarchies(every, meta["name"])
     return checks.validate(spec, queue_tree.state_of(obj), annotations, others)
 
@@ -62,7 +63,7 @@ def _hierarchies(every: List, but: str) -> Iterable[tuple[str, str]]:
     for queue in every(queue_tree.QUEUES, ""):
         meta = queue["metadata"]
         if meta["name"] != but:
-            yield meta["name"], (meta.get("annotations") or {}).get(checks.HIERARCHY, "")
+            yield meta["name"], (meta.get("annotations") or {}).get(HIERARCHY, "")
 
 
 def _place(spec: Obj, name: str, get: Get, every: List) -> str:
