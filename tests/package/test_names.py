@@ -21,16 +21,17 @@ VAGUE = _names("""
 """Names that said nothing of the module, or that several modules had for different things."""
 
 ROLES = _names("""
-    __init__ __main__ act backoff build controller decide errors handlers memory metrics names node_access
-    observe options plan protocol scheduler settings status sync table types view wanted
+    __init__ __main__ act backoff build clock controller decide directories errors handlers keys loop memory
+    metrics names node_access observe options plan protocol scheduler settings status sync table types view
+    wanted
 """)
-"""Parts that every controller, layer or protocol has."""
+"""Parts that every controller or layer has, and protocols whose engine and fake have the same name."""
 
 KUBERNETES = _names("""
     accounting addresses admission adoption affinity batch binding child claims conditions containers
     controllers cronjob custom customresourcedefinition delete discovery endpoints env event events eviction
-    get indexes job job_update job_volumes jobflow jobs kubeconfig limitrange limits logs missed mounts
-    namespace node ownership persistentvolume persistentvolumeclaim pod pod_volumes podgroup pods ports
+    get indexes job job_update job_volumes jobflow jobs kinds kubeconfig limitrange limits logs missed mounts
+    namespace node owners ownership persistentvolume persistentvolumeclaim pod pod_volumes podgroup pods ports
     priorityclass queue resourcequota resources run scale scheduling security service spec storageclass tasks
     tokens update volcano watch
 """)

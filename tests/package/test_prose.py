@@ -21,7 +21,6 @@ UNFINISHED: tuple[str, ...] = (
     "machinery",
     "node",
     "scheduler",
-    "up",
 )
 
 _OPENING = re.compile(r"(As|It|Its|Same|The same|These|They|Those|What)\b")

@@ -303,7 +303,7 @@ def test_a_store_in_memory_never_commits_in_a_thread(monkeypatch: pytest.MonkeyP
     """Else a run on a virtual clock would depend on how busy the machine was."""
     monkeypatch.setattr("longshore.store.commit._SLOW_COMMIT_SECONDS", -1.0)
     monkeypatch.setattr(
-        "longshore.store.writer_thread.WriterThread.submit", lambda *_: pytest.fail("gave a thread work")
+        "longshore.store.writers.WriterThread.submit", lambda *_: pytest.fail("gave a thread work")
     )
 
     async def run() -> None:

@@ -147,7 +147,7 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volume
 
     if wiring.volumes is None:
-        raise ValueError("the volume controller needs somebody who makes directories for its volumes")
+        raise ValueError("the volume controller needs a maker of directories for its volumes")
     return volume.run(
         client, wiring.volumes, clock=wiring.clock, rng=wiring.rng, informers=wiring.informers.share()
     )

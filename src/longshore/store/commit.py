@@ -23,7 +23,7 @@ from longshore.store.errors import WriteFailed
 from longshore.store.journal import Journal
 from longshore.store.types import Event
 from longshore.store.window import Window
-from longshore.store.writer_thread import Writer, attempt
+from longshore.store.writers import Writer, attempt
 
 _COMPACTION_MIN_ROWS = 256
 _COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load

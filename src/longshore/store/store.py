@@ -24,7 +24,7 @@ from longshore.store.memory_limits import Limits
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
-from longshore.store.writer_thread import InTurn, WriterThread
+from longshore.store.writers import InTurn, WriterThread
 
 
 class Store:

@@ -167,6 +167,6 @@ def _pairs(found: Obj | None) -> str:
 
 
 def _time(text: str | None) -> str:
-    """As Go prints a time, in this machine's zone."""
+    """A time in Go's format, in this machine's zone."""
     moment = ages.moment(text)
     return _NO_TIME if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S %z %Z}"
