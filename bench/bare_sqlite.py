@@ -7,14 +7,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from longshore.store import schema, sql
+from longshore.store import journal_schema, sql
 from longshore.store.sqlite import checksum
 
 _GROUP = 32  # rows a transaction: what 32 connections bring together at most
 
 
 def _open(directory: Path) -> sqlite3.Connection:
-    schema.create(directory / "bare.db")
+    journal_schema.create(directory / "bare.db")
     db = sqlite3.connect(directory / "bare.db", isolation_level=None)
     for setting in (
         sql.LOCK_EXCLUSIVELY,

@@ -69,7 +69,7 @@ def test_space_is_given_back_when_most_objects_are_gone(tmp_path: Path) -> None:
 
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commit, "_COMPACT_AT", 1)
+    monkeypatch.setattr(commit, "_COMPACTION_MIN_ROWS", 1)
 
 
 @pytest.mark.usefixtures("eager")
@@ -175,7 +175,7 @@ def test_writes_go_between_two_steps_of_compaction(tmp_path: Path, monkeypatch: 
             compact(self, revisions, through)
 
         async with opened(tmp_path, limits=Limits(window_events=1)) as store:
-            monkeypatch.setattr(commit, "_COMPACT_ROWS", 1)
+            monkeypatch.setattr(commit, "_COMPACTION_MAX_ROWS", 1)
             monkeypatch.setattr(SqliteJournal, "append", noted_append)
             monkeypatch.setattr(SqliteJournal, "compact", noted_compact)
             for number in range(6):

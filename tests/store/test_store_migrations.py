@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from longshore.store import JournalCorrupt, schema
+from longshore.store import JournalCorrupt, journal_schema
 from longshore.store.reader import reading
 from store.store_support import opened, put
 
 
 @pytest.fixture
 def migrations(tmp_path: Path) -> Path:
-    return Path(shutil.copytree(schema.MIGRATIONS, tmp_path / "migrations"))
+    return Path(shutil.copytree(journal_schema.MIGRATIONS, tmp_path / "migrations"))
 
 
 def version(file: Path) -> int:
     with closing(sqlite3.connect(file)) as db:
-        return schema.version(db)
+        return journal_schema.version(db)
 
 
 def test_migrations_are_numbered_without_gaps_and_named_by_effect() -> None:
-    files = [script.name for script in schema.scripts(schema.MIGRATIONS)]
-    assert files == sorted(file.name for file in schema.MIGRATIONS.iterdir())
+    files = [script.name for script in journal_schema.scripts(journal_schema.MIGRATIONS)]
+    assert files == sorted(file.name for file in journal_schema.MIGRATIONS.iterdir())
     assert [int(name[:4]) for name in files] == list(range(1, len(files) + 1))
     assert all(re.fullmatch(r"\d{4}_[a-z_]{5,}\.sql", name) for name in files)
 
@@ -61,7 +61,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, migrations: Path
     with pytest.raises(JournalCorrupt, match="nowhere"), reading(file, migrations):
         pass
     with closing(sqlite3.connect(file)) as db:
-        assert schema.version(db) == 1
+        assert journal_schema.version(db) == 1
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'half'").fetchone() == (0,)
 
 

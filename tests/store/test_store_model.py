@@ -58,7 +58,7 @@ def within(key: Key, scope: tuple[str, str | None]) -> bool:
 class StoreModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.eager = mock.patch.object(commit, "_COMPACT_AT", 1)
+        self.eager = mock.patch.object(commit, "_COMPACTION_MIN_ROWS", 1)
         self.eager.start()
         self.loop = asyncio.new_event_loop()
         self.root = Path(tempfile.mkdtemp())

@@ -68,8 +68,8 @@ def test_history_that_left_the_window_does_not_come_back(tmp_path: Path) -> None
 def test_a_log_that_is_started_over_stays_short_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: Durability
 ) -> None:
-    monkeypatch.setattr("longshore.store.sqlite._LOG_BYTES", 200_000)
-    monkeypatch.setattr("longshore.store.sqlite._RETRY_BYTES", 20_000)
+    monkeypatch.setattr("longshore.store.sqlite._CHECKPOINT_BYTES", 200_000)
+    monkeypatch.setattr("longshore.store.sqlite._CHECKPOINT_RETRY_BYTES", 20_000)
     checkpoints: list[SqliteJournal] = []
 
     def checkpoint(journal: SqliteJournal) -> None:

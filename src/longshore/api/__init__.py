@@ -1,1 +1,1 @@
-"""What Kubernetes objects are: kinds, schema, defaults, validation, patches. Pure; no I/O, no clock."""
+"""The rules of Kubernetes objects: kinds, schema, defaults, validation, patches. Pure; no I/O, no clock."""

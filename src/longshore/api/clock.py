@@ -27,7 +27,7 @@ class Clock(Protocol):
         """The time in UTC, to the microsecond. May jump when somebody sets the machine's clock."""
 
     def timestamp(self) -> float:
-        """The same moment as `now`, in seconds since 1970."""
+        """The moment of `now`, in seconds since 1970."""
 
     def monotonic(self) -> float:
         """Seconds since some moment; never goes back."""

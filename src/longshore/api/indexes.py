@@ -73,8 +73,8 @@ def _number(text: str) -> int | None:
 
 
 def read(text: str, completions: int) -> Runs:
-    """What a stored list means to the controller: unreadable parts are skipped, the first part at or
-    beyond `completions` ends the list, and neighbours are joined."""
+    """The runs that the controller reads from a stored list: unreadable parts are skipped, the first part at
+    or beyond `completions` ends the list, and neighbours are joined."""
     runs: list[Run] = []
     for fragment in text.split(",") if text else ():
         parts = fragment.split("-")

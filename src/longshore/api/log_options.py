@@ -1,4 +1,4 @@
-"""Which lines of a container's log a reader wants: the options of pods/log, checked."""
+"""The options of pods/log, checked: which lines of a container's log a reader wants."""
 
 from __future__ import annotations
 

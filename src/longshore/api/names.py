@@ -268,7 +268,7 @@ def http_header_name(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """What can stand between two slashes of a URL. Anything else goes, even the empty string."""
+    """A text between two slashes of a URL: anything except `.`, `..`, `/` and `%`, even the empty string."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return path_segment_prefix(value)

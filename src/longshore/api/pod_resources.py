@@ -1,4 +1,4 @@
-"""What a pod needs, all containers together, and which resources are of which kind.
+"""The resources of a pod, all containers together, and the kinds of resources.
 
 Amounts are quantities in canonical text, as they stand in objects. Init containers run one after the
 other before the rest, so they count by the largest; sidecars (init containers that keep running)
@@ -54,7 +54,7 @@ def fits_huge_pages(name: str, amount: str) -> bool:
 
 
 def pod_requests(spec: Obj) -> Amounts:
-    """What the pod occupies on a node and is charged for: its containers, its own requests, its overhead."""
+    """The pod's requests, for nodes and quotas: its containers, its own requests, its overhead."""
     total = container_requests(spec)
     for name, amount in ((spec.get("resources") or {}).get("requests") or {}).items():
         if is_pod_level(name):

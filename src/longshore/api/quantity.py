@@ -33,8 +33,8 @@ _MAX: Final = Decimal(2**63 - 1)
 _NANO: Final = Decimal("1e-9")
 _MAX_DIGITS: Final = 18
 """Longer numbers do not fit the 64-bit path, which alone reuses the text it was given."""
-_MAX_TEXT: Final = 400
-_EXACT: Final = Context(prec=2 * _MAX_TEXT, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_MAX_CHARACTERS: Final = 400
+_EXACT: Final = Context(prec=2 * _MAX_CHARACTERS, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 class QuantityError(ValueError):
@@ -72,7 +72,7 @@ def canonical(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> _Parsed:
     match = _SHAPE.fullmatch(text)
-    if match is None or not text or len(text) > _MAX_TEXT:
+    if match is None or not text or len(text) > _MAX_CHARACTERS:
         raise QuantityError(_FORMAT_WRONG)
     sign, _, digits, fraction, suffix = match.groups()
     digits, fraction = digits or "0", fraction or ""

@@ -27,11 +27,11 @@ TypeKind = Literal["scalar", "special", "message", "list", "map"]
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What a field holds. `element` is set for lists and maps (map keys are always strings)."""
+    """The type of a field. `element` is set for lists and maps (map keys are always strings)."""
 
     kind: TypeKind
     name: str
-    """As the table writes it: `int32`, `Quantity`, `core/v1.Container`, `list<core/v1.Container>`.
+    """The table's text: `int32`, `Quantity`, `core/v1.Container`, `list<core/v1.Container>`.
     Specials are Time, MicroTime, Quantity, IntOrString, FieldsV1, RawExtension, Duration, Verbs, JSON
     and the JSONSchemaPropsOr… unions of apiextensions."""
     element: Type | None = None

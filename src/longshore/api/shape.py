@@ -1,4 +1,4 @@
-"""What server-side apply must know of a type: which parts are one leaf, which have an owner per member.
+"""Shapes of types for server-side apply: which parts are one leaf, which have an owner per member.
 
 A shape is a scalar, a map (of named fields, of free keys, or both), a list (atomic, a set, or a map by
 keys), or nothing known at all. Built-in kinds get theirs from the schema table (`shape_of`); custom

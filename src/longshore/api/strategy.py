@@ -1,4 +1,4 @@
-"""What a kind adds to the one generic path of requests: its defaults, its checks, its oddities.
+"""The hooks by which a kind extends the generic path of requests: its defaults, its checks, its oddities.
 
 The registry calls these hooks in this order:
 
@@ -23,7 +23,7 @@ NameRule = Literal["subdomain", "label", "any"]
 
 
 class Context(NamedTuple):
-    """What a hook may know of the request. Time and randomness come from here alone."""
+    """The facts of a request that a hook may use. Time and randomness come from here alone."""
 
     now: str
     """The request's time as RFC 3339 in whole seconds, UTC."""
@@ -140,7 +140,7 @@ class Strategy:
         """Raises StatusError for an object that may never be deleted (namespace default)."""
 
     def begin_deletion(self, obj: Obj) -> None:
-        """What else changes when deletionTimestamp is set (a namespace becomes Terminating)."""
+        """Changes the object when deletionTimestamp is set (a namespace becomes Terminating)."""
 
     def holds(self, obj: Obj) -> bool:
         """Whether the object must stay although metadata.finalizers is empty (namespaces)."""

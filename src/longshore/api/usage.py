@@ -1,4 +1,4 @@
-"""What containers and machines use, measured."""
+"""Measured usage of containers and machines."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api import codec, shape, uid
 from longshore.api.errors import StatusError
+from longshore.api.kinds.structural import StructuralStrategy
 from longshore.api.resources import Resource
-from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.access import authz

@@ -1,1 +1,1 @@
-"""What a person types. One file a command in `commands/`; only the command that runs is imported."""
+"""The command line. Each command is one file in `commands/`; only the command that runs is imported."""

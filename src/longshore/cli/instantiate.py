@@ -23,7 +23,9 @@ def job(
     args: Sequence[str] | None = None,
     container: str = "",
 ) -> Obj:
-    """The Job. `env` goes to every container, or the one named; `args` to one. Raises CannotOverride."""
+    """The Job. `env` goes to every container, or to the named one; `args` go to one. Raises
+    CannotOverride.
+    """
     meta, template = cronjob["metadata"], cronjob["spec"]["jobTemplate"]
     wanted = template.get("metadata") or {}
     made: Obj = {"name": name} if name else {"generateName": f"{meta['name']}-run-"}

@@ -1,7 +1,7 @@
 """The entry point: finds the command, imports it alone, runs it, and turns known errors into one line.
 
-Start-up time is why this is plain argparse and why nothing is imported before it is needed: `longshore
-version` must answer at once. Exit codes: 0 well, 1 failed, 2 bad input, 130 interrupted.
+Start-up time is the reason for argparse and for late imports: `longshore version` must answer within 150
+ms. Exit codes: 0 success, 1 failed, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ GROUPS = (
         "Run it",
         (
             ("up", "start longshore here; prints where its kubeconfig is"),
-            ("status", "tell what runs here: server, node, Jobs, pods"),
+            ("status", "show what runs here: server, node, Jobs, pods"),
             ("down", "stop the longshore that runs here"),
             ("controllers", "run the controllers against any Kubernetes"),
-            ("scheduler", "run the scheduler of gangs against any Kubernetes"),
-            ("manifests", "print what a cluster needs to run them there"),
+            ("scheduler", "run the gang scheduler against any Kubernetes"),
+            ("manifests", "print the objects that run these two in a cluster"),
         ),
     ),
     (
         "Use it",
         (
             ("run", "run manifests, or a command many times, to their end"),
-            ("apply", "make objects be as files say"),
+            ("apply", "create or update objects from files"),
             ("get", "show objects: jobs, pods, cronjobs, queues, ..."),
-            ("describe", "show objects in words, with what happened to them"),
-            ("logs", "print what pods have written"),
-            ("exec", "run a command beside a container"),
+            ("describe", "show objects in detail, with their events"),
+            ("logs", "print the logs of pods"),
+            ("exec", "run a command in a container"),
             ("wait", "wait for a Job to be done, or any condition"),
-            ("events", "show what happened"),
+            ("events", "show events"),
             ("suspend", "stop the pods of a Job, or a CronJob's schedule"),
-            ("resume", "let them go on"),
+            ("resume", "resume suspended Jobs and CronJobs"),
             ("delete", "delete objects and wait until they are gone"),
             ("cronjob", "show when a CronJob runs next, or run it now"),
-            ("cron", "tell when a schedule fires; needs no server"),
+            ("cron", "print when a schedule fires; needs no server"),
         ),
     ),
     (
@@ -56,7 +56,7 @@ GROUPS = (
     (
         "Know it",
         (
-            ("why", "say why a Job or CronJob was acted upon as it was"),
+            ("why", "explain what longshore did with a Job, CronJob or pod"),
             ("version", "print the version"),
         ),
     ),
@@ -75,7 +75,7 @@ Examples
   longshore up --in-memory --port 0   a throw-away one, on any free port
   kubectl --kubeconfig ~/.local/share/longshore/kubeconfig get jobs
 
-longshore COMMAND --help tells more of a command.
+longshore COMMAND --help says more about a command.
 """
 
 
@@ -90,7 +90,7 @@ class Failure(Exception):
 
 
 class Said(Failure):
-    """A Failure whose message stands for itself, as where the words are kubectl's."""
+    """A Failure without the `longshore:` prefix, for messages in kubectl's words."""
 
     speaker = ""
 
@@ -161,7 +161,9 @@ def _run(name: str, rest: Sequence[str]) -> int:
 
 
 def _spelled(words: Sequence[str], parser: ArgumentParser) -> list[str]:
-    """`--wait=false` is Go's way to say `--no-wait`; a flag that may have a value has it after `=` only."""
+    """The arguments in argparse's spelling: Go's `--wait=false` becomes `--no-wait`, and a flag with an
+    optional value takes it after `=` only.
+    """
     out = []
     for word in words:
         action = parser._option_string_actions.get(word)

@@ -1,4 +1,4 @@
-"""Runs controllers or schedulers against a cluster until stopped, and says in one line why it could not."""
+"""Runs controllers or schedulers against a cluster until stopped, and reports a failed start in one line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings) -> int:
-    """The exit code; raises `Failure` with what a person can act upon."""
+    """The exit code; raises `Failure` with a message the person can act on."""
     from longshore.cli.main import Failure
     from longshore.client import ConfigError
     from longshore.machinery.election import LeadershipLost

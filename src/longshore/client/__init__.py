@@ -1,8 +1,8 @@
-"""How everything above the API server talks to it: one protocol, two engines, the same errors.
+"""The client of the API for every layer above it: one protocol, two engines, the same errors.
 
-`longshore.client.local.LocalClient` calls the API object in this process; `longshore.client.http.HttpClient`
-speaks to any Kubernetes. Code written against `Client` runs on both. The engines are imported from their
-own modules, so that naming the protocol costs no start-up time.
+`longshore.client.local.LocalClient` calls the API object in this process;
+`longshore.client.http.HttpClient` speaks to any Kubernetes. Code written against `Client` runs on both.
+The engines are imported from their own modules, so that naming the protocol costs no start-up time.
 """
 
 from longshore.client.errors import ConfigError, CredentialsError, TimedOut, Unreachable

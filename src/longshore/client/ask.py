@@ -1,7 +1,8 @@
-"""What a request says, before an engine carries it, and the rules for saying it.
+"""A request before an engine carries it, and the rules for its words.
 
-Which row, name and namespace are meant, what options become, who must write `apiVersion` and `kind`. Talks to
-no server; what is asked when, and what the answer means, is in `verbs.py`.
+Decides which row, name and namespace are meant, how options are written, and which objects must carry
+`apiVersion` and `kind`. Talks to no server; `verbs.py` decides which requests a verb makes and reads the
+answers.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ class Ask(msgspec.Struct):
     subresource: str = ""
     query: dict[str, str] = msgspec.field(default_factory=dict)
     value: Any = None
-    """What is sent: an object, a patch, options."""
+    """The body: an object, a patch, options."""
     content_type: str = "application/json"
 
     def body(self) -> bytes:
-        """The same as JSON."""
+        """The value as JSON; empty without one."""
         return b"" if self.value is None else types.encode(self.value)
 
 
@@ -48,17 +49,17 @@ class Page:
 
 @lru_cache(maxsize=256)
 def built_in(api_version: str, name: str) -> Resource | None:
-    """The row of this kind or plural among those every Kubernetes (or Volcano) has."""
+    """The row of this kind or plural in the table of built-in resources, Volcano's included."""
     group, _, version = api_version.rpartition("/")
     return table.by_kind(api_version, name) or table.find(group, version, name)
 
 
 def known(what: What) -> Resource | None:
-    """The row that is meant, unless only the server knows it."""
+    """The row of a resource; None if only the server knows it."""
     return what if isinstance(what, Resource) else built_in(*what)
 
 
-def plain(resource: Resource, obj: Obj) -> Obj:
+def untyped(resource: Resource, obj: Obj) -> Obj:
     """`obj`, which the caller owns, without `apiVersion` and `kind` if it is one of `resource`."""
     if obj.get("kind") == resource.kind:
         obj.pop("kind")
@@ -67,14 +68,16 @@ def plain(resource: Resource, obj: Obj) -> Obj:
 
 
 def typed(resource: Resource, obj: Obj, subresource: str) -> Obj:
-    """What a write sends. Kubernetes knows its own kinds by the path; a custom one must say what it is."""
+    """The object that a write sends. Kubernetes knows built-in kinds by the path; a custom object must
+    name its kind.
+    """
     if resource.message or subresource not in ("", "status"):
         return obj
     return {"apiVersion": resource.group_version, "kind": resource.kind, **obj}
 
 
 def given(**options: str) -> dict[str, str]:
-    """The query parameters that were given at all."""
+    """The query parameters that are not empty."""
     return {key: value for key, value in options.items() if value}
 
 
@@ -86,7 +89,7 @@ def named(
     subresource: str = "",
     query: dict[str, str] | None = None,
 ) -> Ask:
-    """An ask for one object; an empty name would quietly mean the whole collection."""
+    """An ask for one object. Refuses an empty name, which would mean the whole collection."""
     if not name:
         raise ValueError(f"{verb} of {resource.qualified} needs a name")
     if resource.namespaced and not namespace:
@@ -95,13 +98,13 @@ def named(
 
 
 def name_in(obj: Obj) -> str:
-    """Empty if it has none."""
+    """The object's name; empty if it has none."""
     name: str = (obj.get("metadata") or {}).get("name") or ""
     return name
 
 
 def place_of(resource: Resource, obj: Obj, namespace: str) -> str:
-    """The namespace of a write: the one given, else the object's own."""
+    """The namespace of a write: the given one, else the object's own."""
     if not resource.namespaced:
         return ""
     namespace = namespace or (obj.get("metadata") or {}).get("namespace") or ""
@@ -111,7 +114,7 @@ def place_of(resource: Resource, obj: Obj, namespace: str) -> str:
 
 
 def delete_body(options: DeleteOptions | None) -> Obj | None:
-    """`options` in the words of the API."""
+    """`options` as the API's DeleteOptions."""
     if options is None:
         return None
     body: Obj = {"kind": "DeleteOptions", "apiVersion": "v1"}

@@ -1,4 +1,4 @@
-"""When no answer came. Every answer that is an error is a `longshore.api.errors.StatusError` instead."""
+"""Errors for a missing answer. An answer that is an error is a `longshore.api.errors.StatusError` instead."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ class TimedOut(Unreachable):
 
 
 class ConfigError(Exception):
-    """The kubeconfig (or what it refers to) cannot be used. The message names file, field and cure."""
+    """The kubeconfig (or a file it names) cannot be used. The message names file, field and cure."""
 
 
 class CredentialsError(ConfigError):
-    """The credentials of the kubeconfig's user cannot be had: a plugin failed, a token file is gone."""
+    """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is
+    gone.
+    """

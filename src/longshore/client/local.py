@@ -1,7 +1,7 @@
 """`LocalClient`: the client protocol on the API object of this process. No HTTP, no copies.
 
-What it reads are the store's own frozen views, so a list of ten thousand pods costs a list of ten
-thousand references. Every call passes the same checks and admission as one that came over the network.
+Reads return the store's own frozen views, so a list of ten thousand pods costs a list of ten thousand
+references. Every call passes the same checks and admission as a call over the network.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _AS_VALUES: Final = ("", "status", "binding")
 
 
 class LocalClient(VerbClient):
-    """Talks to `api` as `user`. Lives on the event loop of the API. Also an `in_process.InProcess`."""
+    """Talks to `api` as `user`. Runs on the API's event loop. Also an `in_process.InProcess`."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
 
@@ -82,7 +82,7 @@ class LocalClient(VerbClient):
         return await in_process_request.request(self._handler, self._user, method, path, query, body, sent)
 
     async def close(self) -> None:
-        """Holds nothing of its own."""
+        """Does nothing: a local client holds no connection."""
 
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
@@ -93,7 +93,9 @@ class LocalClient(VerbClient):
         return answer.document if answer.document is not None else answer.view()
 
     async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Whether a write is refused is known before it is durable, so there is one wait for all batches."""
+        """Stages the writes in growing batches. The API refuses a write before it is durable, so all
+        batches share one wait.
+        """
         if not self._api.shortcuts.on:
             return await super()._slowly(asks)
         written: builtins.list[Answer | StatusError] = []
@@ -109,7 +111,7 @@ class LocalClient(VerbClient):
         return await self._durable(written)
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """All writes are made before the first is waited for, without a task for each."""
+        """Stages all writes, then waits once, without a task for each."""
         if not self._api.shortcuts.on:
             return await super()._together(asks)
         return await self._durable([self._staged(ask) for ask in asks])
@@ -178,7 +180,9 @@ class LocalClient(VerbClient):
                 await batches.aclose()
 
     def _call(self, ask: Ask) -> Call:
-        """The call a request for this would become. Refuses what the network's router would refuse."""
+        """The call that a request for this would become. Refuses a request that the network's router would
+        refuse.
+        """
         named = ask.resource
         row = self._api.catalog.find(named.group, named.version, named.plural)
         if row is None or (ask.subresource and ask.subresource not in row.subresources):
@@ -205,8 +209,9 @@ class LocalClient(VerbClient):
 class Pipeline(LocalClient):
     """The writes of `client`, without waiting for the journal between one and the next.
 
-    The journal takes them in the order in which they were made, and one that fails takes all behind it along.
-    So a crash leaves what it would have left had each been waited for: some of them, from the first on.
+    The journal takes the writes in the order in which they were made, and a write that fails takes all
+    later ones along. So a crash leaves what it would have left had each write been waited for: the first
+    few of them.
     """
 
     def __init__(self, client: LocalClient) -> None:
@@ -255,8 +260,9 @@ class Pipeline(LocalClient):
 
 
 def _by_value(ask: Ask, row: Resource) -> bool:
-    """Whether the object or patch goes as it is. All else is put into the words of a request first: applies,
-    options, and what is posted without being stored."""
+    """Whether the object or patch is handed over as it is. Everything else is written as a request first:
+    applies, options, and objects that are posted but not stored.
+    """
     if ask.verb == "patch":
         return ask.content_type != PatchType.APPLY.value
     return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)

@@ -1,15 +1,15 @@
-"""What a client of the API can do, in words that hold for both engines.
+"""The protocol of a client of the API, in words that hold for both engines.
 
-Objects are plain JSON (`api.types.Obj`) and frozen by agreement: copy before you change. They come
-without `apiVersion` and `kind`, which are those of the resource asked for; a write may leave them out
-too. Anything else that a request answers (a `Status`, a `TokenRequest`) comes as it is.
+Objects are plain JSON (`api.types.Obj`) and frozen by agreement: copy before you change. They come without
+`apiVersion` and `kind`, which are those of the resource asked for; a write may leave them out too. Any other
+answer (a `Status`, a `TokenRequest`) comes unchanged.
 
 A resource is named by a row of the table (`api.resources.Resource`) or by `(apiVersion, kind)` or
-`(apiVersion, plural)`: `("batch/v1", "Job")`. `namespace` is empty for cluster-scoped resources and for
-lists and watches over all namespaces.
+`(apiVersion, plural)`: `("batch/v1", "Job")`. `namespace` is empty for cluster-scoped resources and for lists
+and watches over all namespaces.
 
-Raises `api.errors.StatusError` for every error the server answered, `client.Unreachable` when there was
-no answer, `client.TimedOut` (one of those) when it did not come in time.
+Raises `api.errors.StatusError` for every error the server answered, `client.Unreachable` when there was no
+answer, and its subclass `client.TimedOut` when the answer did not come in time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ What: TypeAlias = Resource | tuple[str, str]
 
 
 class PatchType(Enum):
-    """How a patch is meant, by its media type."""
+    """The kind of a patch, by its media type."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
@@ -71,7 +71,9 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete. With no `propagation` the server's default counts, which orphans a Job's pods."""
+    """Options of a deletion. With no `propagation` the server's default counts, which orphans a Job's
+    pods.
+    """
 
     propagation: Propagation | None = None
     grace_period_seconds: int | None = None
@@ -97,7 +99,7 @@ class Client(Protocol):
         """The row `what` names. LookupError if the server serves no such thing."""
 
     async def resources(self) -> builtins.list[Resource]:
-        """Every resource the server serves now, custom ones included, in the order of discovery."""
+        """Every resource the server serves now, custom ones included, in discovery's order."""
 
     async def get(
         self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
@@ -113,7 +115,7 @@ class Client(Protocol):
         fields: str = "",
         resource_version: str = "",
     ) -> ObjectList:
-        """All objects that match both selectors. Paging happens inside."""
+        """All objects that match both selectors. Pages are fetched inside."""
 
     def watch(
         self,
@@ -129,9 +131,10 @@ class Client(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
 
-        Ends without an error when the server ends it (after `timeout` seconds, or when it likes): watch
-        again from the last `event.resource_version`. A StatusError of code 410 means the server has
-        forgotten that version: list again. `initial_events` sends what exists first, then a bookmark.
+        Ends without an error when the server ends it (after `timeout` seconds, or earlier): watch again
+        from the last `event.resource_version`. A StatusError of code 410 means that the server has
+        forgotten that version: list again. `initial_events` sends the existing objects first, then a
+        bookmark.
         """
 
     async def create(
@@ -146,7 +149,7 @@ class Client(Protocol):
         strict: bool = False,
         manager: str = "",
     ) -> Obj:
-        """Creates `obj`. `name` and `subresource` are for things posted below an object, e.g. `eviction`.
+        """Creates `obj`. `name` and `subresource` are for objects posted below another one, e.g. `eviction`.
 
         With `strict`, a field that the kind does not have is an error (400); else the server drops it.
         """
@@ -154,10 +157,11 @@ class Client(Protocol):
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
     ) -> builtins.list[Obj | StatusError | Unreachable]:
-        """Creates `objs` side by side. Each as created, or in its place what `create` would have raised.
+        """Creates `objs` side by side. Answers each object as created, or in its place the error `create`
+        would have raised.
 
-        With `slowly` it begins with one, then two, then four; after a batch of which something was refused
-        no other begins, and there are fewer answers than `objs`.
+        With `slowly` the batches grow from one to two to four; after a batch with a refusal no other
+        begins, and there are fewer answers than `objs`.
         """
 
     async def update(
@@ -170,7 +174,9 @@ class Client(Protocol):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
-        """Replaces the object. One that carries a resourceVersion replaces only that version (else 409)."""
+        """Replaces the object. An object that carries a resourceVersion replaces only that version (else
+        409).
+        """
 
     async def update_status(
         self, what: What, obj: Obj, namespace: str = "", *, dry_run: bool = False, manager: str = ""
@@ -218,8 +224,9 @@ class Client(Protocol):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
-        """None when the server said no more than that it is gone. An object is the last state of one that
-        waits for its finalizers or grace period, or of a pod, which is answered in either case."""
+        """Deletes an object. None means it is gone. An object is the last state of one that waits for its
+        finalizers or grace period, or of a pod, which the server answers in either case.
+        """
 
     async def delete_collection(
         self,
@@ -230,7 +237,7 @@ class Client(Protocol):
         labels: str = "",
         fields: str = "",
     ) -> builtins.list[Obj]:
-        """Deletes every object that matches both selectors, one after the other; those it matched."""
+        """Deletes every object that matches both selectors, one after the other, and answers them."""
 
     async def request(
         self,
@@ -241,7 +248,9 @@ class Client(Protocol):
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Any other path, with no retries. Never a StatusError: the caller reads the code."""
+        """A request to any other path, without retries. Never raises StatusError: the caller reads the
+        code.
+        """
 
     async def close(self) -> None: ...
 

@@ -1,7 +1,7 @@
-"""The verbs of `Client`, once, for both engines: what is asked and what the answer means.
+"""The verbs of `Client`, once, for both engines: which requests a verb makes and how its answers are read.
 
-An engine only carries an `Ask` to the server and brings the answer back. Paging, writes made together and the
-query of each verb are decided here, the words of a request in `ask.py`, so the engines cannot come to differ.
+An engine only carries an `Ask` to the server and brings the answer back. Paging, writes made together and
+the query of each verb are decided here, the words of a request in `ask.py`, so the engines cannot differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, Resp
 
 
 class VerbClient(ABC):
-    """Everything of `Client` but the way to the server."""
+    """Everything of `Client` except the way to the server."""
 
     page_size = 500
     """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
@@ -39,7 +39,7 @@ class VerbClient(ABC):
 
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:
-        """The answer to anything but list and watch, as the server wrote it."""
+        """The server's answer to any verb except list and watch."""
 
     async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         answers: builtins.list[Obj | StatusError | Unreachable] = []
@@ -53,7 +53,7 @@ class VerbClient(ABC):
         return answers
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
-        """What `_one` answers each of several writes, or raises, all made at once."""
+        """The answers of `_one` to several writes made at once, or the errors it raised."""
         if len(asks) == 1:  # needs no task
             try:
                 return [await self._one(asks[0])]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 
 FilePath: TypeAlias = str | PathLike[str]
 """Mostly text: to make a `Path` costs more than to start what it is for."""

@@ -192,7 +192,7 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.machinery.explanations import Explanations
 
     if wiring.volumes is None:
-        raise ValueError("the volume controller needs somebody who makes directories for its volumes")
+        raise ValueError("the volume controller needs a maker of directories for its volumes")
     explanations = Explanations()
     wiring.explain.tell("persistentvolumeclaims", "controller", explanations.of)
     wiring.explain.tell("persistentvolumes", "controller", explanations.of)

@@ -66,7 +66,7 @@ def path(namespace: str, plural: str, name: str) -> str:
 
 
 def page(reasons: Reasons) -> Callable[[str], Obj | None]:
-    """What a server answers below `PREFIX`; None where nobody here knows such objects."""
+    """The answer to a path below `PREFIX`; None where nobody here knows such objects."""
 
     def answer(rest: str) -> Obj | None:
         match rest.split("/"):

@@ -19,7 +19,7 @@ from longshore.store.errors import (
     WriteFailed,
 )
 from longshore.store.journal import Durability
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.store import Store
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Watch

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from longshore.store.errors import JournalCorrupt
 
-_REVISION = struct.Struct("<q")
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_BOOT_ID_SIZE = 36
-_ANY_BOOT = b"*" * _BOOT_ID_SIZE
-_UNKNOWN_BOOT = b"?" * _BOOT_ID_SIZE
+_REVISION_FORMAT = struct.Struct("<q")
+_BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_ID_BYTES = 36
+_ANY_BOOT = b"*" * _BOOT_ID_BYTES
+_UNKNOWN_BOOT = b"?" * _BOOT_ID_BYTES
 
 
 class Acknowledged:
@@ -27,10 +27,10 @@ class Acknowledged:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        found = os.pread(self._fd, _REVISION.size + _BOOT_ID_SIZE, 0)
-        whole = len(found) == _REVISION.size + _BOOT_ID_SIZE
-        self.revision: int = _REVISION.unpack_from(found)[0] if whole else 0
-        self._boot = found[_REVISION.size :]
+        found = os.pread(self._fd, _REVISION_FORMAT.size + _BOOT_ID_BYTES, 0)
+        whole = len(found) == _REVISION_FORMAT.size + _BOOT_ID_BYTES
+        self.revision: int = _REVISION_FORMAT.unpack_from(found)[0] if whole else 0
+        self._boot = found[_REVISION_FORMAT.size :]
 
     def check(self, journal: Path, revision: int) -> None:
         """Refuses a journal that ends before the mark when nothing but damage explains it."""
@@ -46,11 +46,11 @@ class Acknowledged:
         """Starts a run at this revision. Where every commit is synced before its mark, the next
         opening holds the journal to the mark after a power cut too."""
         boot = _ANY_BOOT if survives_power_loss else _this_boot()
-        os.pwrite(self._fd, _REVISION.pack(revision) + boot, 0)
+        os.pwrite(self._fd, _REVISION_FORMAT.pack(revision) + boot, 0)
 
     def note(self, revision: int) -> None:
         """Moves the mark."""
-        os.pwrite(self._fd, _REVISION.pack(revision), 0)
+        os.pwrite(self._fd, _REVISION_FORMAT.pack(revision), 0)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -58,7 +58,7 @@ class Acknowledged:
 
 def _this_boot() -> bytes:
     try:
-        boot = _BOOT_ID.read_bytes().strip()
+        boot = _BOOT_ID_FILE.read_bytes().strip()
     except OSError:  # not Linux: then the mark tells nothing under durability `normal`
         return _UNKNOWN_BOOT
-    return boot if len(boot) == _BOOT_ID_SIZE else _UNKNOWN_BOOT
+    return boot if len(boot) == _BOOT_ID_BYTES else _UNKNOWN_BOOT

@@ -38,28 +38,29 @@ class Batch:
             self.full = True
 
     def waiter(self) -> asyncio.Future[None]:
-        """Done once this is settled. Only for a batch that is not yet."""
+        """A future that is done once the batch is settled. Only for a batch that is not settled yet."""
         waiter = asyncio.get_running_loop().create_future()  # one each: a waiter may be cancelled
         self._waiters.append(waiter)
         return waiter
 
     def failure(self) -> WriteFailed:
-        """The error for one of those who wait: each raises, and traces, its own."""
+        """A fresh error for one waiter: each waiter raises an error of its own, with its own traceback."""
         assert self.error is not None
         failure = type(self.error)(self.error.detail)
         failure.__cause__ = self.error
         return failure
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """Calls back in a later turn of the loop, with the error if it will never be durable. For those who
-        would need a task for nothing but waiting."""
+        """Calls `callback` in a later turn of the loop: with None once the batch is durable, with the
+        error if it never will be. For callers that would otherwise need a task only to wait.
+        """
         if self.settled:
             asyncio.get_running_loop().call_soon(callback, self.error)
         else:
             self._callbacks.append(callback)
 
     def settle(self, error: WriteFailed | None) -> None:
-        """Tells all who wait how it ended."""
+        """Tells every waiter how the batch ended."""
         self.settled = True
         self.error = error
         for waiter in self._waiters:
@@ -80,8 +81,9 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
     _batch: Batch
 
     async def done(self) -> Entry:
-        """The entry, once it is durable and visible. Raises `WriteFailed` when it could not be made
-        so: then this write, and every one staged after it, never happened."""
+        """The entry, once it is durable and visible. Raises `WriteFailed` when the commit failed: then
+        this write, and every write staged after it, never happened.
+        """
         batch = self._batch
         if not batch.settled:
             await batch.waiter()
@@ -90,5 +92,7 @@ class Staged(msgspec.Struct, frozen=True, eq=False):
         return self.entry
 
     def then(self, callback: Callable[[WriteFailed | None], object]) -> None:
-        """The same for who does not wait: called back once it is durable, or with the error."""
+        """Calls `callback` once the write is durable, or with the error: `done` for callers that do not
+        wait.
+        """
         self._batch.then(callback)

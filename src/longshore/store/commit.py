@@ -1,12 +1,12 @@
-"""Group commit: writes that are staged while a transaction runs go together into the next one.
+"""Group commit: writes that are staged while a transaction runs share the next transaction.
 
-An idle store commits a write at once. Under load the batches grow by themselves: while a transaction
-runs, and over a turn or two of the event loop if each brings more writes. Where a commit only reaches
-the page cache (durability `normal`) a small one is made right here, in less time than waking a thread
-takes; all that may wait for a disk goes to the writer thread. Between two commits there is room for
-one small step of housekeeping: removing dead rows, or a chore of the journal's own.
+An idle store commits a write at once. Under load batches grow: while a transaction runs, and for up to two
+turns of the event loop if each turn brings more writes. Where a commit only reaches the page cache
+(durability `normal`), a small commit runs in the event loop, because it takes less time than waking a thread
+(`bench/store.py`); everything that may wait for a disk goes to the writer thread. Between two commits there
+is room for one small step of housekeeping: removing dead rows, or a chore of the journal's own.
 
-A failed commit also fails everything staged behind it, because that was computed from it.
+A failed commit also fails every write staged after it, because those writes were computed from it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,16 @@ from longshore.store.errors import WriteFailed
 from longshore.store.journal import Journal
 from longshore.store.types import Event
 from longshore.store.window import Window
-from longshore.store.writer import Writer, attempt
+from longshore.store.writers import Writer, attempt
 
-_COMPACT_AT = 256
-_COMPACT_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
-_TURNS = 2  # of the event loop that a growing batch may wait for more: enough for those who are awake
-_SLOW = 0.005  # seconds the event loop may be held up by a commit before it sends for the thread
+_COMPACTION_MIN_ROWS = 256
+_COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
+_GATHERING_TURNS = (
+    2  # of the event loop that a growing batch may wait for more: enough for those who are awake
+)
+_SLOW_COMMIT_SECONDS = (
+    0.005  # seconds the event loop may be held up by a commit before it sends for the thread
+)
 
 
 class GroupCommit:
@@ -61,8 +65,10 @@ class GroupCommit:
         self._closing = False
 
     def add(self, event: Event, *, joined: bool) -> Batch:
-        """Queues one write. It is committed when this turn of the loop is over or, when a transaction
-        is running, with the next one; a `joined` one with the write queued before it, in any case."""
+        """Queues one write. The write is committed at the end of this turn of the loop or, while a
+        transaction runs, with the next one. A `joined` write is always committed with the write queued
+        before it.
+        """
         queue = self._queue
         if not queue or (queue[-1].full and not joined):
             queue.append(Batch())
@@ -70,17 +76,17 @@ class GroupCommit:
         batch.add(event)
         if not self._busy:
             self._busy = True
-            asyncio.get_running_loop().call_soon(self._gather, 1, _TURNS)
+            asyncio.get_running_loop().call_soon(self._gather, 1, _GATHERING_TURNS)
         return batch
 
     async def settled(self) -> None:
-        """Returns when what is queued or under way is durable, or has failed."""
+        """Returns when every write that is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
         if last is not None:
             await last.waiter()  # an error is told to those who wait for the writes
 
     async def close(self) -> None:
-        """Commits what is queued, then closes the journal."""
+        """Commits every queued write, then closes the journal."""
         await self.settled()
         self._closing = True
         closed: asyncio.Future[WriteFailed | None] = asyncio.get_running_loop().create_future()
@@ -89,8 +95,9 @@ class GroupCommit:
         self._writer.stop()
 
     def _gather(self, seen: int, turns: int) -> None:
-        """Lets another turn of the loop pass if the last one brought more than the `seen` writes: who is
-        busy shares a transaction, and who is alone does not wait."""
+        """Waits another turn of the loop if the last turn brought more than the `seen` writes: busy
+        writers share a transaction, and a single writer does not wait.
+        """
         batch = self._queue[0]
         writes = len(batch.events)
         if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow):
@@ -99,7 +106,7 @@ class GroupCommit:
             self._next()
 
     def _next(self) -> None:
-        """Works off the queue until the writer thread has a job or nothing is left to do."""
+        """Works through the queue until the writer thread has a job or nothing is left to do."""
         self._busy = False
         while not self._tidy() and self._queue:
             batch = self._queue.popleft()
@@ -119,7 +126,7 @@ class GroupCommit:
         batch, self._running = self._running, None
         assert batch is not None
         seconds = self._journal.stopwatch() - self._started
-        self._slow = seconds > _SLOW
+        self._slow = seconds > _SLOW_COMMIT_SECONDS
         self._may_tidy = True
         if error is not None:
             self.counters.failed_commits += 1
@@ -137,15 +144,15 @@ class GroupCommit:
             self.on_commit(commit)
 
     def _tidy(self) -> bool:
-        """Starts one step of housekeeping if it may and one is due."""
+        """Starts one step of housekeeping if one is allowed and due."""
         if not self._may_tidy:
             return False
         dead = self._window.dead
         chore = self._journal.chore()
         if chore is not None:
             self._writer.submit(chore, self._tidied)
-        elif len(dead) >= _COMPACT_AT:
-            rows = list(islice(dead, _COMPACT_ROWS))
+        elif len(dead) >= _COMPACTION_MIN_ROWS:
+            rows = list(islice(dead, _COMPACTION_MAX_ROWS))
             compact = partial(self._journal.compact, [row.revision for row in rows], rows[-1].through)
             self._writer.submit(compact, partial(self._compacted, len(rows)))
         else:
@@ -161,6 +168,6 @@ class GroupCommit:
         self._tidied(error)
 
     def _tidied(self, error: WriteFailed | None) -> None:
-        """Writes that came meanwhile go first; without any, the housekeeping goes on."""
+        """Commits the writes that arrived meanwhile; without any, housekeeping goes on."""
         self._may_tidy = error is None and not self._queue and not self._closing
         self._next()

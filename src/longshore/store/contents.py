@@ -1,7 +1,7 @@
-"""All that is in memory and durable: the objects, the last changes, the revision.
+"""Everything durable, in memory: the objects, the last changes, the revision.
 
-Live commits and the replay of a journal go through the same `apply`, so a restarted store has the
-same objects and, for watchers, the same history.
+Live commits and the replay of a journal go through the same `apply`, so a restarted store has the same
+objects and, for watchers, the same history.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from longshore.store.decoded import Decoded
+from longshore.store.decoded_views import Decoded
 from longshore.store.errors import JournalCorrupt
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.reader import Reader, Row
 from longshore.store.state import State
 from longshore.store.types import Entry, Event, EventType, Key
@@ -49,7 +49,7 @@ class Contents:
 
 
 def recover(reader: Reader, limits: Limits) -> Contents:
-    """The contents that a journal holds."""
+    """The contents of a journal."""
     contents = Contents(limits, reader.compacted, journalled=True)
     for row in reader.rows():
         if row.revision > reader.compacted:
@@ -60,7 +60,9 @@ def recover(reader: Reader, limits: Limits) -> Contents:
 
 
 def shared(key: Key) -> Key:
-    """The same key, its words shared with other keys: there are many objects and few words."""
+    """An equal key whose strings are shared with other keys: there are many objects and few distinct
+    strings.
+    """
     return Key(sys.intern(key.storage), sys.intern(key.namespace), key.name)
 
 
@@ -76,8 +78,9 @@ def _event(contents: Contents, row: Row, file: Path) -> Event:
 
 
 def _take_as_state(contents: Contents, row: Row) -> None:
-    """A row from before the window: state without history. What it supersedes, and a deletion
-    itself, was about to be compacted when the process ended."""
+    """Takes a row from before the window as state without history. The row it supersedes, and a deletion
+    itself, were about to be compacted when the process ended.
+    """
     key = Key(row.storage, row.namespace, row.name)
     previous = contents.state.get(key)
     through = contents.window.compacted

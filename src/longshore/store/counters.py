@@ -1,4 +1,4 @@
-"""What the journal did, for metrics."""
+"""Counts of the journal's work, for metrics."""
 
 from __future__ import annotations
 

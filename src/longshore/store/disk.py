@@ -15,33 +15,33 @@ from longshore.store.acknowledged import Acknowledged
 from longshore.store.contents import FIRST_REVISION, Contents, recover
 from longshore.store.errors import JournalUnusable
 from longshore.store.journal import Durability
-from longshore.store.limits import Limits
 from longshore.store.lock import DataDirLock
+from longshore.store.memory_limits import Limits
 from longshore.store.reader import reading
 from longshore.store.sqlite import SqliteJournal
 
 
 @dataclass(slots=True)
 class Disk:
-    """What must be closed again."""
+    """The open files of a data directory, to be closed again."""
 
     journal: SqliteJournal
     _lock: DataDirLock
     _acknowledged: Acknowledged
 
     def acknowledge(self, revision: int) -> None:
-        """Notes that this revision is durable, before anybody is told."""
+        """Notes that this revision is durable, before any writer is told."""
         with suppress(OSError):  # an older mark only finds less; the write itself is safe
             self._acknowledged.note(revision)
 
     def release(self) -> None:
-        """Lets the directory go. The journal must be closed."""
+        """Unlocks the directory. The journal must be closed."""
         self._acknowledged.close()
         self._lock.release()
 
 
 def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[Disk, Contents]:
-    """Takes the directory, makes it if need be, and reads what it holds."""
+    """Locks the directory, creates it if it is missing, and reads its journal."""
     with ExitStack() as undo:
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)

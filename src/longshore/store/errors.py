@@ -1,4 +1,4 @@
-"""Everything that can go wrong in the store. Each docstring is the message, and the cure with it."""
+"""Every error of the store. Each docstring is the default message, with the cure."""
 
 from __future__ import annotations
 

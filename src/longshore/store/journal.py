@@ -1,7 +1,7 @@
-"""Where writes are made to last, in words; and the engine that makes nothing last.
+"""The contract of a journal, which makes writes last, and the engine that keeps nothing.
 
-A journal is written by one caller at a time, in the event loop or in the writer thread. The SQLite
-engine is sqlite.py.
+A journal is written by one caller at a time, in the event loop or in the writer thread. The SQLite engine
+is sqlite.py.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ Durability = Literal["normal", "full"]
 
 
 class Journal(Protocol):
-    """Everything may raise `WriteFailed`, and then has changed nothing."""
+    """A durable log of writes. Every method may raise `WriteFailed`, and then has changed nothing."""
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
-        """Whether appending this takes well under a millisecond and waits for no disk; `was_slow` says that
-        the last append took long."""
+        """Whether appending these writes takes well under a millisecond and waits for no disk; `was_slow`
+        says that the last append took long.
+        """
 
     def stopwatch(self) -> float:
         """Seconds since some moment, by which commits are measured."""
@@ -30,17 +31,17 @@ class Journal(Protocol):
         """Makes these writes durable, all or none."""
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
-        """Removes rows that nothing needs, and notes up to where history has gaps now."""
+        """Removes rows that nothing needs, and notes the revision before which history has gaps."""
 
     def chore(self) -> Callable[[], None] | None:
-        """A small step of tidying up that is due, to be run between two commits; None without one."""
+        """A small step of housekeeping that is due, to be run between two commits; None when none is due."""
 
     def close(self) -> None:
-        """Ends it well; nothing is lost without."""
+        """Closes the journal. A journal that was never closed loses nothing."""
 
 
 class NoJournal:
-    """Keeps nothing: the store then lives and dies with the process."""
+    """Keeps nothing: the store ends with the process."""
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
         return True

@@ -1,6 +1,6 @@
-"""Holds a data directory for one process. The lock goes with the process, however that ends.
+"""Locks a data directory for one process. The lock ends with the process, however the process ends.
 
-The file itself stays: removing it while another process waits at the door would let two in.
+The lock file stays: if it were removed while another process waits for it, two processes could get in.
 """
 
 from __future__ import annotations

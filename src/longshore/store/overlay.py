@@ -1,7 +1,8 @@
-"""Changes that are staged but not durable yet, by storage: what writers see and readers do not.
+"""Changes that are staged but not durable yet, by storage. Writers see them; readers do not.
 
-Laid over the durable state: a writer asks here for the newest state of an object, and most objects have
-nothing staged. Every write asks several times, so this looks into the state itself, without calls.
+The overlay lies over the durable state: a writer asks here for the newest state of an object, and most
+objects have nothing staged. Every write asks several times, so the overlay reads the state's dicts itself
+instead of calling methods.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from longshore.store.state import NOTHING, State
+from longshore.store.state import NO_SPACES, State
 from longshore.store.types import Entry, Event, Key
 
-_NONE: Final[Mapping[Key, Event]] = {}
+_NO_CHANGES: Final[Mapping[Key, Event]] = {}
 
 
 class Overlay:
@@ -29,16 +30,16 @@ class Overlay:
         changes = self._by_storage.get(key.storage)
         if changes and (event := changes.get(key)) is not None:
             return None if event.type == "DELETED" else event.entry
-        space = self._storages.get(key.storage, NOTHING).get(key.namespace)
+        space = self._storages.get(key.storage, NO_SPACES).get(key.namespace)
         return None if space is None else space.entries.get(key.name)
 
     def is_empty(self, storage: str) -> bool:
-        """Whether a storage has no objects, and none is staged."""
+        """Whether a storage has no objects, staged or durable."""
         return not self._by_storage.get(storage) and not self._storages.get(storage)
 
     def of(self, storage: str) -> Mapping[Key, Event]:
         """All staged changes of one storage."""
-        return self._by_storage.get(storage) or _NONE
+        return self._by_storage.get(storage) or _NO_CHANGES
 
     def put(self, event: Event) -> None:
         key = event.entry.key
@@ -48,7 +49,7 @@ class Overlay:
         changes[key] = event
 
     def settle(self, events: Sequence[Event]) -> None:
-        """Forgets changes that became durable, but those of objects that have a newer one staged."""
+        """Forgets changes that became durable, except of objects that have a newer change staged."""
         by_storage = self._by_storage
         for event in events:
             key = event.entry.key
@@ -57,5 +58,5 @@ class Overlay:
                 del changes[key]
 
     def clear(self) -> None:
-        """Forgets everything: the commit failed."""
+        """Forgets every change, after a failed commit."""
         self._by_storage.clear()

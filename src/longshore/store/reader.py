@@ -1,6 +1,7 @@
-"""Looks a journal over and reads it whole, through a connection that cannot write.
+"""Checks a journal and reads it whole, through a connection that cannot write.
 
-So a damaged file is refused exactly as it was found: SQLite neither repairs it nor folds its log in.
+A damaged file is therefore refused exactly as it was found: SQLite neither repairs it nor folds its log
+in.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from longshore.store import schema, sql
+from longshore.store import journal_schema, sql
 from longshore.store.errors import JournalCorrupt
 from longshore.store.sqlite import checksum, explained
 
 
 class Row(NamedTuple):
-    """One write as the journal has it."""
+    """One write, read from the journal."""
 
     revision: int
     storage: str
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
 
 class Reader:
-    """A journal that can be trusted as far as SQLite can tell."""
+    """A journal that SQLite found sound."""
 
     def __init__(self, db: sqlite3.Connection, file: Path) -> None:
         self.file = file
@@ -46,24 +47,24 @@ class Reader:
 
 
 @contextmanager
-def reading(file: Path, migrations: Path = schema.MIGRATIONS) -> Iterator[Reader]:
-    """Makes the file if there is none, brings it up to date, looks it over and opens it to be read.
+def reading(file: Path, migrations: Path = journal_schema.MIGRATIONS) -> Iterator[Reader]:
+    """Creates the file if it is missing, upgrades it, checks it and opens it for reading.
 
-    Raises `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`, also for what goes wrong while reading.
+    Raises `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`, also for errors while reading.
     """
     log = file.with_name(file.name + "-wal")
     with explained(file):
         if not file.exists():
             if log.exists() and log.stat().st_size:
                 raise JournalCorrupt(file, f"the file is missing, but {log.name} is there")
-            schema.create(file, migrations)
+            journal_schema.create(file, migrations)
         with closing(_read_only(file)) as db:
-            current = schema.check(db, file, migrations)
+            current = journal_schema.check(db, file, migrations)
             verdict = db.execute(sql.CHECK_STRUCTURE).fetchone()[0]
             if verdict != "ok":
                 raise JournalCorrupt(file, verdict)
         if not current:
-            schema.upgrade(file, migrations)
+            journal_schema.upgrade(file, migrations)
         with closing(_read_only(file)) as db:
             yield Reader(db, file)
 

@@ -59,14 +59,14 @@ VACUUM_SOME = "PRAGMA incremental_vacuum({})"
 
 
 def append(rows: int) -> str:
-    """Adds this many rows, as one statement and so as one transaction.
+    """The statement that adds this many rows, in one transaction.
 
-    One statement, not `executemany`: the interpreter lock is given up and fought for once, and not
-    once a row, which under a busy event loop costs up to 5 ms each time.
+    It is one statement and not `executemany`, so that the interpreter lock is given up and taken back once
+    instead of once a row: under a busy event loop each time costs up to 5 ms.
     """
     return "INSERT INTO journal VALUES " + ",".join(["(?,?,?,?,?,?,?)"] * rows)
 
 
 def remove(rows: int) -> str:
-    """Removes this many rows that nothing needs any more."""
+    """The statement that removes this many dead rows."""
     return f"DELETE FROM journal WHERE revision IN ({','.join('?' * rows)})"

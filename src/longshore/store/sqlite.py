@@ -1,4 +1,6 @@
-"""The journal on disk: every write a row of one SQLite table, only ever appended to and compacted."""
+"""The journal on disk: each write is a row of one SQLite table. Rows are appended and compacted, never
+changed.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,18 @@ from longshore.store.errors import DiskFull, JournalCorrupt, JournalUnusable, Wr
 from longshore.store.journal import Durability
 from longshore.store.types import Event
 
-_LOG_BYTES = 16 << 20  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
-_RETRY_BYTES = 1 << 20
+_CHECKPOINT_BYTES = (
+    16 << 20
+)  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
+_CHECKPOINT_RETRY_BYTES = 1 << 20
 _SHRINK_PAGES = 256
 _QUICK_WRITES = 64
 _QUICK_BYTES = 256 << 10
-_DAMAGE = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
+_DAMAGE_CODES = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
 
 
 class SqliteJournal:
-    """An open journal, ready to take writes. Read it before (`reader.py`)."""
+    """An open journal that takes writes. Reading comes first, in `reader.py`."""
 
     def __init__(self, file: Path, durability: Durability) -> None:
         self._syncs = durability == "full"
@@ -86,8 +90,8 @@ class SqliteJournal:
             self._look_for_free_pages()
 
     def chore(self) -> Callable[[], None] | None:
-        if self._log_bytes > _LOG_BYTES:
-            self._log_bytes = _LOG_BYTES - _RETRY_BYTES  # should it fail
+        if self._log_bytes > _CHECKPOINT_BYTES:
+            self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # should it fail
             return self._checkpoint
         return self._shrink if self._free_pages else None
 
@@ -97,8 +101,8 @@ class SqliteJournal:
         self._db.close()
 
     def _checkpoint(self) -> None:
-        """Moves the write-ahead log into the database and starts it over."""
-        too_long = self._log_length() > 2 * _LOG_BYTES
+        """Moves the write-ahead log into the database file and starts the log over."""
+        too_long = self._log_length() > 2 * _CHECKPOINT_BYTES
         with _failing():
             self._db.execute(sql.CHECKPOINT_AND_EMPTY if too_long else sql.CHECKPOINT).fetchall()
         self._log_bytes = 0
@@ -123,19 +127,21 @@ class SqliteJournal:
 
 
 def checksum(revision: int, storage: str, namespace: str, name: str, deleted: int, value: bytes) -> int:
-    """Of one row. SQLite checks the shape of its pages, but not what is written in them."""
+    """The checksum of one row: SQLite checks the structure of its pages, but not their content."""
     where = f"{revision} {storage} {namespace} {name} {deleted}"
     return zlib.crc32(value, zlib.crc32(where.encode()))
 
 
 @contextmanager
 def explained(file: Path) -> Iterator[None]:
-    """Says what an error on opening or reading means for the person who starts longshore."""
+    """The store's error for an SQLite error on opening or reading, in words for the person who starts
+    longshore.
+    """
     try:
         yield
     except sqlite3.Error as error:
         code = _code(error)
-        if code is None or code in _DAMAGE:
+        if code is None or code in _DAMAGE_CODES:
             raise JournalCorrupt(file, str(error)) from error
         raise JournalUnusable(f"{file}: {error}") from error
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The objects as they are now, by storage, namespace and name. Durable state only.
+"""The current objects by storage, namespace and name. Durable state only.
 
-Writing costs the same however many objects there are: the order of names is put right when somebody
-lists, by merging what came since into what was sorted before, which takes time linear in that list.
+A write costs the same however many objects there are. Names are sorted when somebody lists: new names are
+merged into the names sorted before, in time linear in that list.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class State:
         """By storage and namespace; there is no space without objects."""
 
     def get(self, key: Key) -> Entry | None:
-        space = self.storages.get(key.storage, NOTHING).get(key.namespace)
+        space = self.storages.get(key.storage, NO_SPACES).get(key.namespace)
         return None if space is None else space.entries.get(key.name)
 
     def put(self, entry: Entry) -> None:
@@ -68,7 +68,7 @@ class State:
         entries[name] = entry
 
     def remove(self, key: Key) -> None:
-        """Takes an object out that is there."""
+        """Removes an object, which must exist."""
         spaces = self.storages[key.storage]
         space = spaces[key.namespace]
         space.remove(key.name)
@@ -76,8 +76,8 @@ class State:
             del spaces[key.namespace]
 
     def entries(self, storage: str, namespace: str | None) -> list[Entry]:
-        """The objects by (namespace, name); of all namespaces for None."""
-        spaces = self.storages.get(storage, NOTHING)
+        """The objects by (namespace, name); None stands for all namespaces."""
+        spaces = self.storages.get(storage, NO_SPACES)
         if namespace is not None:
             space = spaces.get(namespace)
             return [] if space is None else space.ordered()
@@ -86,11 +86,11 @@ class State:
         return [entry for name in sorted(spaces) for entry in spaces[name].ordered()]
 
     def counts(self) -> dict[str, int]:
-        """How many objects each storage has."""
+        """The number of objects in each storage."""
         return {
             storage: sum(len(space.entries) for space in spaces.values())
             for storage, spaces in self.storages.items()
         }
 
 
-NOTHING: dict[str, Space] = {}
+NO_SPACES: dict[str, Space] = {}

@@ -1,8 +1,8 @@
 """The store: all objects in memory, and every write in the journal before anybody sees it.
 
-Everything here is called in the event loop's thread and, but for waiting, is synchronous. A writer
-reads `latest`, computes and stages without awaiting in between, so no two writers interleave.
-Readers and watchers see durable state only.
+All methods are called in the event loop's thread and, except for waiting, are synchronous. A writer reads
+`latest`, computes and stages without an await in between, so no two writers interleave. Readers and
+watchers see durable state only.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from longshore.store.counters import Commit, Counters
 from longshore.store.disk import Disk, open_disk
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, NoJournal
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
-from longshore.store.writer import InTurn, WriterThread
+from longshore.store.writers import InTurn, WriterThread
 
 
 class Store:
-    """Make one with `Store.open`."""
+    """All objects of one longshore. Create one with `Store.open`."""
 
     def __init__(self, disk: Disk | None, found: Contents, limits: Limits) -> None:
         self._disk = disk
@@ -53,7 +53,7 @@ class Store:
     def open(
         cls, directory: Path | None, *, durability: Durability = "normal", limits: Limits | None = None
     ) -> Store:
-        """The store of a data directory, made if it is not there; None keeps nothing.
+        """The store of a data directory, created if it is missing; None for a store that keeps nothing.
 
         Raises `DataDirBusy`, `JournalCorrupt`, `SchemaTooNew` or `JournalUnusable`.
         """
@@ -69,7 +69,7 @@ class Store:
 
     @property
     def oldest(self) -> int:
-        """The oldest revision in the window: a watch may resume from the one before it."""
+        """The oldest revision in the window: a watch may resume from the revision before it."""
         return self._contents.window.compacted + 1
 
     @property
@@ -81,13 +81,15 @@ class Store:
         self._commit.on_commit = hook
 
     def counts(self) -> dict[str, int]:
-        """How many objects each storage has."""
+        """The number of objects in each storage."""
         return self._contents.state.counts()
 
     # For writers
 
     def latest_list(self, storage: str, namespace: str | None = None) -> list[Entry]:
-        """The newest staged states of one storage (or one namespace of it), for writers that must count."""
+        """The newest states, staged or durable, of one storage (or one namespace of it), for writers that
+        must count.
+        """
         entries = self._contents.state.entries(storage, namespace)
         changed = self._staged.of(storage)
         if not changed:
@@ -100,16 +102,19 @@ class Store:
         ]
 
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
-        """Puts an object. Takes `obj` over: it gets its resourceVersion and is frozen from now on.
+        """Writes an object. Takes `obj` over: the store sets its resourceVersion, and nobody may change it
+        afterwards.
 
-        A `joined` write belongs to the one staged just before it in the same turn of the loop: both
+        A `joined` write belongs to the write staged just before it in the same turn of the loop: both
         become durable, or neither.
         """
         previous = self.latest(key)
         return self._stage(key, obj, previous, "ADDED" if previous is None else "MODIFIED", joined)
 
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
-        """Removes an object that is there. `obj` is its last state, taken over as by `stage`."""
+        """Removes an object, which must exist. `obj` is its last state; the store takes it over as `stage`
+        does.
+        """
         previous = self.latest(key)
         if previous is None:
             raise KeyError(key)
@@ -131,7 +136,7 @@ class Store:
         return Staged(entry, batch)
 
     def _durable(self, batch: Batch) -> None:
-        """Makes a batch visible, in one go."""
+        """Makes a batch visible, all of it at one moment."""
         if self._disk is not None:
             self._disk.acknowledge(batch.events[-1].revision)
         self._contents.apply(batch.events)
@@ -144,11 +149,13 @@ class Store:
     # For readers
 
     def list(self, storage: str, namespace: str | None = None) -> Snapshot:
-        """The objects of a storage, or of one namespace in it, as they are now."""
+        """The current objects of a storage, or of one namespace in it."""
         return Snapshot(self.revision, self._contents.state.entries(storage, namespace))
 
     def list_at(self, storage: str, namespace: str | None, revision: int) -> Snapshot:
-        """The same as of an older revision. Raises `Compacted` or `FutureRevision`."""
+        """The objects of a storage, or of one namespace in it, at an older revision. Raises `Compacted` or
+        `FutureRevision`.
+        """
         if revision > self.revision:
             raise FutureRevision(revision, self.revision)
         self._refuse_compacted(revision)
@@ -157,7 +164,7 @@ class Store:
         return Snapshot(revision, self._contents.window.rewind(now, changes))
 
     def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
-        """The changes after `since`, then live ones; None starts now. Raises `Compacted`."""
+        """The changes after `since`, then live changes; None starts now. Raises `Compacted`."""
         if self._closed:
             raise StoreClosed
         if since is None:
@@ -167,7 +174,7 @@ class Store:
         return self._hub.add(storage, namespace, since, replay)
 
     async def settled(self) -> None:
-        """Returns when everything staged until now is durable and visible, or has failed."""
+        """Returns when every write staged until now is durable and visible, or has failed."""
         await self._commit.settled()
 
     async def reached(self, revision: int) -> None:
@@ -186,7 +193,7 @@ class Store:
             raise Compacted(revision, self.oldest)
 
     async def close(self) -> None:
-        """Commits what is staged, ends all watches and lets the data directory go."""
+        """Commits every staged write, ends all watches and unlocks the data directory."""
         if self._closed:
             return
         self._closed = True

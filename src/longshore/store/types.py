@@ -1,8 +1,8 @@
-"""What the store hands out: keys, entries, events and snapshots. All immutable, all shared.
+"""The types that the store hands out: keys, entries, events and snapshots. All are immutable and shared.
 
-An entry is kept as its JSON bytes, because that is what lists and watches send; the decoded view is
-made when somebody asks and is forgotten again (`decoded.py`), so a hundred thousand objects cost
-about their bytes. Nothing here reads or writes anything.
+An entry is kept as its JSON bytes, because lists and watches send these; the decoded view is created on
+demand and forgotten again (`decoded_views.py`), so a hundred thousand objects take little more memory than
+their bytes. Nothing here reads or writes anything.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from longshore.api.types import Obj, decode
-from longshore.store.decoded import Decoded
+from longshore.store.decoded_views import Decoded
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 class Key(msgspec.Struct, frozen=True, order=True, gc=False):
-    """Where an object is. `storage` is the row's key space, e.g. `pods` or `batch/jobs`."""
+    """The place of an object. `storage` is the key space of its resource, e.g. `pods` or `batch/jobs`."""
 
     storage: str
     namespace: str
@@ -30,7 +30,7 @@ class Key(msgspec.Struct, frozen=True, order=True, gc=False):
 
     @property
     def place(self) -> tuple[str, str]:
-        """By which the objects of a storage are ordered."""
+        """The sort key of lists: (namespace, name)."""
         return self.namespace, self.name
 
     def __str__(self) -> str:
@@ -62,8 +62,9 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class Event(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One change. `previous` is the state it replaced; None for ADDED. Nothing it holds refers back to it, so
-    the collector need not know of the many that are remembered."""
+    """One change. `previous` is the state it replaced; None for ADDED. An event is part of no reference
+    cycle, so the garbage collector need not track the many events in the window.
+    """
 
     revision: int
     type: EventType
@@ -89,10 +90,10 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
         return len(self.entries)
 
     def after(self, namespace: str, name: str) -> int:
-        """Index of the first entry behind this one, for the next page; the entry need not exist."""
+        """The index of the first entry behind this place, for the next page; the entry need not exist."""
         return bisect_right(self.entries, (namespace, name), key=place)
 
 
 def place(entry: Entry) -> tuple[str, str]:
-    """By which lists are ordered."""
+    """The sort key of lists: (namespace, name)."""
     return entry.key.place

@@ -1,8 +1,8 @@
-"""Who watches what. A change reaches exactly the watchers of its storage and namespace.
+"""Watches, by storage and namespace. A change reaches exactly the watchers of its storage and namespace.
 
-Publishing costs one append and at most one wake-up per watcher and commit, and watchers share the
-lists they get. One that does not keep up is cut off (`WatchOverflow`); it can never hold the
-server's memory.
+Publishing costs one append and at most one wake-up per watcher and commit, and watchers share the lists
+they get. A watcher that does not keep up is cut off (`WatchOverflow`), so no watcher can hold the server's
+memory.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Watch:
         return self
 
     async def __anext__(self) -> list[Event]:
-        """The changes since the last call; waits until there is at least one, or a nudge: then none."""
+        """The changes since the last call. Waits until there is at least one change, or a nudge, which
+        gives none.
+        """
         while not self._batches:
             if self._nudged:
                 self._nudged = False
@@ -69,12 +71,12 @@ class Watch:
         return events
 
     def nudge(self) -> None:
-        """Lets whoever waits have a look at the clock. Cheaper than a time limit on every wait."""
+        """Wakes the consumer so that it can look at the clock. Cheaper than a time limit on every wait."""
         self._nudged = True
         self._wake()
 
     def close(self) -> None:
-        """Ends the watch; what was not read yet is dropped. Closing twice is fine."""
+        """Ends the watch; unread changes are dropped. Closing twice is fine."""
         if self._open:
             self._batches.clear()
             self._end()
@@ -133,7 +135,7 @@ class Hub:
         return [watchers for scopes in self._by_storage.values() for watchers in scopes.values()]
 
     def add(self, storage: str, namespace: str | None, after: int, replay: list[Event]) -> Watch:
-        """A watch that gets `replay` first and then what is published after `after`."""
+        """A watch that gets `replay` first and then every change published after `after`."""
         watch = Watch(self, (storage, namespace), after, replay)
         scopes = self._by_storage.setdefault(storage, {})
         scopes.setdefault(namespace, _Watchers()).watches[watch] = None
@@ -170,6 +172,6 @@ class Hub:
                 watch._push(batch, size, self._max_events, self._max_bytes)
 
     def close(self) -> None:
-        """Ends every watch; what was published before is still delivered."""
+        """Ends every watch; changes published before are still delivered."""
         for watch in [watch for watchers in self._all() for watch in watchers.watches]:
             watch._end()

@@ -1,8 +1,8 @@
-"""The last changes, so that a watcher can resume and a list can look a little into the past.
+"""The last changes, so that a watcher can resume and a list can show a recent older revision.
 
-Bounded by number and by bytes, never by age: an idle server keeps what it has. Each change that
-leaves the window tells which journal rows nothing needs any more (`dead`): the state it replaced,
-and, for a deletion, itself. That is the whole of compaction's knowledge; see commit.py.
+The window is bounded by number and by bytes, never by age: an idle server keeps what it has. Each change
+that leaves the window names the journal rows that nothing needs any more (`dead`): the state it replaced
+and, for a deletion, the deletion itself. Compaction knows nothing else; see commit.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from longshore.store.types import Entry, Event, place
 
 
 class Dead(NamedTuple):
-    """A journal row that may go, and the change whose leaving the window made it so."""
+    """A journal row that may be removed, and the change that made it removable by leaving the window."""
 
     revision: int
     through: int
@@ -37,7 +37,7 @@ class Window:
         self._bytes = 0
 
     def add(self, events: Sequence[Event]) -> None:
-        """Takes the newest changes in, and lets the oldest ones go that no longer fit."""
+        """Adds the newest changes, and drops the oldest ones that no longer fit."""
         by_storage = self._by_storage
         for event in events:
             entry = event.entry
@@ -62,7 +62,7 @@ class Window:
         return found
 
     def rewind(self, entries: list[Entry], changes: list[Event]) -> list[Entry]:
-        """The entries as they were before these changes, which must be all since then."""
+        """The entries before these changes, which must be all changes since then."""
         if not changes:
             return entries
         before: dict[tuple[str, str], Entry | None] = {}
@@ -74,7 +74,7 @@ class Window:
         return past
 
     def forget(self, revision: int) -> None:
-        """Drops all history up to this revision, even if it was never here."""
+        """Drops all history up to this revision, even if that revision was never in the window."""
         while self._events and self._events[0].revision <= revision:
             self._drop_oldest()
         self.compacted = max(self.compacted, revision)

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import Client, PatchType, Unreachable, What
+from longshore.client import Client, PatchType, Unreachable, What, in_process
 from longshore.machinery.time.clock import Clock
 
 WRITES = ("create", "update", "update_status", "patch", "apply", "delete", "delete_collection")
@@ -85,8 +85,8 @@ class MortalClient(OneByOne):
         return self._counted(found) if name in WRITES else found
 
     def pipelined(self) -> Any:
-        inner = self._client.pipelined()
-        return self if inner is self._client else _MortalPipeline(self, inner)
+        inner, settled = in_process.pipeline(self._client)
+        return self if inner is self._client else _MortalPipeline(self, inner, settled)
 
     async def live_on(self) -> None:
         """Does not come back if the process has made its last write."""
@@ -123,8 +123,8 @@ class MortalClient(OneByOne):
 class _MortalPipeline(OneByOne):
     """The pipeline of a mortal client. Once that is over, writes are answered as if they took place."""
 
-    def __init__(self, mortal: MortalClient, pipeline: Client) -> None:
-        self._mortal, self._pipeline = mortal, pipeline
+    def __init__(self, mortal: MortalClient, pipeline: Client, settled: in_process.Settled) -> None:
+        self._mortal, self._pipeline, self._settled = mortal, pipeline, settled
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._pipeline, name)
@@ -132,7 +132,7 @@ class _MortalPipeline(OneByOne):
 
     async def settled(self) -> None:
         await self._mortal.live_on()
-        await self._pipeline.settled()
+        await self._settled()
 
     def _counted(self, write: Callable[..., Coroutine[Any, Any, Any]]) -> Any:
         async def counted(what: What, *arguments: Any, **options: Any) -> Any:

@@ -39,7 +39,7 @@ class ScriptedPod:
     phase: str = ""
     """Succeeded or Failed once the kubelet has reported it."""
     stopping: bool = False
-    """It is being deleted, or gone."""
+    """Whether the pod is being deleted, or gone."""
     finishing: bool = False
     """Somebody wants it to end now."""
     told: asyncio.Event = field(default_factory=asyncio.Event)

@@ -23,7 +23,7 @@ class ScriptedPreparer:
         self.refuse: Callable[[Obj], None] = lambda pod: None
         """May raise `NotReady` or `CannotPrepare` for a pod."""
         self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
-        """The same for one of its containers."""
+        """Raises `NotReady` or `CannotPrepare` for one of a pod's containers, if it is to."""
 
     async def run(self, informers: Informers) -> None:
         await asyncio.get_running_loop().create_future()

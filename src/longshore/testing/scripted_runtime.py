@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 
@@ -28,13 +28,13 @@ class Run:
     """Until it ends by itself; None never does."""
     code: int = 0
     fails: CannotStart | None = None
-    """It cannot be started."""
+    """The error of a container that cannot be started."""
     on_term: float | None = 0.0
     """Seconds from the stop signal to its end; None ignores the signal."""
     term_code: int = 143
     reason: str = ""
     message: str = ""
-    """What it writes to its termination message file."""
+    """The content of the termination message file."""
 
 
 RunScript = Callable[[Container], Run]

@@ -27,7 +27,7 @@ Controllers = Callable[[Client, VirtualClock], Coroutine[Any, Any, None]]
 
 
 class AWorld(Protocol):
-    """As far as it is known here."""
+    """The part of a world that stories use."""
 
     api: Api
     client: LocalClient
@@ -99,7 +99,7 @@ class Telling(Generic[W, E]):
 
 
 def as_client(wrapped: Any) -> Client:
-    """It is one in all it does; how it does it the type checker cannot see."""
+    """The wrapped client as a `Client`: it does all that one does, in ways the type checker cannot see."""
     client: Client = wrapped
     return client
 

@@ -1,7 +1,7 @@
-"""Makes and reads certificates. The only file that loads the certificate library; see pki.py.
+"""Creates and reads certificates. The only file that loads the certificate library; see pki.py.
 
-Every certificate says what it is good for (key usage, server or client authentication), carries a
-random serial number, and starts an hour in the past so that a slightly wrong clock does no harm.
+Every certificate says what it is good for (key usage, server or client authentication), carries a random
+serial number, and is valid from an hour in the past, so that a slightly wrong clock does no harm.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Pair:
 
 
 def load(file: Path) -> Pair | None:
-    """The pair in this file; None if there is none, ValueError if the file holds something else."""
+    """The pair in this file; None without a file, ValueError for other content."""
     try:
         pem = file.read_bytes()
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def load(file: Path) -> Pair | None:
 
 
 def signed_by(pair: Pair, ca: Pair) -> bool:
-    """Whether this very authority issued the certificate, not one of the same name."""
+    """Whether this very authority issued the certificate, and not another of the same name."""
     try:
         pair.cert.verify_directly_issued_by(ca.cert)
     except (ValueError, TypeError, InvalidSignature):
@@ -80,7 +80,7 @@ def authority(now: datetime, days: int) -> Pair:
 
 
 def server(ca: Pair, now: datetime, days: int, dns: Iterable[str], ips: Iterable[str]) -> Pair:
-    """A certificate for a server reachable by these names and addresses alone."""
+    """A certificate for a server with these names and addresses only."""
     key = ec.generate_private_key(ec.SECP256R1())
     builder = _builder(_name("longshore"), ca.cert.subject, key, now, days)
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in dns]

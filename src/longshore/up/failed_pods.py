@@ -1,4 +1,4 @@
-"""What is left of failed pods that are gone, for `longshore logs --failed`.
+"""The logs and records of failed pods that were deleted, for `longshore logs --failed`.
 
     GET /longshore/failed/namespaces/NS                   records, oldest first
     GET /longshore/failed/namespaces/NS/jobs/NAME         of a Job; also pods/NAME: of pods with that name
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "/longshore/failed/"
 _KINDS: Final = {"jobs": "Job", "pods": "Pod"}
-_MOST: Final = 1 << 20
+_MAX_LOG_BYTES: Final = 1 << 20
 """Bytes of a log that are shown, from its end."""
 
 
@@ -33,7 +33,7 @@ def log_path(uid: str, container: str, attempt: int) -> str:
 
 
 def page(archive: Archive) -> Callable[[str], Obj | None]:
-    """What a server answers below `PREFIX`."""
+    """The answer to a path below `PREFIX`."""
 
     def answer(rest: str) -> Obj | None:
         match rest.split("/"):
@@ -50,13 +50,13 @@ def page(archive: Archive) -> Callable[[str], Obj | None]:
 
 
 def _text(newest: Path) -> str:
-    """The last lines, without their time stamps."""
+    """The last lines, without their timestamps."""
     raw = b""
     for file in (Path(f"{newest}.1"), newest):
         if file.exists():
             raw += file.read_bytes()
     out = []
-    for line in raw[-_MOST:].split(b"\n")[int(len(raw) > _MOST) :]:
+    for line in raw[-_MAX_LOG_BYTES:].split(b"\n")[int(len(raw) > _MAX_LOG_BYTES) :]:
         parts = line.split(b" ", 3)
         if len(parts) == 4:
             out.append(parts[3] + (b"\n" if parts[2] == b"F" else b""))

@@ -1,8 +1,8 @@
 """Files that only their owner may read: keys, certificates, the kubeconfig, the directory they are in.
 
-A file is written beside its place and renamed, so a reader sees the old text or the new one, never a
-half. Refuses a data directory that is plainly not ours: locking others out of, say, a home directory
-would be a bad surprise.
+A file is written beside its place and renamed, so a reader sees the old text or the new one, never half of
+it. Refuses a data directory that clearly belongs to something else, because it would lock others out of,
+say, a home directory.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_OURS = ("pki", "kubeconfig")
-"""What tells a data directory of longshore from any other directory."""
+_OWN_NAMES = ("pki", "kubeconfig")
+"""Names in a data directory that tell it from any other directory."""
 
 
 class UnfitDirectory(Exception):
@@ -31,7 +31,9 @@ def default_data_dir() -> Path:
 
 @contextmanager
 def data_dir(path: Path | None, *, temporary: bool) -> Iterator[Path]:
-    """The directory to use: the given or the default one, made ready; or one that goes with the block."""
+    """The directory to use: the given or the default one, prepared; or a temporary one that is removed
+    with the block.
+    """
     if path is None and temporary:
         made = Path(tempfile.mkdtemp(prefix="longshore-"))  # mode 0700
         try:
@@ -43,7 +45,7 @@ def data_dir(path: Path | None, *, temporary: bool) -> Iterator[Path]:
 
 
 def prepare_data_dir(path: Path) -> Path:
-    """Makes the directory (mode 0700) or checks that the existing one may become private."""
+    """Creates the directory (mode 0700) or checks that the existing one may become private."""
     path = path.expanduser().absolute()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +57,7 @@ def prepare_data_dir(path: Path) -> Path:
             )
         if stat.S_IMODE(info.st_mode) & 0o077:
             entries = os.listdir(path)
-            if entries and not any(name in entries for name in _OURS):
+            if entries and not any(name in entries for name in _OWN_NAMES):
                 raise UnfitDirectory(
                     f"data directory {path} holds other files and is open to other users "
                     f"(mode {stat.S_IMODE(info.st_mode):04o}); pass a directory of its own with --data-dir"

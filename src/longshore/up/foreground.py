@@ -1,4 +1,4 @@
-"""`longshore up` in a terminal: starts, says so in one line, and stops at Ctrl-C, SIGTERM or SIGHUP."""
+"""`longshore up` in a terminal: starts, prints one ready line, and stops at a signal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(options: Options) -> None:
 
 
 def ready_line(longshore: Longshore) -> str:
-    """The one line that says where to go on."""
+    """The one line that tells how to go on."""
     config = shlex.quote(str(longshore.kubeconfig))
     return f"longshore {__version__} is ready at {longshore.server}; use it with: export KUBECONFIG={config}"
 

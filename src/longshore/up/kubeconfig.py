@@ -1,6 +1,6 @@
 """Writes the kubeconfig of a running longshore: one cluster, one user, everything inlined.
 
-Inlined means the file can be copied anywhere and works alone, and that it is a secret: mode 0600.
+The file can be copied anywhere and works alone, and it is a secret: mode 0600.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from longshore.up.files import write_private
 from longshore.up.pki import ADMIN, Pki
 
 _TEXT = """\
-# Written by `longshore up`, anew at every start. Whoever can read this file may do everything there.
+# Written by `longshore up` at every start. Anyone who can read this file has full access to this longshore.
 apiVersion: v1
 kind: Config
 clusters:

@@ -17,7 +17,7 @@ _ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": 
 
 
 def capacity(storage: Path, *, declared: Mapping[str, str] | None = None, pods: int = PODS) -> Capacity:
-    """What this machine has. `storage` is on the disk that pods write to."""
+    """The capacity of this machine. `storage` is on the disk that pods write to."""
     disk = os.statvfs(storage)
     found = {
         "cpu": str(len(os.sched_getaffinity(0))),
@@ -29,7 +29,7 @@ def capacity(storage: Path, *, declared: Mapping[str, str] | None = None, pods: 
 
 
 def described() -> Machine:
-    """Its architecture and system, as far as they can be read."""
+    """The machine's architecture and system, as far as they can be read."""
     machine = os.uname()
     return Machine(
         architecture=_ARCH.get(machine.machine, machine.machine),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The node's directory, and the server its pods may ask."""
+    """The node's place: its directory, the server its pods may ask, and the receiver of its door."""
 
     directory: Path
     server: Server

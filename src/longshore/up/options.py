@@ -1,4 +1,4 @@
-"""What `longshore up` can be asked for."""
+"""The options of `longshore up`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Options:
     scheduler: bool = True
     """Whether pods are given nodes here."""
     scheduler_actions: tuple[str, ...] | None = None
-    """What a cycle for gangs does; None means Volcano's own choice."""
+    """The actions of a gang cycle; None means Volcano's own choice."""
     node: bool = True
     """Whether pods run here."""
     runtime: str = "process"
     """The engine of pods that name none: process or podman."""
     node_capacity: Mapping[str, str] = field(default_factory=dict)
-    """What the node has to give, by resource, where it is not what the machine has."""
+    """The node's capacity by resource, where it differs from the machine's."""
     shortcuts: bool = field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
     """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request and every pod
     goes the long way: slower, and a way to tell whether a shortcut is to blame."""

@@ -1,12 +1,12 @@
-"""The own certificate authority: made at the first start, renewed in time, never needed to think of.
+"""longshore's own certificate authority: created at the first start and renewed before it expires.
 
-Three certificates: the authority itself, the server's (loopback names only) and the admin's, whose
-organisation `system:masters` may do everything. Keys are EC P-256: made in a millisecond, quick in a
-handshake. A certificate and its key are one file, so a crash cannot leave half of a new pair. Files in
-a foreign format are an error, never overwritten.
+There are three certificates: the authority's, the server's (loopback names only) and the admin's, whose
+organisation `system:masters` may do everything. Keys are EC P-256: created in a millisecond, with short
+handshakes. A certificate and its key are one file, so a crash cannot leave half of a new pair. A file in
+another format is an error and is never overwritten.
 
-An ordinary start must not pay for loading the certificate library, so `renewal.json` remembers when
-each certificate is due; without it, the certificates themselves are asked.
+An ordinary start must not pay for loading the certificate library, so `renewal.json` records when each
+certificate is due; without it, the certificates themselves are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADMIN_GROUP = "system:masters"
 
 CA_DAYS = 3650
 LEAF_DAYS = 365
-"""As long as kubeadm's: short enough to matter, and every start renews what is due."""
+"""kubeadm's validity. Every start renews certificates that are due."""
 CA_RENEW_BEFORE = timedelta(days=LEAF_DAYS + 30)
 """The authority outlives every certificate it signs."""
 LEAF_RENEW_BEFORE = timedelta(days=60)
@@ -42,12 +42,14 @@ _RENEWAL = "renewal.json"
 
 
 class BrokenPki(Exception):
-    """A certificate in the data directory cannot be read. Remove its `pki` directory, new ones are made."""
+    """A certificate in the data directory cannot be read. Remove its `pki` directory; new certificates are
+    created.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Pki:
-    """Where the certificates are. `renewed` says whether this call made any of them."""
+    """The places of the certificates. `renewed` says whether this call created any of them."""
 
     directory: Path
     renewed: bool
@@ -69,7 +71,7 @@ class Pki:
 
 
 def ensure(directory: Path, now: datetime) -> Pki:
-    """Makes what is missing and renews what is due in `directory`. `now` is aware."""
+    """Creates missing certificates and renews due ones in `directory`. `now` is aware."""
     directory.mkdir(mode=0o700, exist_ok=True)
     if _nothing_due(directory, now):
         return Pki(directory, renewed=False)
@@ -93,7 +95,7 @@ def _renew(directory: Path, now: datetime) -> None:
         write_private(directory / "ca.crt", ca.cert_pem)
         server, admin = current(_SERVER, LEAF_RENEW_BEFORE), current(_ADMIN, LEAF_RENEW_BEFORE)
     except ValueError as err:
-        raise BrokenPki(f"{err}; remove {directory} to have new certificates made") from err
+        raise BrokenPki(f"{err}; remove {directory}, and new certificates are created") from err
     if server is None or not certificates.signed_by(server, ca):
         server = keep(_SERVER, certificates.server(ca, now, LEAF_DAYS, SERVER_DNS, SERVER_IPS))
     if admin is None or not certificates.signed_by(admin, ca):

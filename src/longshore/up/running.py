@@ -49,7 +49,7 @@ class PortBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Longshore:
-    """What the outside may know of a running longshore."""
+    """The public face of a running longshore."""
 
     server: str
     kubeconfig: Path

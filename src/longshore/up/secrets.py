@@ -1,6 +1,6 @@
 """Two secrets of a data directory: the admin's bearer token, and the key that signs account tokens.
 
-Both are kept, so that tokens handed out survive a restart.
+Both are kept, so that issued tokens survive a restart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Secrets:
 
 
 def ensure(directory: Path) -> Secrets:
-    """Reads the secrets in `directory`, making those that are missing."""
+    """Reads the secrets in `directory`, and creates missing ones."""
     return Secrets(
         _kept(directory / "token").decode("ascii"),
         bytes.fromhex(_kept(directory / "pki" / "token.key").decode()),
@@ -30,7 +30,7 @@ def ensure(directory: Path) -> Secrets:
 
 
 def _kept(path: Path) -> bytes:
-    """64 random hexadecimal digits: in the file, or new."""
+    """64 random hexadecimal digits, from the file or new."""
     try:
         return path.read_bytes().strip()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What makes a start quick. Importing the server is most of it, and the first two save a fifth of that.
+"""Settings for a fast start. Importing the server is most of it, and the first two save a fifth of that.
 
 - The collector has nothing to find among modules being imported, so it waits.
 - aiohttp reads the machine's certificate authorities as it is imported. A server has no use for them; should

@@ -9,7 +9,7 @@ from longshore.machinery import remove_tree
 
 
 class LocalDirectories:
-    """Those under `root`, which nobody but longshore's user can look into."""
+    """The directories under `root`, which only longshore's user can read."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.absolute()

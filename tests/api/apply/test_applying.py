@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longshore.api import apply, codec, shape
-from longshore.api.apply import managed, typed
+from longshore.api.apply import managed, shape_check
 from longshore.api.apply.applying import LAST_APPLIED
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
@@ -27,7 +27,7 @@ def applied(
 ) -> dict[str, Any]:
     """One apply, decoded as the server decodes it."""
     body = {"apiVersion": "v1", "kind": "Pod", **body}
-    assert not typed.problem_of(body, POD)
+    assert not shape_check.problem_of(body, POD)
     merged = apply.apply(
         live, body, manager=by, force=force, api_version="v1", shape=POD, now=now, subresource=""
     )
@@ -241,13 +241,13 @@ def test_kubectl_may_take_over_what_it_applied_on_its_own_side() -> None:
     ],
 )  # fmt: skip
 def test_a_configuration_is_checked_against_the_schema(body: dict[str, Any], problem: str) -> None:
-    assert typed.problem_of(body, POD) == problem
+    assert shape_check.problem_of(body, POD) == problem
 
 
 def test_a_list_key_without_default_must_be_there() -> None:
     accounts = table.find("", "v1", "serviceaccounts")
     assert accounts is not None
-    assert typed.problem_of({"secrets": [{"kind": "x"}]}, shape.shape_of(accounts)) == (
+    assert shape_check.problem_of({"secrets": [{"kind": "x"}]}, shape.shape_of(accounts)) == (
         '.secrets: element 0: associative list with keys has an element that omits key field "name" '
         "(and doesn't have default value)"
     )

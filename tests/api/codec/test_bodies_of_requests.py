@@ -10,9 +10,9 @@ import pytest
 from longshore.api import codec
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
+from longshore.api.kinds.structural import StructuralStrategy
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
-from longshore.api.structural.strategy import StructuralStrategy
 from longshore.apiserver.request import body
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"

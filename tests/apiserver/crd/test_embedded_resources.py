@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.api.codec import DecodeError
-from longshore.api.structural.schema import Schema
+from longshore.api.structural.kind_schema import Schema
 
 TEMPLATE = {
     "type": "object",

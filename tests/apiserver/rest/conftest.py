@@ -15,7 +15,7 @@ from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.store import Store
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from support.fixed_clock import FixedClock
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 
 pytestmark = pytest.mark.anyio
 

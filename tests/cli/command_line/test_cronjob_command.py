@@ -146,7 +146,7 @@ def test_next_of_one_that_never_runs_fails(command: Any) -> None:
     assert command("next", "odd") == (
         1,
         "",
-        "longshore: it never runs: time difference between two schedules is less than 1 second\n",
+        "longshore: the schedule never fires: time difference between two schedules is less than 1 second\n",
     )
 
 

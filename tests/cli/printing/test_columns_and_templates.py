@@ -9,8 +9,8 @@ import pytest
 from longshore.cli.main import Failure
 from longshore.cli.printing.columns import Columns, aligned
 from longshore.cli.printing.objects import as_json, as_list, without_managed_fields, writer
+from longshore.cli.printing.path_templates import custom_columns, jsonpath
 from longshore.cli.printing.tables import Printer, written
-from longshore.cli.printing.templates import custom_columns, jsonpath
 
 POD = {
     "metadata": {"name": "a", "labels": {"x/y": "1"}},

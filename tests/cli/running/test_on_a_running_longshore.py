@@ -34,7 +34,7 @@ def test_a_name_that_is_taken_is_refused_unless_it_is_to_be_replaced(longshore: 
     longshore.ok("run", "--name", "taken", "--", "true")
     again = longshore("run", "--name", "taken", "--", "true")
     assert again.exit == 2
-    assert "'taken' is there already; pass --replace" in again.stderr
+    assert "'taken' already exists; pass --replace" in again.stderr
     first = longshore.ok("get", "job/taken", "-o", "jsonpath={.metadata.uid}")
     longshore.ok("run", "--name", "taken", "--replace", "--", "true")
     assert longshore.ok("get", "job/taken", "-o", "jsonpath={.metadata.uid}") != first

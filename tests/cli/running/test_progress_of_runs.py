@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from longshore.cli.running import wording
-from longshore.cli.running.live import bar
+from longshore.cli.running import report_lines
+from longshore.cli.running.live_display import bar
 from longshore.cli.running.progress import Run
 
 
@@ -30,7 +30,7 @@ def test_counts_are_those_of_the_status() -> None:
     run = run_of(succeeded=3, failed=2, active=2, completedIndexes="0,2,3", failedIndexes="1")
     assert (run.succeeded, run.failed, run.active, run.given_up, run.waiting) == (3, 2, 2, 1, 4)
     assert run.under_way() == [4, 5]
-    assert wording.counts(run) == "3/10 complete, 2 active, 2 failed, 4 waiting"
+    assert report_lines.counts(run) == "3/10 complete, 2 active, 2 failed, 4 waiting"
 
 
 def test_rate_and_time_left_come_from_the_last_seconds() -> None:
@@ -50,7 +50,7 @@ def test_an_end_stays() -> None:
     run = run_of(succeeded=10, completedIndexes="0-9", conditions=COMPLETE)
     assert run.end is not None
     assert run.end.well
-    assert wording.ended(run) == "job/pi complete in 5.0 s: 10 of 10"
+    assert report_lines.ended(run) == "job/pi complete in 5.0 s: 10 of 10"
     see(run, 200.0, succeeded=10, conditions=FAILED)
     assert run.end.well
     assert run.finished == 105.0
@@ -58,7 +58,7 @@ def test_an_end_stays() -> None:
 
 def test_a_failure_names_its_indexes() -> None:
     run = run_of(succeeded=7, failed=3, completedIndexes="0-6", failedIndexes="7-9", conditions=FAILED)
-    assert wording.ended(run) == (
+    assert report_lines.ended(run) == (
         "job/pi failed: FailedIndexes: some failed (after 5.0 s, 7/10 complete, 3 failed); "
         "failed indexes: 7-9"
     )
@@ -67,8 +67,8 @@ def test_a_failure_names_its_indexes() -> None:
 def test_what_is_left_says_how_to_go_on() -> None:
     run = run_of(succeeded=3, active=2, completedIndexes="0-2")
     text = "job/pi was stopped: 3/10 complete, 2 active, 5 waiting; indexes 3,4 were running"
-    assert wording.left(run, resumable=False) == text
-    assert wording.left(run, resumable=True).endswith(
+    assert report_lines.left(run, resumable=False) == text
+    assert report_lines.left(run, resumable=True).endswith(
         "; it is suspended, go on with: longshore resume job/pi"
     )
 
@@ -93,7 +93,7 @@ def test_a_long_strip_fits_its_room() -> None:
 
 
 def test_spans_of_time_are_short() -> None:
-    assert [wording.span(s) for s in (0.04, 9.94, 42.4, 187, 3723)] == [
+    assert [report_lines.span(s) for s in (0.04, 9.94, 42.4, 187, 3723)] == [
         "0.0 s",
         "9.9 s",
         "42 s",

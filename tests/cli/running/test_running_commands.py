@@ -103,10 +103,10 @@ def test_bad_input_has_a_code_of_its_own_and_starts_nothing(longshore: Command) 
     assert 'STDIN: The Job "x" is invalid:' in done.stderr
     assert "* spec.completions: Invalid value: -1: must be greater than or equal to 0" in done.stderr
     for words, message in (
-        ((), "give either manifests, or after two dashes a command"),
+        ((), "give either manifests or, after two dashes, a command"),
         (("missing.yaml",), 'the path "missing.yaml" does not exist'),
         (("--each", "missing", "--", "true"), "--each missing: No such file or directory"),
-        (("--", "./nowhere"), "./nowhere: there is no such program"),
+        (("--", "./nowhere"), "./nowhere: no such program"),
         (("--completions", "0", "--", "true"), "'0' is not a whole number above 0"),
         (("--name", "x", "some.yaml"), "--name is for a command, not for manifests"),
     ):

@@ -76,7 +76,7 @@ def test_a_few_variables_are_passed_and_others_only_when_asked_for() -> None:
 
 
 def test_a_variable_that_is_not_here_is_refused() -> None:
-    with pytest.raises(Failure, match="there is no such variable here; give it a value with GONE=VALUE"):
+    with pytest.raises(Failure, match="this variable is not set here; give it a value with GONE=VALUE"):
         made("x", env=["GONE"])
 
 

@@ -17,7 +17,7 @@ from longshore.client.credentials.static import Token
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
-from longshore.store.limits import Limits
+from longshore.store.memory_limits import Limits
 from longshore.store.store import Store
 
 pytestmark = pytest.mark.anyio

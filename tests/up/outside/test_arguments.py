@@ -21,7 +21,7 @@ from longshore.cli.main import main
         (["--controllers", "none"], "argument --controllers: name at least one controller"),
         (
             ["--controllers", "podgc", "-n", "x"],
-            "--namespace: these controllers work on all namespaces: podgc",
+            "--namespace: these controllers need all namespaces: podgc",
         ),
     ],
 )

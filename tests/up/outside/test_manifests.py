@@ -92,7 +92,7 @@ def test_one_namespace_needs_no_rights_in_the_cluster(capsys: pytest.CaptureFixt
     [
         (
             ["--controllers", "garbage", "--only-namespace", "x"],
-            "these controllers work on all namespaces: garbage",
+            "these controllers need all namespaces: garbage",
         ),
         (["--controllers", "serviceaccount"], "serviceaccount runs in longshore up alone"),
         (["--controllers", "none"], "name at least one controller"),

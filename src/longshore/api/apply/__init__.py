@@ -1,4 +1,4 @@
-"""Who owns which field: server-side apply and metadata.managedFields.
+"""Ownership of fields: server-side apply and metadata.managedFields.
 
 `apply` merges a configuration into an object; `managed.after_update` keeps the books for all other
 writes. Both work on plain JSON and a shape (`api/shape.py`).

@@ -13,18 +13,18 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from longshore.api import errors, field
-from longshore.api.apply import compare, entries, fieldset, managed, typed
+from longshore.api.apply import compare, entries, fieldset, managed, shape_check
 from longshore.api.apply.compare import Untypable
+from longshore.api.apply.dropped_fields import pruned
 from longshore.api.apply.merge import merged
 from longshore.api.apply.owned import fields_of
-from longshore.api.apply.prune import pruned
 from longshore.api.apply.reconcile import fitted
 from longshore.api.shape import FieldSet, MapShape, Shape
 from longshore.api.types import Obj
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
-_MAX_ANNOTATIONS: Final = 256 * 1024  # bytes of all keys and values, Kubernetes' own limit
+_MAX_ANNOTATION_BYTES: Final = 256 * 1024  # bytes of all keys and values, Kubernetes' own limit
 _UNOWNED: Final[FieldSet] = {
     "f:apiVersion": {},
     "f:kind": {},
@@ -48,7 +48,7 @@ def apply(
 ) -> Obj:
     """The object after `manager` applied a configuration to it, managedFields written.
 
-    `live` is the stored object, None when there is none yet; `applied` has passed `typed.problem_of`
+    `live` is the stored object, None when there is none yet; `applied` has passed `shape_check.problem_of`
     and may carry apiVersion and kind, which the result does not. The result is not decoded yet: it
     has the configuration's values as they were sent. Raises the 409 of a conflict.
     """
@@ -144,7 +144,11 @@ def _last_applied_fields(live: Obj | None, shape: MapShape, api_version: str) ->
         last: Any = json.loads(text or "null")
     except ValueError:
         return {}
-    if not isinstance(last, dict) or last.get("apiVersion") != api_version or typed.problem_of(last, shape):
+    if (
+        not isinstance(last, dict)
+        or last.get("apiVersion") != api_version
+        or shape_check.problem_of(last, shape)
+    ):
         return {}
     last = {k: v for k, v in last.items() if k not in ("apiVersion", "kind")}
     try:
@@ -166,7 +170,7 @@ def _renew_last_applied(meta: Obj, applied: Obj) -> None:
         left = {k: v for k, v in own["annotations"].items() if k != LAST_APPLIED}
         sent["metadata"] = {**own, "annotations": left}
     annotations = {**annotations, LAST_APPLIED: _sorted_json(sent) + "\n"}
-    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > _MAX_ANNOTATIONS:
+    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > _MAX_ANNOTATION_BYTES:
         del annotations[LAST_APPLIED]
     meta["annotations"] = annotations
 

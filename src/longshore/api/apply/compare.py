@@ -17,11 +17,11 @@ from longshore.api.shape import FieldSet, ListShape, MapShape, ScalarShape, Shap
 from longshore.api.types import Obj
 
 Change: TypeAlias = tuple[FieldSet | None, FieldSet | None]
-"""What was set and what went away, as nodes of field sets; None for nothing."""
+"""The fields that were set and the fields that went away, as nodes of field sets; None for nothing."""
 
 NO_CHANGE: Final[Change] = (None, None)
 _MISSING: Final = object()
-_FEW: Final = 64
+_MAX_REMEMBERED_TEXTS: Final = 64
 
 
 class Untypable(Exception):
@@ -284,7 +284,7 @@ def _one_key_step(key: str, default: Any) -> Callable[[Any], str]:
         text = texts.get(value)
         if text is None:
             text = head + _string(value) + "}"
-            if len(texts) < _FEW:
+            if len(texts) < _MAX_REMEMBERED_TEXTS:
                 texts[value] = text
         return text
 

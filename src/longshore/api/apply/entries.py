@@ -21,7 +21,7 @@ _ANCIENT: Final = "ancient-changes"
 
 
 def identity(entry: Obj) -> Identity:
-    """What makes two entries the same: manager, operation, apiVersion (empty for appliers), subresource."""
+    """The identity of an entry: manager, operation, apiVersion (empty for appliers), subresource."""
     operation = entry["operation"]
     version = "" if operation == "Apply" else entry["apiVersion"]
     return entry.get("manager", ""), operation, version, entry.get("subresource", "")

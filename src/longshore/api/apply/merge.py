@@ -1,7 +1,7 @@
-"""Lays an applied configuration over the live object: what it says wins, all else stays.
+"""Merges an applied configuration into the live object: its fields win, all others stay.
 
 Null does not delete here: it is a value like any other, and decoding makes nothing of it. What an
-applier no longer mentions is taken away afterwards, by `prune.py`.
+applier no longer mentions is taken away afterwards, by `dropped_fields.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fields an applied configuration lays claim to.
+"""The fields that an applied configuration owns.
 
 A named field with members is not claimed itself, only its members; list items and free map keys are
 claimed with their members; null and empty maps are claimed as they stand.
@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 
 
 def fields_of(obj: Obj, shape: Shape) -> FieldSet:
-    """The set of fields of a whole object. The object must be well-formed (see `typed.problems`)."""
+    """The set of fields of a whole object. The object must be well-formed (see `shape_check.problem_of`)."""
     return _fields(obj, shape) or {}
 
 

@@ -213,7 +213,7 @@ def from_json(raw: bytes, message_id: str) -> Obj | None:
 
 
 def from_value(value: Any, message_id: str) -> Obj | None:
-    """The same for a document that is parsed already."""
+    """The canonical object of a document that is parsed already; None to ask for the exact reading."""
     struct = _compiled(message_id)
     if struct is None:
         return None

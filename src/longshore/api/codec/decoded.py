@@ -1,4 +1,4 @@
-"""What decoding gives back, and how it fails."""
+"""The results of decoding, and its error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base64 as Go's standard decoder reads it: line breaks are skipped, padding is required."""
+"""Base64 by the rules of Go's standard decoder: line breaks are skipped, padding is required."""
 
 from __future__ import annotations
 

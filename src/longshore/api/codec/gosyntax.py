@@ -1,4 +1,4 @@
-"""What is wrong with a JSON text, in the words of Go's scanner.
+"""The syntax error in a JSON text, in the words of Go's scanner.
 
 Only the first offence is named, as Go does. Slower than a parser, so it runs after a parser has
 refused the text.
@@ -214,8 +214,8 @@ def _quoted(char: int) -> str:
     if char == ord('"'):
         return "'\"'"
     text = chr(char)
-    if text in _SHORT:
-        return f"'{_SHORT[text]}'"
+    if text in _SHORT_ESCAPES:
+        return f"'{_SHORT_ESCAPES[text]}'"
     if char < 0x20 or char == 0x7F:
         return f"'\\x{char:02x}'"
     if 0x80 <= char < 0xA1 or char == 0xAD:
@@ -223,6 +223,6 @@ def _quoted(char: int) -> str:
     return f"'{text}'"
 
 
-_SHORT: Final = {
+_SHORT_ESCAPES: Final = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\",
 }  # fmt: skip

@@ -40,7 +40,7 @@ class Number(str):
     __slots__ = ()
 
     def plain(self) -> int | float:
-        """As a Python number: integers exact, all else as the nearest float."""
+        """The Python number: integers exact, all others as the nearest float."""
         if len(self) < 400 and self.lstrip("-").isdigit():
             return int(self)
         value = float(self)

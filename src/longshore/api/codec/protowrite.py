@@ -85,7 +85,7 @@ def _wire(kind: Type) -> int:
 
 
 def _zero(kind: Type) -> bytes:
-    """What an unset plain field is written as, after its tag."""
+    """The bytes of an unset plain field, after its tag."""
     if kind.kind == "message":
         data = write(kind.name, {})
     else:

@@ -1,4 +1,4 @@
-"""Which kind a document says it is, read before anything else, as Kubernetes does.
+"""The kind that a document names, read before anything else, as in Kubernetes.
 
 Go looks for the two names without regard to case here, and only here.
 """

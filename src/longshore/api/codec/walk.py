@@ -330,7 +330,7 @@ def _number_text(node: Any) -> str:
 
 
 def _raw_text(node: Any) -> str:
-    """What a quantity reads: the content of a string, or anything else as it stands."""
+    """The text that a quantity reads: the content of a string, or any other value as written."""
     if type(node) is str:
         return node
     if _is_number(node):

@@ -1,10 +1,10 @@
-"""When does a CronJob run? The schedule language, time zones, and what was missed.
+"""Schedules of CronJobs: the schedule language, time zones, and missed activations.
 
 Instants are integers: nanoseconds since 1970, UTC. The answers are those of the cron library that
 Kubernetes uses, oddities around clock changes included.
 """
 
-from longshore.api.cron.missed import NeverFires, Outlook, due, most_recent, requeue_after
+from longshore.api.cron.due_run import NeverFires, Outlook, due, most_recent, requeue_after
 from longshore.api.cron.parse import ScheduleError, parse, parse_in_zone
 from longshore.api.cron.schedule import Every, Schedule
 from longshore.api.time.zones import UTC, UnknownZone, Zone, load

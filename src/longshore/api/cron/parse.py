@@ -49,7 +49,7 @@ _DESCRIPTORS: Final = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_EVERY: Final = "@every "
+_EVERY_PREFIX: Final = "@every "
 
 
 @lru_cache(maxsize=4096)  # each CronJob is asked about at every sync, and its schedule hardly changes
@@ -93,9 +93,9 @@ def _zone(name: str) -> zones.Zone | None:
 def _descriptor(spec: str, zone: zones.Zone | None) -> Schedule | Every:
     if spec in _DESCRIPTORS:
         return _five_fields(_DESCRIPTORS[spec].split(), zone)
-    if spec.startswith(_EVERY):
+    if spec.startswith(_EVERY_PREFIX):
         try:
-            delay = durations.parse(spec[len(_EVERY) :])
+            delay = durations.parse(spec[len(_EVERY_PREFIX) :])
         except ValueError as problem:
             raise ScheduleError(f"failed to parse duration {spec}: {problem}") from None
         return Every(max(delay // SECOND, 1), zone)

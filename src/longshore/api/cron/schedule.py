@@ -18,11 +18,11 @@ from longshore.api.time.zones import Zone
 
 SECOND: Final = 1_000_000_000
 
-_MINUTE: Final = 60
-_HOUR: Final = 3_600
-_DAY: Final = 86_400
-_HORIZON: Final = 5  # years
-_QUIET: Final = 26 * _HOUR
+_MINUTE_SECONDS: Final = 60
+_HOUR_SECONDS: Final = 3_600
+_DAY_SECONDS: Final = 86_400
+_HORIZON_YEARS: Final = 5  # years
+_QUIET_SECONDS: Final = 26 * _HOUR_SECONDS
 """No offset exceeds this, so this far from a change every wall clock is unambiguous."""
 
 
@@ -100,32 +100,34 @@ class _Cursor:
         self.move(self.zone.from_wall(wall))
 
     def next_day(self) -> None:
-        """The same clock face on the next day of the calendar."""
-        ahead = self.at + _DAY
-        if self._from + _QUIET <= self.at and ahead + _QUIET < self._until:
+        """Moves to the next day of the calendar, at an unchanged clock face."""
+        ahead = self.at + _DAY_SECONDS
+        if self._from + _QUIET_SECONDS <= self.at and ahead + _QUIET_SECONDS < self._until:
             self.at = ahead
         else:
-            self.set_wall(self.wall + _DAY)
+            self.set_wall(self.wall + _DAY_SECONDS)
 
 
 @lru_cache(maxsize=16384)  # one look at a CronJob asks the same several times, and so does the next
 def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
     cursor = _Cursor(start, zone)
-    last_year = civil(cursor.wall // _DAY)[0] + _HORIZON
+    last_year = civil(cursor.wall // _DAY_SECONDS)[0] + _HORIZON_YEARS
     rounded = False  # smaller units are set to zero once, when the first step is made
     while True:
-        year, month, day = civil(cursor.wall // _DAY)
+        year, month, day = civil(cursor.wall // _DAY_SECONDS)
         if year > last_year:
             return None
         if not schedule.months >> month & 1:
             if not rounded:
                 rounded = True
-                cursor.set_wall(ordinal(year, month, 1) * _DAY)
+                cursor.set_wall(ordinal(year, month, 1) * _DAY_SECONDS)
                 day = 1
             while not schedule.months >> month & 1:
                 year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-                cursor.set_wall((ordinal(year, month, 1) + day - 1) * _DAY + cursor.wall % _DAY)
-                year, month, day = civil(cursor.wall // _DAY)
+                cursor.set_wall(
+                    (ordinal(year, month, 1) + day - 1) * _DAY_SECONDS + cursor.wall % _DAY_SECONDS
+                )
+                year, month, day = civil(cursor.wall // _DAY_SECONDS)
                 if month == 1:
                     break
             if month == 1:
@@ -140,19 +142,19 @@ def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
 
 def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
     """Steps to a day that matches. The second answer is True when a month began meanwhile."""
-    days = cursor.wall // _DAY
+    days = cursor.wall // _DAY_SECONDS
     while not schedule.matches_day(civil(days)[2], (days + 4) % 7):
         if not rounded:
             rounded = True
-            cursor.set_wall(days * _DAY)
+            cursor.set_wall(days * _DAY_SECONDS)
         before = cursor.at
         cursor.next_day()
-        hour = cursor.wall % _DAY // _HOUR
+        hour = cursor.wall % _DAY_SECONDS // _HOUR_SECONDS
         if hour:  # midnight does not exist today
-            cursor.move(cursor.at + (24 - hour if hour > 12 else -hour) * _HOUR)
+            cursor.move(cursor.at + (24 - hour if hour > 12 else -hour) * _HOUR_SECONDS)
         if cursor.at <= before:  # the day does not exist; upstream never gets past it
-            cursor.move(before + _DAY)
-        days = cursor.wall // _DAY
+            cursor.move(before + _DAY_SECONDS)
+        days = cursor.wall // _DAY_SECONDS
         if civil(days)[2] == 1:
             return rounded, True
     return rounded, False
@@ -161,22 +163,26 @@ def _find_day(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool,
 def _find_time(schedule: Schedule, cursor: _Cursor, rounded: bool) -> tuple[bool, bool]:
     """Steps to an hour, minute and second that match. The second answer is True when a larger unit began
     meanwhile."""
-    while not schedule.hours >> (cursor.wall % _DAY // _HOUR) & 1:
+    while not schedule.hours >> (cursor.wall % _DAY_SECONDS // _HOUR_SECONDS) & 1:
         if not rounded:
             rounded = True
-            cursor.set_wall(cursor.wall // _HOUR * _HOUR)
-        cursor.step(_HOUR, _distance(schedule.hours, cursor.wall % _DAY // _HOUR, 24))
-        if cursor.wall % _DAY < _HOUR:
+            cursor.set_wall(cursor.wall // _HOUR_SECONDS * _HOUR_SECONDS)
+        cursor.step(_HOUR_SECONDS, _distance(schedule.hours, cursor.wall % _DAY_SECONDS // _HOUR_SECONDS, 24))
+        if cursor.wall % _DAY_SECONDS < _HOUR_SECONDS:
             return rounded, True
-    while not schedule.minutes >> (cursor.wall % _HOUR // _MINUTE) & 1:
+    while not schedule.minutes >> (cursor.wall % _HOUR_SECONDS // _MINUTE_SECONDS) & 1:
         if not rounded:
             rounded = True
-            cursor.move(cursor.at // _MINUTE * _MINUTE)  # of UTC, which few zones tell from their own
-        cursor.step(_MINUTE, _distance(schedule.minutes, cursor.wall % _HOUR // _MINUTE, 60))
-        if cursor.wall % _HOUR < _MINUTE:
+            cursor.move(
+                cursor.at // _MINUTE_SECONDS * _MINUTE_SECONDS
+            )  # of UTC, which few zones tell from their own
+        cursor.step(
+            _MINUTE_SECONDS, _distance(schedule.minutes, cursor.wall % _HOUR_SECONDS // _MINUTE_SECONDS, 60)
+        )
+        if cursor.wall % _HOUR_SECONDS < _MINUTE_SECONDS:
             return rounded, True
-    if cursor.wall % _MINUTE:
-        cursor.move(cursor.at + _MINUTE - cursor.wall % _MINUTE)
+    if cursor.wall % _MINUTE_SECONDS:
+        cursor.move(cursor.at + _MINUTE_SECONDS - cursor.wall % _MINUTE_SECONDS)
         return True, True
     return rounded, False
 

@@ -1,4 +1,4 @@
-"""What a CronJob gets when its manifest leaves it out.
+"""Defaults of a CronJob.
 
 The Job inside is defaulted only as far as its pods go; parallelism and the like are filled in on each
 Job when it is created.

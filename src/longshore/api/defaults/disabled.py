@@ -1,4 +1,4 @@
-"""Fields that this version of Kubernetes knows but has switched off: they are accepted and dropped."""
+"""Drops fields of features that are switched off in this version of Kubernetes."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ _reference: Final = re.compile(
     re.ASCII,
 ).fullmatch
 _is_identifier: Final = re.compile("[a-f0-9]{64}").fullmatch
-_MAX_NAME: Final = 255
+_MAX_NAME_CHARACTERS: Final = 255
 
 
 @lru_cache(maxsize=1024)
 def pull_policy(image: str) -> str:
     """`Always` for the tag `latest` (which is also meant when neither tag nor digest is given)."""
     found = _reference(image)
-    if found is None or len(found["name"]) > _MAX_NAME or _is_identifier(image):
+    if found is None or len(found["name"]) > _MAX_NAME_CHARACTERS or _is_identifier(image):
         return "IfNotPresent"
     tag = found["tag"] or ("" if found["digest"] else "latest")
     return "Always" if tag == "latest" else "IfNotPresent"

@@ -1,4 +1,4 @@
-"""What a Job gets when its manifest leaves it out. Pod-level defaults are those of every pod template.
+"""Defaults of a Job. Pod-level defaults are those of every pod template.
 
 The same function runs when a request is decoded and, as upstream does on reading from storage, once
 more on the finished object of a create: only then do the generated template labels reach

@@ -1,4 +1,4 @@
-"""What a pod gets when the manifest leaves it out.
+"""Defaults of a pod.
 
 `default_pod_spec` is for every pod spec, wherever it stands; `default_pod_template` for the template
 of a Job or PodTemplate; `default_pod` for Pods, which get more: requests from limits, host ports,
@@ -72,7 +72,7 @@ def default_pod_template(template: Obj) -> None:
 
 
 def default_pod_spec(spec: Obj) -> None:
-    """What Pods and templates have in common."""
+    """Defaults that Pods and pod templates share."""
     disabled.drop_disabled(spec)
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account and not (spec.get("serviceAccountName") == spec.get("serviceAccount") == account):

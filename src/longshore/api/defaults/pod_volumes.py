@@ -1,4 +1,4 @@
-"""What a volume gets when the manifest leaves it out. A volume without any source is an emptyDir."""
+"""Defaults of a pod's volumes. A volume without any source is an emptyDir."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.defaults import images, quantities
 from longshore.api.types import Obj
 
-_MODE: Final = 0o644  # written as 420 in JSON, which has no octal
+_FILE_MODE: Final = 0o644  # written as 420 in JSON, which has no octal
 _TOKEN_SECONDS: Final = 3600
 
 
@@ -23,7 +23,7 @@ def default_volume(volume: Obj) -> None:
 
 
 def _mode(source: Obj) -> None:
-    source.setdefault("defaultMode", _MODE)
+    source.setdefault("defaultMode", _FILE_MODE)
 
 
 def _host_path(source: Obj) -> None:
@@ -53,7 +53,7 @@ def _scale_io(source: Obj) -> None:
 
 
 def _downward(source: Obj) -> None:
-    source.setdefault("defaultMode", _MODE)
+    source.setdefault("defaultMode", _FILE_MODE)
     _downward_items(source)
 
 
@@ -66,7 +66,7 @@ def _downward_items(source: Obj) -> None:
 
 
 def _projected(source: Obj) -> None:
-    source.setdefault("defaultMode", _MODE)
+    source.setdefault("defaultMode", _FILE_MODE)
     for part in source.get("sources") or ():
         if (downward := part.get("downwardAPI")) is not None:
             _downward_items(downward)

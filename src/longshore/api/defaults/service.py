@@ -1,4 +1,4 @@
-"""What is filled in for a Service: type, affinity, protocols, target ports, traffic policies."""
+"""Defaults of a Service: type, affinity, protocols, target ports, traffic policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Volcano's webhooks fill in on create, beyond the defaults of its schemas.
+"""Defaults that Volcano's webhooks fill in on create, beyond those of its schemas.
 
 The objects have been read by Go's types already (`validation/volcano/typed`), so types are right here;
 only nulls need care.
@@ -9,18 +9,19 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.api.validation.volcano.queue import HIERARCHY, WEIGHTS
 
 DEFAULT_QUEUE: Final = "default"
 SCHEDULER: Final = "volcano"
+HIERARCHY: Final = "volcano.sh/hierarchy"
+WEIGHTS: Final = "volcano.sh/hierarchy-weights"
 QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
-_MAX_RETRY: Final = 3
+_MAX_RETRIES: Final = 3
 _NEED_SVC: Final = ("tensorflow", "mpi", "pytorch", "ray")
 
 
 def default_job(spec: Obj) -> None:
     """Fills in the spec of a new Job."""
-    for key, value in (("queue", DEFAULT_QUEUE), ("schedulerName", SCHEDULER), ("maxRetry", _MAX_RETRY)):
+    for key, value in (("queue", DEFAULT_QUEUE), ("schedulerName", SCHEDULER), ("maxRetry", _MAX_RETRIES)):
         if not spec.get(key):
             spec[key] = value
     tasks = spec.get("tasks") or ()
@@ -45,7 +46,7 @@ def _task(task: Obj, index: int) -> None:
     if task.get("minAvailable") is None:
         task["minAvailable"] = _least(task)
     if not task.get("maxRetry"):
-        task["maxRetry"] = _MAX_RETRY
+        task["maxRetry"] = _MAX_RETRIES
 
 
 def _least(task: Obj) -> int:

@@ -10,7 +10,7 @@ from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
-MAX_SIZE: Final = 1024 * 1024
+MAX_DATA_BYTES: Final = 1024 * 1024
 IMMUTABLE: Final = "field is immutable when `immutable` is set"
 
 
@@ -30,8 +30,8 @@ class ConfigMapStrategy(Strategy):
         for key, value in binary.items():
             found += [field.invalid(f"binaryData[{key}]", key, text) for text in names.config_map_key(key)]
             size += decoded_size(value)
-        if size > MAX_SIZE:
-            found.append(field.too_long("", MAX_SIZE))
+        if size > MAX_DATA_BYTES:
+            found.append(field.too_long("", MAX_DATA_BYTES))
         return found
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
@@ -48,7 +48,7 @@ def decoded_size(base64_text: str) -> int:
 
 
 def frozen(new: Obj, old: Obj, parts: tuple[str, ...]) -> list[FieldError]:
-    """What an update changes of an object marked immutable: the mark itself, or one of its parts."""
+    """The forbidden changes to an object marked immutable: the mark itself, or one of its parts."""
     changed = [] if new.get("immutable") else ["immutable"]
     changed += [part for part in parts if (new.get(part) or {}) != (old.get(part) or {})]
     return [field.forbidden(part, IMMUTABLE) for part in changed]

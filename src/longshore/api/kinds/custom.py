@@ -1,4 +1,4 @@
-"""What every custom resource has in common, be its schema built in (Volcano's) or a user's.
+"""Behaviour of every custom resource, whether its schema is built in (Volcano's) or a user's.
 
 A PUT must name the version it saw. With a /status subresource, status is apart: a write to /status
 changes nothing else, not even labels. Without one, status is a field like any other, so changing it

@@ -90,7 +90,7 @@ def _versions(crd: Obj) -> list[Obj]:
 
 
 def _warnings(crd: Obj) -> list[str]:
-    """What longshore does not do for a definition that Kubernetes does, and formats nobody checks."""
+    """Warnings about parts of a definition that longshore ignores, and about formats that nobody checks."""
     from longshore.api.structural import formats
 
     out: list[str] = []

@@ -1,4 +1,4 @@
-"""Endpoints: addresses behind a service, as somebody wrote them."""
+"""Endpoints: addresses behind a service, as clients write them."""
 
 from __future__ import annotations
 

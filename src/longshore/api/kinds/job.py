@@ -18,7 +18,7 @@ from longshore.api.validation import job, job_status, job_update
 from longshore.api.warnings import pod as pod_warnings
 
 _MANY_COMPLETIONS: Final = 100_000
-_MUCH_PARALLELISM: Final = 10_000
+_HIGH_PARALLELISM: Final = 10_000
 
 
 class JobStrategy(Strategy):
@@ -127,7 +127,7 @@ def spec_warnings(spec: Obj, old: Obj | None, path: str) -> list[str]:
     if (
         spec.get("completionMode") == "Indexed"
         and spec.get("completions", 0) > _MANY_COMPLETIONS
-        and spec.get("parallelism", 0) > _MUCH_PARALLELISM
+        and spec.get("parallelism", 0) > _HIGH_PARALLELISM
     ):
         found.append(
             f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher "

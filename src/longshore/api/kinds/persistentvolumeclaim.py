@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims: asked for once; afterwards only growth, the bound volume's name and its class."""
+"""PersistentVolumeClaims: after creation only the size (upwards), the volume's name and the class change."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
-HIGHEST_USER_PRIORITY: Final = 1_000_000_000
+MAX_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CLASSES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 _PREFIX: Final = "system-"
 _POLICIES: Final = ("Never", "PreemptLowerPriority")
@@ -36,8 +36,8 @@ class PriorityClassStrategy(Strategy):
                     f"priority class names with '{_PREFIX}' prefix are reserved for system use only. error: "
                 )
                 found.append(field.forbidden("metadata.name", text + problem))
-        elif obj["value"] > HIGHEST_USER_PRIORITY:
-            text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
+        elif obj["value"] > MAX_USER_PRIORITY:
+            text = f"maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}"
             found.append(field.forbidden("value", text))
         policy = obj["preemptionPolicy"]
         if policy not in _POLICIES:

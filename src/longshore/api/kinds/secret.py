@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from longshore.api import field, names
 from longshore.api.codec import gosyntax
 from longshore.api.field import FieldError
-from longshore.api.kinds.configmap import MAX_SIZE, decoded_size, frozen
+from longshore.api.kinds.configmap import MAX_DATA_BYTES, decoded_size, frozen
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -45,8 +45,8 @@ class SecretStrategy(Strategy):
         for key, value in data.items():
             found += [field.invalid(f"data[{key}]", key, text) for text in names.config_map_key(key)]
             size += decoded_size(value or "")
-        if size > MAX_SIZE:
-            found.append(field.too_long("data", MAX_SIZE))
+        if size > MAX_DATA_BYTES:
+            found.append(field.too_long("data", MAX_DATA_BYTES))
         if obj["type"] != OPAQUE:
             found += _type_problems(obj, data)
         return found

@@ -1,4 +1,4 @@
-"""StorageClasses: how volumes would be made. All but metadata and a few switches is fixed."""
+"""StorageClasses: how volumes are provisioned. Everything but metadata and a few switches is fixed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longshore.api.validation import metadata
 _RECLAIM: Final = ("Delete", "Retain")
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
 _MAX_PARAMETERS: Final = 512
-_MAX_PARAMETER_SIZE: Final = 256 * 1024
+_MAX_PARAMETER_BYTES: Final = 256 * 1024
 
 
 class StorageClassStrategy(Strategy):
@@ -56,6 +56,6 @@ def _parameters(parameters: dict[str, str]) -> list[FieldError]:
     if len(parameters) > _MAX_PARAMETERS:
         return [field.too_long("parameters", _MAX_PARAMETERS)]
     found = [field.invalid("parameters", key, "field can not be empty.") for key in parameters if not key]
-    if sum(len(k.encode()) + len(v.encode()) for k, v in parameters.items()) > _MAX_PARAMETER_SIZE:
-        found.append(field.too_long("parameters", _MAX_PARAMETER_SIZE))
+    if sum(len(k.encode()) + len(v.encode()) for k, v in parameters.items()) > _MAX_PARAMETER_BYTES:
+        found.append(field.too_long("parameters", _MAX_PARAMETER_BYTES))
     return found

@@ -334,6 +334,6 @@ def by_kind(api_version: str, kind: str) -> Resource | None:
 
 
 def storage_version_hash(resource: Resource) -> str:
-    """What discovery calls `storageVersionHash`: resources that share their objects share it."""
+    """The `storageVersionHash` of discovery: resources that share their objects share it."""
     text = f"{resource.storage_group}/{resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api import types
-from longshore.api.structural.strategy import StructuralStrategy, WithoutStatus
+from longshore.api.kinds.structural import StructuralStrategy, WithoutStatus
 from longshore.api.types import Obj
 
 Foreign = Callable[[str], Obj]

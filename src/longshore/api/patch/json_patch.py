@@ -13,7 +13,7 @@ from typing import Any, Final
 from longshore.api import types
 from longshore.api.types import Obj
 
-MAX_COPIED: Final = 3 * 1024 * 1024
+MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 """Bytes that all `copy` operations of a patch may add: a small patch must not make a huge object."""
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -33,7 +33,7 @@ def patched(original: Any, operations: list[Obj | None]) -> Any:
         if kind == "copy":
             value = _value_at(document, _path(operation, "from"))
             copied += len(types.encode(value)) if value is not None else 0
-            if copied > MAX_COPIED:
+            if copied > MAX_COPIED_BYTES:
                 raise DoesNotApply
             _add(document, _path(operation, "path"), types.copy_of(value))
         elif kind == "move":

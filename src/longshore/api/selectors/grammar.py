@@ -27,7 +27,7 @@ class Requirement:
 
 
 def requirements_of(text: str) -> list[Requirement]:
-    """What a selector asks for, in its own order; Unparsable when it is none."""
+    """The requirements of a selector, in its own order. Raises Unparsable."""
     return _Parser(text).parse()
 
 

@@ -58,7 +58,7 @@ def coerce(value: Any, node: Node) -> list[str]:
 
 
 def problems(value: Any, node: Node) -> list[FieldError]:
-    """What is wrong with the type and metadata of embedded resources."""
+    """All problems with the type and metadata of embedded resources."""
     found: list[FieldError] = []
     _each(value, node, "", lambda obj, path: found.extend(_wrong(obj, path)))
     return found

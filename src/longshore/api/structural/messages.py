@@ -57,7 +57,7 @@ _DEFAULTS: Final[dict[tuple[str, str], Any]] = {
     ("core/v1.SecretKeySelector", "name"): "",
     ("core/v1.SecretProjection", "name"): "",
 }
-"""What the Go types declare as `+default`; a ConfigMap volume's name comes from its inlined reference."""
+"""Defaults that the Go types declare by `+default`; a ConfigMap volume's name comes from its reference."""
 
 
 @cache

@@ -78,7 +78,7 @@ class Node:
 
     def __init__(self) -> None:
         self.types: tuple[str, ...] = ()
-        """As the schema names them; two for an int-or-string, none where anything goes."""
+        """Names of JSON types in the schema; two for an int-or-string, none where anything is allowed."""
         self.accepts: frozenset[type] | None = None
         self.plain: frozenset[type] = _NOTHING
         self.nullable = False

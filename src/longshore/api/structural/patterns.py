@@ -1,4 +1,4 @@
-"""The `pattern` of a schema: is it an expression that Go takes, and does a value match it?
+"""The `pattern` of a schema: whether Go accepts the expression, and whether a value matches it.
 
 RE2 runs it: Go's package is RE2 written again, so the syntax is the same, and the time is linear in the
 value, which any client may send. RE2 names the faults that Go names and quotes the same part of the

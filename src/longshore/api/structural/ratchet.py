@@ -1,4 +1,4 @@
-"""Which complaints about an update are old news: those about parts of the object it does not change.
+"""Forgives complaints about parts of an object that an update does not change.
 
 A part of the new object is compared with the part of the old one that it came from: the field of the
 same name, in a list of type map the item with the same keys. Items of other lists cannot be told apart

@@ -1,4 +1,4 @@
-"""Which schemas a definition may have: no forbidden words, and extensions that make sense together.
+"""Checks of the schemas in a definition: no forbidden keywords, and extensions that fit together.
 
 Paths are those of the definition (`spec.validation.openAPIV3Schema.properties[spec]`). Whether a schema
 is structural is a question of its own: `structure.py`.
@@ -40,7 +40,7 @@ _ROOT_WITH_STATUS: Final = {
     "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
     "x-kubernetes-validations": "XValidations",
 }
-"""What may stand at the root of a schema with a status subresource, with the names Go has for it."""
+"""Keywords allowed at the root of a schema with a status subresource, with their names in Go."""
 
 
 @dataclass(frozen=True, slots=True)

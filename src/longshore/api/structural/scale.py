@@ -9,7 +9,7 @@ from longshore.api import field
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
-_MAX: Final = 2**31 - 1
+_MAX_REPLICAS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ScalePaths:
 
 
 def value_at(obj: Obj, path: str) -> Any:
-    """What stands at a simple path; None when nothing does."""
+    """The value at a simple path; None without one."""
     found: Any = obj
     for step in path.removeprefix(".").split("."):
         if not isinstance(found, dict):
@@ -53,6 +53,6 @@ def _problem(obj: Obj, path: str) -> FieldError | None:
         return None  # missing counts as zero; other types are the schema's matter
     if number < 0:
         return field.invalid(path, number, "should be a non-negative integer")
-    if number > _MAX:
-        return field.invalid(path, number, f"should be less than or equal to {_MAX}")
+    if number > _MAX_REPLICAS:
+        return field.invalid(path, number, f"should be less than or equal to {_MAX_REPLICAS}")
     return None

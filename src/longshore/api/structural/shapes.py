@@ -1,4 +1,4 @@
-"""What server-side apply must know of a schema: which parts are one leaf, which have an owner per member."""
+"""Shapes of schemas for server-side apply: which parts are one leaf, which have an owner per member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a schema is structural: types said once, outside of all logic, and defaults that fit.
+"""Checks that a schema is structural: each type named once, outside of all logic, and defaults that fit.
 
 Only a structural schema tells for every field whether it is known, so only such a one can be enforced.
 """
@@ -39,11 +39,11 @@ _NOT_NESTED: Final = (
     ("x-kubernetes-map-type", "must be undefined to be structural"),
     ("x-kubernetes-validations", "must be empty to be structural"),
 )
-"""What has no place inside of allOf, anyOf, oneOf and not."""
+"""Keywords that are forbidden inside allOf, anyOf, oneOf and not."""
 
 
 def problems(schema: Obj, path: str) -> list[FieldError]:
-    """What keeps a schema from being structural; of one that is, which defaults do not fit it."""
+    """The reasons why a schema is not structural; of a structural one, the defaults that do not fit it."""
     found = _invariants(schema, "root", path) + _complete(schema, schema, path, path)
     return sorted(found, key=str) if found else _defaults(schema, path, root=True, in_metadata=False)
 

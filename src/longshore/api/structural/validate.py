@@ -28,7 +28,7 @@ _NAMES: Final = {
 _INT_RANGES: Final = {"int32": (-(2**31), 2**31 - 1)}
 _INT64: Final = (-(2**63), 2**63 - 1)
 _MAX_FLOAT32: Final = 3.4028234663852886e38
-_MAX_EXACT: Final = 2**53 - 1  # beyond it, Go's validator takes no float for an integer
+_MAX_EXACT_FLOAT: Final = 2**53 - 1  # beyond it, Go's validator takes no float for an integer
 
 
 def problems(value: Any, node: Node, old: Any = ABSENT, place: Place = None) -> list[FieldError]:
@@ -75,7 +75,7 @@ def _wrong_type(value: Any, node: Node, place: Place, found: list[Problem]) -> N
             found.append(wording.wrong_type(place, ",".join(node.types), "null"))
         return
     kind = type(value)
-    if kind is float and "integer" in node.types and value.is_integer() and abs(value) <= _MAX_EXACT:
+    if kind is float and "integer" in node.types and value.is_integer() and abs(value) <= _MAX_EXACT_FLOAT:
         return
     if node.format and kind not in (str, list):
         found.append(wording.wrong_type(place, node.format, _go_format(value)))

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in the words of the validator that Kubernetes uses for custom resources.
+"""Complaints about a value, in the words of the validator that Kubernetes uses for custom resources.
 
 Places are kept as linked pairs while a value is walked and spelt out only here, so a valid object
 builds no path. A few complaints come from parts of that validator which know no field; Kubernetes

@@ -1,4 +1,4 @@
-"""What is wrong with a time or duration, in the words of Go's time package."""
+"""Errors of times and durations, in the words of Go's time package."""
 
 from __future__ import annotations
 

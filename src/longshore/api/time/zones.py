@@ -20,8 +20,8 @@ from typing import Final, TypeAlias
 Span: TypeAlias = tuple[int, int, int]
 """From (inclusive), until (exclusive), offset from UTC; all in seconds."""
 
-_DAY: Final = 86_400
-_BLOCK: Final = 64 * _DAY
+_DAY_SECONDS: Final = 86_400
+_BLOCK_SECONDS: Final = 64 * _DAY_SECONDS
 # Before the first change and after the last rule nothing moves any more; and datetime ends at 9999.
 _FIRST: Final = int(datetime(1800, 1, 1, tzinfo=_PYTHON_UTC).timestamp())
 _LAST: Final = int(datetime(9998, 1, 1, tzinfo=_PYTHON_UTC).timestamp())
@@ -45,15 +45,15 @@ class Zone:
     def span(self, at: int) -> Span:
         """A stretch of time around `at` in which the offset stays the same; it may well last longer."""
         if self._info is _PYTHON_UTC:
-            return at - _BLOCK, at + _BLOCK, 0
+            return at - _BLOCK_SECONDS, at + _BLOCK_SECONDS, 0
         if at < _FIRST:
-            return at - _BLOCK, at + 1, self._ask(_FIRST)
+            return at - _BLOCK_SECONDS, at + 1, self._ask(_FIRST)
         if at >= _LAST:
-            return at, at + _BLOCK, self._ask(_LAST)
-        block = at // _BLOCK
+            return at, at + _BLOCK_SECONDS, self._ask(_LAST)
+        block = at // _BLOCK_SECONDS
         starts, offsets = self._blocks.get(block) or self._sample(block)
         i = bisect_right(starts, at) - 1
-        until = starts[i + 1] if i + 1 < len(starts) else (block + 1) * _BLOCK
+        until = starts[i + 1] if i + 1 < len(starts) else (block + 1) * _BLOCK_SECONDS
         return starts[i], until, offsets[i]
 
     def offset(self, at: int) -> int:
@@ -68,12 +68,12 @@ class Zone:
         return wall - self.offset(guess)
 
     def _sample(self, block: int) -> tuple[list[int], list[int]]:
-        at = block * _BLOCK
+        at = block * _BLOCK_SECONDS
         starts, offsets = [at], [self._ask(at)]
-        for day in range(at + _DAY, at + _BLOCK + 1, _DAY):
+        for day in range(at + _DAY_SECONDS, at + _BLOCK_SECONDS + 1, _DAY_SECONDS):
             offset = self._ask(day)
             if offset != offsets[-1]:
-                starts.append(self._change(day - _DAY, day, offset))
+                starts.append(self._change(day - _DAY_SECONDS, day, offset))
                 offsets.append(offset)
         self._blocks[block] = starts, offsets
         return starts, offsets
@@ -92,7 +92,7 @@ class Zone:
         moment = (_EPOCH + timedelta(seconds=at)).astimezone(self._info)
         offset = moment.utcoffset()
         assert offset is not None
-        return offset.days * _DAY + offset.seconds
+        return offset.days * _DAY_SECONDS + offset.seconds
 
 
 UTC: Final = Zone("UTC", _PYTHON_UTC)

@@ -1,1 +1,1 @@
-"""What is wrong with an object, as a list of field errors. One file per kind, nothing changes anything."""
+"""Validation of objects: each problem is a field error. One file per kind; no check changes its object."""

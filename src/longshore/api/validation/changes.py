@@ -1,4 +1,4 @@
-"""What changed between two structures, as lines that some refusals of updates end with."""
+"""The difference between two structures, in the lines that end some refusals of updates."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ _REASON_TEXT: Final = (
     f" (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', "
     f"regex used for validation is '{_REASON}')"
 )
-_REASON_LIMIT: Final = 1024
-_MESSAGE_LIMIT: Final = 32 * 1024
+_MAX_REASON_CHARACTERS: Final = 1024
+_MAX_MESSAGE_CHARACTERS: Final = 32 * 1024
 
 
 def validate_conditions(conditions: Iterable[Obj], path: str) -> list[FieldError]:
@@ -51,8 +51,8 @@ def _condition(condition: Obj, path: str) -> list[FieldError]:
         found.append(field.required(f"{path}.reason", "must be set"))
     elif not _is_reason(reason):
         found.append(field.invalid(f"{path}.reason", reason, _REASON_TEXT))
-    if len(reason) > _REASON_LIMIT:
-        found.append(field.too_long(f"{path}.reason", _REASON_LIMIT))
-    if len(condition.get("message", "")) > _MESSAGE_LIMIT:
-        found.append(field.too_long(f"{path}.message", _MESSAGE_LIMIT))
+    if len(reason) > _MAX_REASON_CHARACTERS:
+        found.append(field.too_long(f"{path}.reason", _MAX_REASON_CHARACTERS))
+    if len(condition.get("message", "")) > _MAX_MESSAGE_CHARACTERS:
+        found.append(field.too_long(f"{path}.message", _MAX_MESSAGE_CHARACTERS))
     return found

@@ -1,4 +1,4 @@
-"""Is this CronJob in order? Its schedule and time zone, and the Job inside.
+"""Checks of a CronJob: its schedule and time zone, and the Job inside.
 
 That a schedule can be read does not mean that it ever fires: `59 23 31 2 *` is accepted here.
 """
@@ -14,7 +14,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import job, metadata
 from longshore.api.validation.metadata import NOT_NEGATIVE
 
-_MAX_NAME: Final = 52
+_MAX_NAME_BYTES: Final = 52
 """The controller appends eleven characters, and a Job's name must fit into a label."""
 _POLICIES: Final = ("Allow", "Forbid", "Replace")
 _is_zone_part: Final = re.compile(r"(?!-|\.{1,2}\Z)[A-Za-z0-9._+-]{1,14}", re.ASCII).fullmatch
@@ -24,8 +24,10 @@ def validate_cronjob(cronjob: Obj) -> list[FieldError]:
     """All problems of a new CronJob, after those of its metadata."""
     found = _spec(cronjob["spec"], None)
     name = cronjob["metadata"].get("name", "")
-    if len(name.encode()) > _MAX_NAME:
-        found.append(field.invalid("metadata.name", name, f"must be no more than {_MAX_NAME} characters"))
+    if len(name.encode()) > _MAX_NAME_BYTES:
+        found.append(
+            field.invalid("metadata.name", name, f"must be no more than {_MAX_NAME_BYTES} characters")
+        )
     return found
 
 

@@ -29,7 +29,7 @@ _SHARED: Final = {
     "additionalPrinterColumns": "additionalPrinterColumns",
     "selectableFields": "selectableFields",
 }
-"""What versions may share, with the name it then has in the definition itself."""
+"""Parts that versions may share, with the names they then have in the definition itself."""
 
 
 def validate_create(crd: Obj) -> list[FieldError]:
@@ -209,7 +209,7 @@ def _names(names_: Obj, path: str) -> list[FieldError]:
 
 
 def _part(version: Obj, word: str, path: str) -> list[FieldError]:
-    """What a version says beyond its name, or what all of them say."""
+    """One part of a version, or the part that all versions share."""
     match word:
         case "schema":
             return _schema(version, f"{path}.openAPIV3Schema")

@@ -15,7 +15,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
 _LIMITS: Final = {"reportingInstance": 128, "action": 128, "reason": 128}
-_MESSAGE_LIMIT: Final = 1024
+_MAX_MESSAGE_BYTES: Final = 1024
 _MISMATCH: Final = "does not match event.namespace"
 
 
@@ -47,7 +47,7 @@ def _complete(event: Obj, reporter: str) -> list[FieldError]:
         if not value:
             found.append(field.required(key))
         found += _too_long(key, value, limit)
-    return found + _too_long("message", event.get("message", ""), _MESSAGE_LIMIT)
+    return found + _too_long("message", event.get("message", ""), _MAX_MESSAGE_BYTES)
 
 
 def _too_long(key: str, value: str, limit: int) -> list[FieldError]:

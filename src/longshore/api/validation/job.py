@@ -1,4 +1,4 @@
-"""Is this Job in order? Everything a create checks; an update checks it all again (`job_update`).
+"""Checks of a Job: everything a create checks; an update checks it all again (`job_update`).
 
 Problems come in the order in which Kubernetes finds them. Of a CronJob's inner Job only the spec is
 checked, by `validate_spec`, without the selector that each created Job generates for itself.
@@ -19,11 +19,11 @@ from longshore.api.validation.metadata import NOT_NEGATIVE, validate_label_selec
 
 # Limits that keep the text of completedIndexes and failedIndexes bounded.
 _MAX_PARALLELISM: Final = 100_000
-_MAX_FAILED: Final = 100_000
-_MANY_COMPLETIONS: Final = 100_000
-_MAX_PARALLELISM_OF_MANY: Final = 10_000
-_MAX_FAILED_OF_MANY: Final = 10_000
-_MAX_MANAGED_BY: Final = 63
+_MAX_FAILED_INDEXES: Final = 100_000
+_LARGE_JOB_COMPLETIONS: Final = 100_000
+_MAX_LARGE_JOB_PARALLELISM: Final = 10_000
+_MAX_LARGE_JOB_FAILED_INDEXES: Final = 10_000
+_MAX_MANAGED_BY_CHARACTERS: Final = 63
 
 _COUNTS: Final = (
     "parallelism",
@@ -169,8 +169,8 @@ def _managed_by(value: str, path: str) -> list[FieldError]:
     if not value:
         return [field.required(path)]
     found = [field.invalid(path, part, text) for part, text in names.domain_prefixed_path(value)]
-    if len(value.encode()) > _MAX_MANAGED_BY:
-        found.append(field.too_long(path, _MAX_MANAGED_BY))
+    if len(value.encode()) > _MAX_MANAGED_BY_CHARACTERS:
+        found.append(field.too_long(path, _MAX_MANAGED_BY_CHARACTERS))
     return found
 
 
@@ -186,20 +186,20 @@ def _indexed(spec: Obj, path: str) -> list[FieldError]:
     if completions is not None and "maxFailedIndexes" in spec and max_failed > completions:
         text = "must be less than or equal to completions"
         found.append(field.invalid(f"{path}.maxFailedIndexes", max_failed, text))
-    if max_failed > _MAX_FAILED:
-        text = f"must be less than or equal to {_MAX_FAILED}"
+    if max_failed > _MAX_FAILED_INDEXES:
+        text = f"must be less than or equal to {_MAX_FAILED_INDEXES}"
         found.append(field.invalid(f"{path}.maxFailedIndexes", max_failed, text))
-    if completions is None or completions <= _MANY_COMPLETIONS or "backoffLimitPerIndex" not in spec:
+    if completions is None or completions <= _LARGE_JOB_COMPLETIONS or "backoffLimitPerIndex" not in spec:
         return found
-    when = f"when completions are above {_MANY_COMPLETIONS} and used with backoff limit per index"
+    when = f"when completions are above {_LARGE_JOB_COMPLETIONS} and used with backoff limit per index"
     if "maxFailedIndexes" not in spec:
-        text = f"must be specified when completions is above {_MANY_COMPLETIONS}"
+        text = f"must be specified when completions is above {_LARGE_JOB_COMPLETIONS}"
         found.append(field.required(f"{path}.maxFailedIndexes", text))
-    if parallelism > _MAX_PARALLELISM_OF_MANY:
-        text = f"must be less than or equal to {_MAX_PARALLELISM_OF_MANY} {when}"
+    if parallelism > _MAX_LARGE_JOB_PARALLELISM:
+        text = f"must be less than or equal to {_MAX_LARGE_JOB_PARALLELISM} {when}"
         found.append(field.invalid(f"{path}.parallelism", parallelism, text))
-    if max_failed > _MAX_FAILED_OF_MANY:
-        text = f"must be less than or equal to {_MAX_FAILED_OF_MANY} {when}"
+    if max_failed > _MAX_LARGE_JOB_FAILED_INDEXES:
+        text = f"must be less than or equal to {_MAX_LARGE_JOB_FAILED_INDEXES} {when}"
         found.append(field.invalid(f"{path}.maxFailedIndexes", max_failed, text))
     return found
 

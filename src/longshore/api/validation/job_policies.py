@@ -13,7 +13,7 @@ from longshore.api.validation.metadata import NOT_NEGATIVE
 _MAX_RULES: Final = 20
 _MAX_PATTERNS: Final = 20
 _MAX_EXIT_CODES: Final = 255
-_MAX_SUCCEEDED_INDEXES: Final = 64 * 1024
+_MAX_SUCCEEDED_INDEXES_BYTES: Final = 64 * 1024
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS: Final = ("In", "NotIn")
 _STATUSES: Final = ("False", "True", "Unknown")
@@ -117,8 +117,8 @@ def _success_rule(rule: Obj, path: str, completions: int) -> Iterable[FieldError
         yield field.required(path, text)
     total = 0
     if listed is not None:
-        if len(listed.encode()) > _MAX_SUCCEEDED_INDEXES:
-            yield field.too_long(f"{path}.succeededIndexes", _MAX_SUCCEEDED_INDEXES)
+        if len(listed.encode()) > _MAX_SUCCEEDED_INDEXES_BYTES:
+            yield field.too_long(f"{path}.succeededIndexes", _MAX_SUCCEEDED_INDEXES_BYTES)
         try:
             total = indexes.count(indexes.parse(listed, completions))
         except indexes.IndexListError as problem:

@@ -1,4 +1,4 @@
-"""Which status may follow which: the rules that whoever runs a Job must keep, ours or another controller.
+"""Allowed changes of a Job's status: rules for every Job controller, ours or another.
 
 A rule is checked only when something it speaks of changes (`_RULES` says what), so a status that is
 wrong for old reasons does not block unrelated writes. A few rules hold always. Kubernetes' order of

@@ -1,4 +1,4 @@
-"""May this Job become that one? What is fixed once a Job exists, and what a suspended one may still change.
+"""Checks of a change to a Job: fields that are fixed, and fields that a suspended Job may still change.
 
 Kubernetes checks the new object in full, then the change, and in between the spec once more; each
 problem of the spec is therefore reported twice.
@@ -84,8 +84,8 @@ def _completions(spec: Obj, old: Obj) -> list[FieldError]:
 
 
 def _open_template(template: Obj, old: Obj) -> list[FieldError]:
-    """What stays fixed even in a template that is open: all that is neither metadata, nor a scheduling
-    directive, nor the resources of a container that kept its name and place."""
+    """The parts that stay fixed even in a template that is open: all that are neither metadata, nor a
+    scheduling directive, nor the resources of a container that kept its name and place."""
     spec, was = template.get("spec") or {}, dict(old.get("spec") or {})
     for key in _SCHEDULING:
         _take(was, spec, key)

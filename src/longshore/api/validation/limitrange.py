@@ -62,7 +62,7 @@ def _list_names(item: Obj, key: str, kind: str, path: str, found: list[FieldErro
 
 
 def _bounds(item: Obj, path: str) -> list[FieldError]:
-    """What the lists say about one resource must fit together."""
+    """Checks that the lists agree about one resource."""
     found: list[FieldError] = []
     low, high = item.get("min") or {}, item.get("max") or {}
     pod = item.get("type") == "Pod"

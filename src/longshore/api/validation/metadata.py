@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 
 IMMUTABLE: Final = "field is immutable"
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
-ANNOTATIONS_LIMIT: Final = 256 * 1024
+MAX_ANNOTATIONS_BYTES: Final = 256 * 1024
 STANDARD_FINALIZERS: Final = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 
 _SELECTOR_VALUES_NEEDED: Final = frozenset(("In", "NotIn"))
@@ -101,16 +101,18 @@ def is_plain(meta: Obj) -> bool:
         if "/" not in finalizer or not fits(finalizer):
             return False
     owners = meta.get("ownerReferences")
-    return size * _MOST_BYTES <= ANNOTATIONS_LIMIT and not (owners and validate_owner_references(owners, ""))
+    return size * _MAX_CHARACTER_BYTES <= MAX_ANNOTATIONS_BYTES and not (
+        owners and validate_owner_references(owners, "")
+    )
 
 
 _NOTHING: Final[Mapping[str, str]] = {}
-_MOST_BYTES: Final = 4
-"""Of one character."""
+_MAX_CHARACTER_BYTES: Final = 4
+"""The most bytes of one UTF-8 character."""
 
 
 def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
-    """What the registry checks on any update, for all kinds alike: the rules of a new object, except
+    """The registry's checks of any update, of every kind: the rules of a new object, except
     that the name may be anything that fits into a URL, then the rules of change."""
     found = validate_create(
         new, namespaced="namespace" in old, name_rule="any", path=path, short_finalizers=True, old=old
@@ -119,7 +121,7 @@ def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldErr
 
 
 def validate_update_again(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
-    """What built-in kinds check on an update once more, on top of `validate_update`."""
+    """Checks that built-in kinds repeat on an update, on top of `validate_update`."""
     found = [] if same(new, old) else _changes(new, old, path)
     finalizers = new.get("finalizers")
     if finalizers:
@@ -165,7 +167,7 @@ _FIXED: Final[Sequence[tuple[str, Any]]] = (
     ("deletionTimestamp", None),
     ("deletionGracePeriodSeconds", None),
 )
-"""What no update may change, with the value Kubernetes prints when it is missing."""
+"""Fields that no update may change, with the value Kubernetes prints when one is missing."""
 
 
 def _parts(meta: Obj, path: str, old: Obj | None) -> list[FieldError]:
@@ -197,8 +199,8 @@ def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> li
         if not names.is_qualified_name(key.lower()):
             found += [field.invalid(path, key, text) for text in names.qualified_name(key.lower())]
         size += len(key) + (len(value) if value.isascii() else len(value.encode()))
-    if size > ANNOTATIONS_LIMIT:
-        found.append(field.too_long(path, ANNOTATIONS_LIMIT))
+    if size > MAX_ANNOTATIONS_BYTES:
+        found.append(field.too_long(path, MAX_ANNOTATIONS_BYTES))
     return found
 
 
@@ -310,7 +312,7 @@ def validate_finalizer_style(finalizers: Iterable[str], path: str) -> list[Field
 
 
 def finalizer_warnings(new: Obj, old: Obj | None = None, path: str = "metadata") -> list[str]:
-    """What custom resources get instead of a refusal for finalizers that this write adds."""
+    """Warnings that custom resources get instead of a refusal, for finalizers that this write adds."""
     added = set(new.get("finalizers") or ())
     if old is not None:
         added.difference_update(old.get("finalizers") or ())

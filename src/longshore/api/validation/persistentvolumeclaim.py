@@ -44,7 +44,7 @@ def validate_update(new: Obj, old: Obj) -> list[FieldError]:
 
 
 def _free_fields(new: Obj, old: Obj) -> list[str]:
-    """What this update may change: the volume once, and for bound claims size and class."""
+    """The fields that this update may change: the volume once, and for bound claims size and class."""
     free = []
     if not old["spec"].get("volumeName"):
         free.append("volumeName")

@@ -147,7 +147,7 @@ def _cluster_ips(spec: Obj) -> list[FieldError]:
 
 
 def _ports_together(spec: Obj) -> list[FieldError]:
-    """What ports may not be beside each other, or beside the type."""
+    """Checks of ports against each other and against the type."""
     found: list[FieldError] = []
     ports = list(enumerate(spec.get("ports") or ()))
     if spec["type"] == "ClusterIP":

@@ -1,1 +1,1 @@
-"""Texts for `Warning:` headers: things that are allowed and probably not meant. One file per kind."""
+"""Texts for `Warning:` headers: settings that are allowed and probably mistakes. One file per kind."""

@@ -1,4 +1,4 @@
-"""IP addresses written in a form that is accepted today and not for ever."""
+"""Warnings about IP addresses in a form that a later Kubernetes will refuse."""
 
 from __future__ import annotations
 

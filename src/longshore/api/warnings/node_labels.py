@@ -1,4 +1,4 @@
-"""Node labels that were renamed long ago, in selectors; and label values that no node can have."""
+"""Warnings about renamed node labels in selectors, and about label values that no node can have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def deprecated(key: str) -> str:
-    """What to say of a deprecated label key; empty for all others."""
+    """The warning about a deprecated label key; empty for all others."""
     if key not in _RENAMED:
         return ""
     since, instead = _RENAMED[key]

@@ -1,4 +1,4 @@
-"""Volume sources that no longer work, and files of one volume that lie on top of each other."""
+"""Warnings about volume sources that no longer work, and about files of one volume with the same path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports of a pod's containers that are given twice, or so that nobody knows which is meant."""
+"""Warnings about ports of a pod's containers that are duplicate or ambiguous."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _names(listed: list[tuple[str, Obj, Obj, str]]) -> list[str]:
 
 
 def _shown(port: Obj) -> str:
-    """As Go prints the structure."""
+    """A port as Go prints the structure."""
     keys = ("name", "hostPort", "containerPort", "protocol", "hostIP")
     empty = {"hostPort": 0, "containerPort": 0}
     parts = (f"{key[:1].upper()}{key[1:]}:{port.get(key) or empty.get(key, '')}" for key in keys)

@@ -16,7 +16,7 @@ from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import List, forbidden
-from longshore.apiserver.admission.usage import Usage, add, compute, governs, in_scope, usage
+from longshore.apiserver.admission.quota_usage import Usage, add, compute, governs, in_scope, usage
 
 _MUST_BE_SET: Final = frozenset(
     ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from longshore.api.kinds import structural
+from longshore.api.kinds.structural import StructuralStrategy
 from longshore.api.resources import STATUS_VERBS, PrinterColumn, Resource, Subresource
-from longshore.api.structural import strategy
 from longshore.api.structural.scale import ScalePaths
-from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj
 from longshore.api.validation.customresourcedefinition import is_true, schema_of
 
@@ -67,8 +67,8 @@ def _strategy(version: Obj, *, mixed: bool) -> StructuralStrategy:
         paths = ScalePaths(
             scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", "")
         )
-    with_status = strategy.Converting if mixed else StructuralStrategy
-    without = strategy.ConvertingWithoutStatus if mixed else strategy.WithoutStatus
+    with_status = structural.Converting if mixed else StructuralStrategy
+    without = structural.ConvertingWithoutStatus if mixed else structural.WithoutStatus
     schema = schema_of(version) or {}
     return (without if subresources.get("status") is None else with_status)(lambda: schema, paths)
 

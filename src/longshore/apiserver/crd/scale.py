@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors, field
+from longshore.api.kinds.structural import StructuralStrategy
 from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
 from longshore.api.structural import scale
-from longshore.api.structural.strategy import StructuralStrategy
 from longshore.api.types import Obj, copy_of
 from longshore.apiserver.answer import Answer, served
 from longshore.apiserver.request import body, options, patch_body, patch_formats

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Collection
 
 from longshore.api import apply, codec, errors, types
-from longshore.api.apply import typed
+from longshore.api.apply import shape_check
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.patch import unstructured
@@ -77,7 +77,7 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
     meta = config.get("metadata")
     if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
         raise errors.bad_request("metadata.managedFields must be nil")
-    if problem := typed.problem_of(config, shape):
+    if problem := shape_check.problem_of(config, shape):
         raise StatusError(
             500, "", f"failed to create typed patch object ({_named(resource, config)}): {problem}"
         )

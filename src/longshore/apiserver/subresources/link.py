@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from longshore.api import errors
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import truth

@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Protocol
 
+from longshore.api.exec_session import Session
 from longshore.api.log_options import LogOptions
-from longshore.api.session import Session
 from longshore.api.types import Obj
 from longshore.api.usage import Measured
 

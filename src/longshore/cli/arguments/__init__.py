@@ -1,1 +1,1 @@
-"""What people type: kinds, names, files, durations."""
+"""Arguments that people type: kinds, names, files, durations."""

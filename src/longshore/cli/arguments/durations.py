@@ -6,11 +6,11 @@ from argparse import ArgumentTypeError
 
 from longshore.api.time import durations
 
-_WEEK = 7 * 24 * 3600.0
+_WEEK_SECONDS = 7 * 24 * 3600.0
 
 
 def seconds(text: str) -> float:
-    """For argparse. May be negative."""
+    """Seconds from a duration, for argparse. May be negative."""
 
     try:
         return float(text)
@@ -23,5 +23,5 @@ def seconds(text: str) -> float:
 
 
 def patience(asked: float) -> float:
-    """kubectl's reading of --timeout: a negative one stands for a week."""
-    return _WEEK if asked < 0 else asked
+    """Seconds to wait, by kubectl's reading of --timeout: a negative one stands for a week."""
+    return _WEEK_SECONDS if asked < 0 else asked

@@ -1,6 +1,6 @@
-"""What the server serves, by the names people use: `jobs`, `job`, `cj`, `Job`, `jobs.batch`, `all`.
+"""The kinds a server serves, by the names people use: `jobs`, `job`, `cj`, `Job`, `jobs.batch`, `all`.
 
-Always asked of the server, in two requests: so custom kinds, and any Kubernetes, work like the rest.
+The list comes from the server in two requests, so custom kinds and any Kubernetes work too.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Kind(NamedTuple):
 
     @property
     def one(self) -> str:
-        """`job.batch`, as it stands before the slash of a name."""
+        """`job.batch`, the form before the slash of a name."""
         return f"{self.singular}.{self.group}" if self.group else self.singular
 
     @property
     def many(self) -> str:
-        """`jobs.batch`."""
+        """`jobs.batch`, the plural form."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str, name: str = "", below: str = "") -> str:
-        """The URL path of all of them (in every namespace, if none is given), or of one."""
+        """The URL path of all objects of the kind (in every namespace if none is given), or of one."""
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if self.namespaced and namespace:
             parts += ["namespaces", escaped(namespace)]
@@ -54,13 +54,13 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """All of them, in the server's order: the first one counts where a name is shared."""
+    """All kinds, in the server's order: where two share a name, the first one counts."""
 
     def __init__(self, rows: Iterable[Kind]) -> None:
         self.rows = list(rows)
 
     def named(self, word: str) -> Kind | None:
-        """The kind of a name as a person writes it, with or without `.group` or `.version.group`."""
+        """The kind a person names, with or without `.group` or `.version.group`."""
         first, dot, rest = word.partition(".")
         asked = first.lower()
         for row in self.rows:
@@ -74,11 +74,11 @@ class Kinds:
         return None
 
     def in_category(self, word: str) -> list[Kind]:
-        """What `all` stands for."""
+        """The kinds that a category such as `all` stands for."""
         return [row for row in self.rows if word in row.categories and "list" in row.verbs]
 
     def of(self, obj: Obj) -> Kind | None:
-        """The kind an object says it is."""
+        """The kind that an object names."""
         for row in self.rows:
             if row.kind == obj.get("kind") and row.api_version == obj.get("apiVersion"):
                 return row
@@ -86,7 +86,7 @@ class Kinds:
 
 
 def discover(server: Server) -> Kinds:
-    """Asks for all of them."""
+    """Asks the server for all kinds."""
     rows: list[Kind] = []
     for path in ("/api", "/apis"):
         answer = server.request("GET", path, accept=_AGGREGATED)
@@ -102,7 +102,9 @@ def discover(server: Server) -> Kinds:
 
 
 def _group(group: Obj) -> Iterable[Kind]:
-    """Every resource once, in the first version that has it: the server's preferred one comes first."""
+    """Every resource of a group once, in the first version that has it: the server's preferred one comes
+    first.
+    """
     seen = set()
     name = (group.get("metadata") or {}).get("name") or ""
     for version in group.get("versions") or ():
@@ -122,7 +124,7 @@ def _group(group: Obj) -> Iterable[Kind]:
 
 
 def _older(server: Server, document: Obj) -> Iterable[Kind]:
-    """A server without the aggregated form: one more request a group."""
+    """The resources of a server without aggregated discovery, in one more request per group."""
     versions = list(document.get("versions") or ()) if document["kind"] == "APIVersions" else []
     versions += [group["preferredVersion"]["groupVersion"] for group in document.get("groups") or ()]
     for version in versions:

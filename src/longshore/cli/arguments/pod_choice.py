@@ -1,4 +1,4 @@
-"""Which pods stand behind a name: a pod itself, or those of a Job and of whatever else selects pods."""
+"""The pods behind a name: the pod itself, or the pods of a Job or of any other object that selects pods."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from longshore.cli.main import Said
 from longshore.cli.server.requests import Server
 
 _DEFAULT = "kubectl.kubernetes.io/default-container"
-_PATIENCE = 20.0
+_POD_WAIT_SECONDS = 20.0
 """Seconds that kubectl waits for a first pod."""
 
 
-def one(server: Server, word: str, seconds: float = _PATIENCE) -> Obj:
-    """The pod of this name, or of several the one most worth looking at, with a note."""
+def one(server: Server, word: str, seconds: float = _POD_WAIT_SECONDS) -> Obj:
+    """The pod of this name. Of several pods the most informative one, with a note."""
     found = named(server, word, seconds)
     if not found:
         raise Said("error: timed out waiting for the condition")
@@ -25,8 +25,8 @@ def one(server: Server, word: str, seconds: float = _PATIENCE) -> Obj:
     return first
 
 
-def named(server: Server, word: str, seconds: float = _PATIENCE) -> list[Obj]:
-    """All pods behind `NAME` or `TYPE/NAME`; waits for the first one to come if there is none yet."""
+def named(server: Server, word: str, seconds: float = _POD_WAIT_SECONDS) -> list[Obj]:
+    """All pods behind `NAME` or `TYPE/NAME`; waits for the first pod if there is none yet."""
     if "/" not in word or word.startswith(("pod/", "pods/", "po/")):
         return [server.json("GET", f"/api/v1/namespaces/{server.namespace}/pods/{word.rpartition('/')[2]}")]
     selector = selecting(server, word)
@@ -34,7 +34,7 @@ def named(server: Server, word: str, seconds: float = _PATIENCE) -> list[Obj]:
 
 
 def selecting(server: Server, word: str) -> str:
-    """The label selector of the pods that `TYPE/NAME` has."""
+    """The label selector of the pods of `TYPE/NAME`."""
     (target,) = targets.parse(kinds.discover(server), [word], server.namespace)
     owner = server.json("GET", target.path)
     if (target.kind.group, target.kind.kind) == ("batch.volcano.sh", "Job"):
@@ -54,7 +54,7 @@ def matching(server: Server, selector: str) -> list[Obj]:
 
 
 def container(pod: Obj, asked: str) -> str:
-    """The container of this name; without one the first, with a note if there are more."""
+    """The container of this name; without a name the first one, with a note if there are more."""
     meta, spec = pod["metadata"], pod["spec"]
     inits = [each["name"] for each in spec.get("initContainers") or ()]
     plain = [each["name"] for each in spec.get("containers") or ()]
@@ -88,7 +88,7 @@ def _awaited(server: Server, selector: str, seconds: float) -> list[Obj]:
 
 
 def _rank(pod: Obj) -> tuple[bool, bool, bool, str]:
-    """The one most worth reading: on a node, begun, running; then the oldest."""
+    """The sort key of the most informative pod: scheduled, started, running; then the oldest."""
     status = pod.get("status") or {}
     return (
         not pod["spec"].get("nodeName"),

@@ -1,4 +1,4 @@
-"""Which objects a command is about: `TYPE NAME…`, `TYPE/NAME…`, lists with commas, selectors, files."""
+"""The objects a command acts on: `TYPE NAME…`, `TYPE/NAME…`, lists with commas, selectors, files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Target(NamedTuple):
-    """One object, or with an empty name all of a kind (in every namespace, where that is empty too)."""
+    """One object, or with an empty name all objects of a kind (in every namespace if that is empty too)."""
 
     kind: Kind
     name: str
@@ -31,25 +31,34 @@ class Target(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
-    """Words, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
-    parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="what it is about")
+    """Adds names, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
+    parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="the objects")
     parser.add_argument(
-        "--filename", "-f", action="append", default=[], metavar="F", help="what stands in this file, or dir"
+        "--filename",
+        "-f",
+        action="append",
+        default=[],
+        metavar="F",
+        help="the objects in this file or directory",
     )
     parser.add_argument(
-        "--recursive", "-R", action=BooleanOptionalAction, default=False, help="with what is below a dir"
+        "--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories"
     )
-    parser.add_argument("--selector", "-l", default="", metavar="S", help="those with these labels, as a=1,b")
-    parser.add_argument("--field-selector", default="", metavar="S", help="those with these fields")
+    parser.add_argument(
+        "--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b"
+    )
+    parser.add_argument(
+        "--field-selector", default="", metavar="S", help="only objects with these field values"
+    )
     if everywhere:
         parser.add_argument(
-            "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in every namespace"
+            "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces"
         )
     connecting.add_arguments(parser)
 
 
 def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
-    """What the arguments name, in their order. Raises Failure when they name nothing."""
+    """The targets that the arguments name, in their order. Raises Failure when they name none."""
     namespace = "" if getattr(arguments, "all_namespaces", False) else server.namespace
     if arguments.filename:
         if arguments.words:
@@ -66,10 +75,10 @@ def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
 
 
 def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
-    from longshore.cli.arguments import files
+    from longshore.cli.arguments import manifest_files
 
     targets = []
-    for manifest in files.read(arguments.filename, recursive=arguments.recursive):
+    for manifest in manifest_files.read(arguments.filename, recursive=arguments.recursive):
         kind = kind_of(kinds, manifest)
         meta = manifest.obj["metadata"]
         if not meta.get("name"):
@@ -78,7 +87,7 @@ def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]
     return targets
 
 
-def kind_of(kinds: Kinds, manifest: files.Manifest) -> Kind:
+def kind_of(kinds: Kinds, manifest: manifest_files.Manifest) -> Kind:
     found = kinds.of(manifest.obj)
     if found is None:
         kind, version = manifest.obj["kind"], manifest.obj["apiVersion"]
@@ -90,8 +99,8 @@ def kind_of(kinds: Kinds, manifest: files.Manifest) -> Kind:
     return found
 
 
-def place(server: Server, kind: Kind, manifest: files.Manifest, asked: str) -> str:
-    """The namespace of a manifest's object. One that -n contradicts is refused."""
+def place(server: Server, kind: Kind, manifest: manifest_files.Manifest, asked: str) -> str:
+    """The namespace of a manifest's object. Refuses an object whose namespace contradicts -n."""
     if not kind.namespaced:
         return ""
     own: str = manifest.obj["metadata"].get("namespace") or ""
@@ -134,4 +143,4 @@ def _target(kind: Kind, name: str, namespace: str) -> Target:
 
 
 if TYPE_CHECKING:
-    from longshore.cli.arguments import files
+    from longshore.cli.arguments import manifest_files

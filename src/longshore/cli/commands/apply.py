@@ -1,7 +1,7 @@
-"""Makes objects be as files say, as kubectl apply does: created, configured or unchanged.
+"""Creates or updates objects from files, as kubectl apply does: created, configured or unchanged.
 
-Fields are merged by the server, and longshore takes over fields that others have set since. With
---server-side it refuses to do so, as kubectl does, unless there is --force-conflicts.
+The server merges fields, and longshore takes over fields that others have set since. With --server-side it
+refuses to take them over, as kubectl does, unless --force-conflicts is given.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
-    from longshore.cli.arguments.files import Manifest
     from longshore.cli.arguments.kinds import Kinds
+    from longshore.cli.arguments.manifest_files import Manifest
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
@@ -26,10 +26,28 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("--filename", "-f", action="append", default=[], required=True, metavar="F", help="file, dir or -")
-    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="with what is below a dir")
-    add("--server-side", action=BooleanOptionalAction, default=False, help="refuse to take over fields")
-    add("--force-conflicts", action=BooleanOptionalAction, default=False, help="take them over all the same")
+    add(
+        "--filename",
+        "-f",
+        action="append",
+        default=[],
+        required=True,
+        metavar="F",
+        help="file, directory, or - for standard input",
+    )
+    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories")
+    add(
+        "--server-side",
+        action=BooleanOptionalAction,
+        default=False,
+        help="refuse to take over fields that others own",
+    )
+    add(
+        "--force-conflicts",
+        action=BooleanOptionalAction,
+        default=False,
+        help="take over fields that others own",
+    )
     add("--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})")
     add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
     add(
@@ -44,12 +62,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.arguments import files, kinds
+    from longshore.cli.arguments import kinds, manifest_files
     from longshore.cli.main import Said
     from longshore.cli.server import connecting, refusals
 
     code = 0
-    manifests = files.read(arguments.filename, recursive=arguments.recursive)
+    manifests = manifest_files.read(arguments.filename, recursive=arguments.recursive)
     if not manifests:
         raise Said("error: no objects passed to apply", 2)
     with refusals.told():
@@ -100,7 +118,7 @@ def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespac
 
 
 def _meaning(obj: Obj) -> Obj:
-    """An object without what a write changes in any case, and what a dry run has not."""
+    """An object without the fields that every write changes and that a dry run does not set."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": meta}
 

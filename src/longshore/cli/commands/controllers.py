@@ -1,11 +1,11 @@
 """Runs controllers against any Kubernetes, beside its own or instead of them.
 
-By default the Job controller takes the Jobs whose spec.managedBy is longshore.dev/job-controller, which
-kube-controller-manager leaves alone. Of several processes one works, the one that holds the Lease; the others
-wait to take over. SIGTERM and Ctrl-C stop it and hand the Lease back.
+By default the Job controller handles Jobs whose spec.managedBy is longshore.dev/job-controller, which
+kube-controller-manager leaves alone. Of several processes one works, the holder of the Lease; the others wait
+to take over. SIGTERM and Ctrl-C stop the process and release the Lease.
 
-Inside a pod, without a kubeconfig, it uses the pod's own cluster and service account; longshore manifests
-prints what that needs.
+Inside a pod without a kubeconfig, the process uses the pod's own cluster and service account; longshore
+manifests prints the objects that this needs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NARROW = (
     "cronjob", "job", "ttl", "volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow",
     "volcano-podgroup",
 )  # fmt: skip
-"""Those that can look after one namespace alone."""
+"""Controllers that can watch a single namespace."""
 _OWN = {
     "rights": "in another cluster, rights are not longshore's to give",
     "serviceaccount": "it hands out its authority",
@@ -29,17 +29,19 @@ _OWN = {
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.up.outside import settings
 
-    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: what kubectl would use")
-    parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
+    parser.add_argument(
+        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
+    )
     parser.add_argument(
         "--managed-by",
         default=settings.MANAGED_BY,
         metavar="NAME",
-        help="take the Jobs with this spec.managedBy; kubernetes.io/job-controller also takes those without "
+        help="handle Jobs with this spec.managedBy; kubernetes.io/job-controller also handles Jobs without "
         f"one, for clusters whose own Job controller is off (default: {settings.MANAGED_BY})",
     )
     parser.add_argument(
-        "--namespace", "-n", default="", metavar="NS", help="this namespace alone (default: all)"
+        "--namespace", "-n", default="", metavar="NS", help="only this namespace (default: all)"
     )
     parser.add_argument(
         "--controllers",
@@ -49,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
     )
     parser.add_argument(
-        "--workers", type=_positive, metavar="N", help="objects looked at side by side (default: 5 Jobs)"
+        "--workers", type=_positive, metavar="N", help="objects handled at the same time (default: 5 Jobs)"
     )
     parser.add_argument(
         "--leader-elect",
@@ -62,14 +64,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_lease,
         default=("", settings.LEASE),
         metavar="[NS/]NAME",
-        help="one for each set of processes of which one shall work "
+        help="the Lease that processes share when one of them shall work "
         f"(default: {settings.LEASE} in the context's namespace)",
     )
     parser.add_argument(
         "--metrics-port",
         type=metrics,
         metavar="[ADDRESS:]N",
-        help="show /metrics and /healthz here over plain HTTP (default: not at all; address: 127.0.0.1)",
+        help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
     )
 
 
@@ -95,7 +97,7 @@ def run(arguments: Namespace) -> int:
 
 
 def outside(text: str) -> tuple[str, ...]:
-    """Names of controllers from one argument; at least one, and none that only longshore itself can run."""
+    """Names of controllers from one argument: at least one, and none that only longshore itself can run."""
     from longshore.cli.commands.up import controllers
 
     names = controllers(text)
@@ -108,12 +110,12 @@ def outside(text: str) -> tuple[str, ...]:
 
 
 def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> None:
-    """Refuses one namespace for controllers that need to see all of them."""
+    """Refuses a single namespace for controllers that must see all of them."""
     from longshore.cli.main import Failure
 
     wide = [name for name in controllers if name not in _NARROW]
     if namespace and wide:
-        raise Failure(f"{flag}: these controllers work on all namespaces: {', '.join(wide)}", 2)
+        raise Failure(f"{flag}: these controllers need all namespaces: {', '.join(wide)}", 2)
 
 
 def _positive(text: str) -> int:

@@ -1,10 +1,10 @@
-"""Tells when a schedule fires, without a server: dialect, zones and clock changes as Kubernetes has them.
+"""Prints when a schedule fires, without a server. Dialect, zones and clock changes are Kubernetes'.
 
   longshore cron next '30 2 * * *' --zone America/New_York -n 5
   longshore cron next --jsonl - < rows.jsonl
 
-With --jsonl each line is an object with schedule, tz (or null) and after, and is printed again with next, the
-chain of coming times in UTC (null where there is none within five years), or with error.
+With --jsonl each line is an object with schedule, tz (or null) and after. It is printed again with next,
+the list of the next times in UTC (null where there is none within five years), or with error.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from longshore.api.time import rfc3339
 
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", metavar="next", required=True)
-    following = verbs.add_parser("next", help="print when a schedule fires", allow_abbrev=False)
-    following.add_argument(
-        "schedule", nargs="?", metavar="SCHEDULE", help="five fields, or @daily and the like"
+    upcoming = verbs.add_parser("next", help="print when a schedule fires", allow_abbrev=False)
+    upcoming.add_argument(
+        "schedule", nargs="?", metavar="SCHEDULE", help="five fields, or a name such as @daily"
     )
-    following.add_argument(
-        "--zone", metavar="Z", help="time zone by its IANA name (default: this machine's; UTC with --jsonl)"
+    upcoming.add_argument(
+        "--zone", metavar="Z", help="IANA time zone (default: this machine's; UTC with --jsonl)"
     )
-    following.add_argument(
-        "--after", type=_after, metavar="T", help="later than this RFC 3339 time (default: now)"
+    upcoming.add_argument(
+        "--after", type=_after, metavar="T", help="start after this RFC 3339 time (default: now)"
     )
-    following.add_argument("-n", type=count, default=10, metavar="N", help="how many (default: 10)")
-    following.add_argument("--jsonl", metavar="FILE", help="read rows from here, - for standard input")
+    upcoming.add_argument(
+        "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
+    )
+    upcoming.add_argument("--jsonl", metavar="FILE", help="read rows from this file, - for standard input")
 
 
 def run(arguments: Namespace) -> int:
@@ -109,7 +111,7 @@ def _answers(lines: Iterable[str], zone: Any, count: int) -> Iterator[dict[str, 
 
 
 def _chain(row: dict[str, Any], zone: Any, count: int) -> list[str | None]:
-    """The coming times of one row; ends with None where there are no more. ValueError says what is wrong."""
+    """The next times of one row; ends with None where there are no more. ValueError names the fault."""
     from longshore.api import cron
 
     text, tz, after = row.get("schedule"), row.get("tz"), row.get("after")

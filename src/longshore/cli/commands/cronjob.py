@@ -3,7 +3,8 @@
   longshore cronjob next backup -n 5
   longshore cronjob run backup --env LEVEL=full --args --verbose /data
 
-A run by hand is a Job like any other: it counts in the history, and the schedule's policies do not see it.
+A run started by hand is a Job like any other: it counts in the history, and the schedule's policies ignore
+it.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
-    following = verbs.add_parser("next", help="print the coming runs of a CronJob", allow_abbrev=False)
-    following.add_argument("name", metavar="NAME")
-    following.add_argument("-n", type=count, default=10, metavar="N", help="how many (default: 10)")
-    connecting.add_arguments(following, short_namespace=False)
+    upcoming = verbs.add_parser("next", help="print the next runs of a CronJob", allow_abbrev=False)
+    upcoming.add_argument("name", metavar="NAME")
+    upcoming.add_argument(
+        "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
+    )
+    connecting.add_arguments(upcoming, short_namespace=False)
     now = verbs.add_parser("run", help="run a CronJob now, with overrides", allow_abbrev=False)
     now.add_argument("name", metavar="NAME")
-    now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: one is made up)")
+    now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: generated)")
     now.add_argument(
         "--env", type=_variable, action="append", default=[], metavar="K=V", help="set a variable; repeatable"
     )
@@ -37,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     connecting.add_arguments(now)
     now.add_argument(
-        "--args", nargs=REMAINDER, metavar="…", help="arguments of the container; all that follows is one"
+        "--args", nargs=REMAINDER, metavar="…", help="arguments of the container: everything that follows"
     )
 
 
@@ -104,7 +107,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
         when = timing.of(View(cronjob, now, zone=local, steady_since=now), cronjob, schedule)
         due, _ = when.due()
     except (cron.UnknownZone, cron.ScheduleError, cron.NeverFires) as err:
-        raise Failure(f"it never runs: {err}") from None
+        raise Failure(f"the schedule never fires: {err}") from None
     zone = when.shown_in
     lines = [f"cronjob {cronjob['metadata']['name']}: {spec['schedule']}"]
     if schedule.zone is None:

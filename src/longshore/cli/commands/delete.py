@@ -1,6 +1,7 @@
 """Deletes objects and waits until they are gone, as kubectl delete does.
 
-What they own goes too, in the background; --cascade=foreground waits for that, --cascade=orphan leaves it.
+Objects they own are deleted too, in the background; --cascade=foreground waits for them, --cascade=orphan
+keeps them.
 """
 
 from __future__ import annotations
@@ -28,27 +29,41 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     targets.add_arguments(parser)
     add = parser.add_argument
-    add("--all", action=BooleanOptionalAction, default=False, help="all of a type, in one namespace")
-    add("--cascade", default="background", choices=tuple(_PROPAGATION), help="what becomes of what it owns")
-    add("--grace-period", type=int, default=-1, metavar="SECONDS", help="for its processes to end")
-    add("--now", action=BooleanOptionalAction, default=False, help="the same as --grace-period 1")
-    add("--force", action=BooleanOptionalAction, default=False, help="do not wait for its processes at all")
-    add("--wait", action=BooleanOptionalAction, default=True, help="until it is gone (default)")
+    add(
+        "--all", action=BooleanOptionalAction, default=False, help="all objects of the type, in one namespace"
+    )
+    add(
+        "--cascade",
+        default="background",
+        choices=tuple(_PROPAGATION),
+        help="what happens to the objects it owns",
+    )
+    add("--grace-period", type=int, default=-1, metavar="SECONDS", help="time for its processes to stop")
+    add("--now", action=BooleanOptionalAction, default=False, help="short for --grace-period 1")
+    add(
+        "--force",
+        action=BooleanOptionalAction,
+        default=False,
+        help="delete at once, without waiting for processes",
+    )
+    add(
+        "--wait", action=BooleanOptionalAction, default=True, help="wait until the objects are gone (default)"
+    )
     add(
         "--timeout",
         type=durations.seconds,
         default=0.0,
         metavar="T",
-        help="wait no longer (default: for ever)",
+        help="longest time to wait (default: no limit)",
     )
     add(
         "--ignore-not-found",
         action=BooleanOptionalAction,
         default=None,
-        help="it is well if it was not there",
+        help="a missing object is no error",
     )
     add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
-    add("--output", "-o", default="", choices=("", "name"), help="name: only the names")
+    add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
 
 
 def run(arguments: Namespace) -> int:
@@ -87,7 +102,7 @@ def _check(arguments: Namespace) -> None:
 
 
 def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
-    """All that a target without a name stands for."""
+    """All objects of a target without a name."""
     if target.name:
         return [target]
     query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
@@ -129,7 +144,7 @@ def _delete(server: Server, found: list[Target], arguments: Namespace) -> int:
 
 
 def _one(server: Server, target: Target, arguments: Namespace) -> str:
-    """Asks for it. Returns the uid of what goes; empty when the server did not say."""
+    """Requests one deletion. Returns the uid of the object; empty when the server did not say."""
     body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
     body["propagationPolicy"] = _PROPAGATION[arguments.cascade]
     if arguments.grace_period >= 0:

@@ -1,4 +1,4 @@
-"""Shows objects in words, with what happened to them, as kubectl describe does.
+"""Shows objects in detail, with their events, as kubectl describe does.
 
 longshore describe job pi
 longshore describe pods -l job-name=pi
@@ -23,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     targets.add_arguments(parser)
     parser.add_argument(
-        "--show-events", action=BooleanOptionalAction, default=True, help="what happened (default)"
+        "--show-events", action=BooleanOptionalAction, default=True, help="include events (default)"
     )
 
 
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _each(server: Server, target: Target, arguments: Namespace) -> list[Obj]:
-    """The one object, those whose name begins so if there is no such one, or all that match."""
+    """The object of this name, else the objects whose names begin with it, or all that match."""
     from longshore.api.errors import StatusError
 
     if target.name:
@@ -103,7 +103,7 @@ def _happened(server: Server, target: Target, obj: Obj) -> list[Obj]:
 
 
 def _of_node(server: Server, name: str) -> tuple[Obj | None, list[Obj]]:
-    """Its lease, and its pods that have not ended."""
+    """The node's lease, and its pods that have not ended."""
     from longshore.api.errors import StatusError
 
     lease = None

@@ -1,6 +1,6 @@
-"""Stops the longshore that runs on the data directory, as Ctrl-C would, and waits until it has.
+"""Stops the longshore that runs on the data directory, as Ctrl-C would, and waits until it has stopped.
 
-Its data stays. What becomes of running pods is decided by how it was started: see longshore up --help.
+Its data stays. Running pods keep running or stop, as longshore up --on-stop said.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     data_dir.add_arguments(parser)
     parser.add_argument(
-        "--timeout", type=durations.seconds, default=60.0, metavar="T", help="wait no longer (default: 60s)"
+        "--timeout",
+        type=durations.seconds,
+        default=60.0,
+        metavar="T",
+        help="longest time to wait (default: 60s)",
     )
 
 
@@ -47,7 +51,7 @@ def run(arguments: Namespace) -> int:
         os.close(watched)
     if not ended:
         raise Failure(
-            f"longshore (process {pid}) was told to stop and has not within {arguments.timeout:g} s; "
+            f"longshore (process {pid}) was told to stop and did not within {arguments.timeout:g} s; "
             f"end it with: kill -9 {pid}",
             124,
         )

@@ -1,4 +1,4 @@
-"""Shows what happened, oldest first, as kubectl events does.
+"""Shows events, oldest first, as kubectl events does.
 
 longshore events --for job/pi
 longshore events --types Warning -A -w
@@ -20,11 +20,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("--for", dest="what", default="", metavar="TYPE/NAME", help="only those about this object")
+    add("--for", dest="what", default="", metavar="TYPE/NAME", help="only events about this object")
     add("--types", default="", metavar="T,…", help="only Normal, or only Warning")
-    add("--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in every namespace")
-    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="go on with new ones")
-    add("--no-headers", action="store_true", help="no first line with the names of columns")
+    add("--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces")
+    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="after the list, show new events")
+    add("--no-headers", action="store_true", help="leave out the header line")
     add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
     connecting.add_arguments(parser)
 

@@ -1,4 +1,4 @@
-"""Runs a command beside a container of a pod, where that container runs, as kubectl exec does.
+"""Runs a command in a container of a pod, as kubectl exec does.
 
   longshore exec -it pod/x -- sh
   longshore exec job/pi -c main -- cat /tmp/state
@@ -18,10 +18,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("words", nargs="*", metavar="POD | TYPE/NAME", help="where")
+    add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
     add("--container", "-c", default="", metavar="C", help="default: the first one")
-    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="give it what is typed here")
-    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="give it a terminal")
+    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="pass on standard input")
+    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="allocate a terminal")
     connecting.add_arguments(parser)
 
 
@@ -33,7 +33,7 @@ def run(arguments: Namespace) -> int:
     from longshore.cli.server import connecting, refusals, tunnel
 
     if len(arguments.words) != 1 or not arguments.after_dashes:
-        raise Failure("say where, and after two dashes what: longshore exec POD -- COMMAND", 2)
+        raise Failure("name a pod and, after two dashes, a command: longshore exec POD -- COMMAND", 2)
     with refusals.told():
         server = connecting.server(arguments)
         pod = pod_choice.one(server, arguments.words[0])

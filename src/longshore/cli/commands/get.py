@@ -27,24 +27,39 @@ def add_arguments(parser: ArgumentParser) -> None:
     targets.add_arguments(parser)
     add = parser.add_argument
     add("--output", "-o", default="", metavar="FORMAT", help="wide, json, yaml, name, jsonpath=…, …")
-    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="go on with what changes")
-    add("--watch-only", action=BooleanOptionalAction, default=False, help="only what changes")
-    add("--output-watch-events", action=BooleanOptionalAction, default=False, help="with the kind of change")
-    add("--no-headers", action="store_true", help="no first line with the names of columns")
-    add("--show-labels", action=BooleanOptionalAction, default=False, help="all labels as the last column")
-    add("--show-kind", action=BooleanOptionalAction, default=False, help="the kind before each name")
-    add("--label-columns", "-L", action="append", default=[], metavar="L", help="this label as a column")
-    add("--sort-by", default="", metavar="PATH", help="in order of this field, as .metadata.name")
-    add("--chunk-size", type=int, default=500, metavar="N", help="objects a request (default: 500)")
+    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="after the list, show changes")
+    add("--watch-only", action=BooleanOptionalAction, default=False, help="show changes only")
+    add(
+        "--output-watch-events",
+        action=BooleanOptionalAction,
+        default=False,
+        help="show the type of each change",
+    )
+    add("--no-headers", action="store_true", help="leave out the header line")
+    add(
+        "--show-labels",
+        action=BooleanOptionalAction,
+        default=False,
+        help="show all labels in the last column",
+    )
+    add("--show-kind", action=BooleanOptionalAction, default=False, help="put the kind before each name")
+    add("--label-columns", "-L", action="append", default=[], metavar="L", help="show this label as a column")
+    add("--sort-by", default="", metavar="PATH", help="sort by this field, e.g. .metadata.name")
+    add("--chunk-size", type=int, default=500, metavar="N", help="objects per request (default: 500)")
     add(
         "--ignore-not-found",
         action=BooleanOptionalAction,
         default=False,
-        help="it is well if it is not there",
+        help="a missing object is no error",
     )
-    add("--show-managed-fields", action=BooleanOptionalAction, default=False, help="with who set what")
-    add("--subresource", default="", metavar="S", help="that part of an object: status, scale")
-    add("--raw", default="", metavar="PATH", help="what the server answers to GET PATH")
+    add(
+        "--show-managed-fields",
+        action=BooleanOptionalAction,
+        default=False,
+        help="show managedFields: who set which field",
+    )
+    add("--subresource", default="", metavar="S", help="show this subresource: status, scale")
+    add("--raw", default="", metavar="PATH", help="print the server's answer to GET PATH")
 
 
 def run(arguments: Namespace) -> int:
@@ -110,7 +125,7 @@ def _printer(target: Target, arguments: Namespace, mixed: bool) -> Printer:
 
 
 def _asked(server: Server, target: Target, arguments: Namespace, accept: str) -> tuple[Obj | None, int]:
-    """All pages of an answer as one, or None and the exit code where it was refused."""
+    """All pages of an answer as one document, or None and the exit code of a refusal."""
     from longshore.api.errors import StatusError
     from longshore.cli.server import refusals
 
@@ -145,14 +160,14 @@ def _asked(server: Server, target: Target, arguments: Namespace, accept: str) ->
 def _sorted(table: Obj, path: str) -> Obj:
     if not path:
         return table
-    from longshore.cli.printing import templates
+    from longshore.cli.printing import path_templates
 
-    find = templates.finder(path)
+    find = path_templates.finder(path)
     return {**table, "rows": sorted(table["rows"], key=lambda row: _order(find(row["object"])))}
 
 
 def _order(found: Sequence[Any]) -> tuple[int, float, str]:
-    """Numbers by size, then text, then what is not there."""
+    """The sort key of a value: numbers by size, then text, then missing values."""
     if not found or found[0] is None:
         return 2, 0.0, ""
     value = found[0]
@@ -167,7 +182,7 @@ def _nothing(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 
 def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
-    from longshore.cli.printing import objects, templates
+    from longshore.cli.printing import objects, path_templates
 
     code = 0
     found: list[Obj] = []
@@ -184,7 +199,7 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
         typed = {"apiVersion": target.kind.api_version, "kind": target.kind.kind}
         found += [{**typed, **item} for item in items]
     if arguments.sort_by:
-        find = templates.finder(arguments.sort_by)
+        find = path_templates.finder(arguments.sort_by)
         order = sorted(range(len(found)), key=lambda i: _order(find(found[i])))
         found, names = [found[i] for i in order], [names[i] for i in order]
     if not arguments.show_managed_fields:
@@ -200,8 +215,8 @@ def _objects(server: Server, chosen: Sequence[Target], arguments: Namespace) -> 
 
 def _watch(server: Server, chosen: Sequence[Target], arguments: Namespace) -> int:
     from longshore.cli.main import Said
-    from longshore.cli.server import watching
+    from longshore.cli.server import get_watch
 
     if len(chosen) != 1:
         raise Said("error: watch is only supported on individual resources and resource collections")
-    return watching.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))
+    return get_watch.show(server, chosen[0], arguments, _printer(chosen[0], arguments, arguments.show_kind))

@@ -11,12 +11,12 @@ from argparse import ArgumentParser, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import flows, verbs
+    from longshore.cli.volcano import flows, vcctl
 
-    verbs.add_arguments(parser, flows.TEMPLATES.verbs())
+    vcctl.add_arguments(parser, flows.TEMPLATES.verbs())
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import flows, verbs
+    from longshore.cli.volcano import flows, vcctl
 
-    return verbs.run(arguments, flows.TEMPLATES.word, flows.TEMPLATES.verbs())
+    return vcctl.run(arguments, flows.TEMPLATES.word, flows.TEMPLATES.verbs())

@@ -1,9 +1,9 @@
-"""Prints what containers have written, as kubectl logs does.
+"""Prints the logs of containers, as kubectl logs does.
 
 longshore logs pi-0 -f                     one pod
 longshore logs job/pi                      one pod of a Job; all of them with --all-pods
 longshore logs -l app=pi --prefix          all pods with a label
-  longshore logs --failed job/pi             of pods that failed, also after they are gone
+longshore logs --failed job/pi             pods that failed, also after they are gone
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
-_TAIL_OF_MANY = 10
+_SELECTED_TAIL_LINES = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -25,14 +25,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("words", nargs="*", metavar="POD | TYPE/NAME", help="whose output")
-    add("--selector", "-l", default="", metavar="S", help="of all pods with these labels")
+    add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod, or the owner of pods")
+    add("--selector", "-l", default="", metavar="S", help="logs of all pods with these labels")
     add("--container", "-c", default="", metavar="C", help="default: the first one")
-    add("--all-containers", action=BooleanOptionalAction, default=False, help="of all containers")
-    add("--all-pods", action=BooleanOptionalAction, default=False, help="of all pods of a Job")
-    add("--follow", "-f", action=BooleanOptionalAction, default=False, help="go on with what is written")
-    add("--previous", "-p", action=BooleanOptionalAction, default=False, help="before the last restart")
-    add("--failed", action=BooleanOptionalAction, default=False, help="what failed pods left behind")
+    add("--all-containers", action=BooleanOptionalAction, default=False, help="logs of all containers")
+    add("--all-pods", action=BooleanOptionalAction, default=False, help="logs of all pods of a Job")
+    add("--follow", "-f", action=BooleanOptionalAction, default=False, help="follow the output")
+    add(
+        "--previous",
+        "-p",
+        action=BooleanOptionalAction,
+        default=False,
+        help="logs from before the last restart",
+    )
+    add(
+        "--failed",
+        action=BooleanOptionalAction,
+        default=False,
+        help="logs of failed pods, also after their deletion",
+    )
     add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
     add("--since", type=durations.seconds, metavar="T", help="not older than 5s, 2m, 3h")
     add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
@@ -63,7 +74,7 @@ def run(arguments: Namespace) -> int:
     if len(arguments.words) == 2 and not arguments.container and "/" not in arguments.words[1]:
         arguments.container = arguments.words.pop()
     if len(arguments.words) > 1:
-        raise Failure("logs are those of one thing: POD or TYPE/NAME", 2)
+        raise Failure("name one object: POD or TYPE/NAME", 2)
     with refusals.told():
         server = connecting.server(arguments)
         if arguments.failed:
@@ -87,7 +98,7 @@ def _query(arguments: Namespace) -> dict[str, str]:
             query[flag] = "true"
     tail = arguments.tail
     if tail is None and arguments.selector and not arguments.follow:
-        tail = _TAIL_OF_MANY
+        tail = _SELECTED_TAIL_LINES
     if tail is not None and tail >= 0:
         query["tailLines"] = str(tail)
     if arguments.since is not None:

@@ -1,7 +1,7 @@
 """Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
 
-With --scheduler also those of longshore scheduler. The rights are the least that each needs. The image must
-hold longshore; how to build one is in docs/controllers.md.
+With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. The
+image must contain longshore; docs/controllers.md says how to build one.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--managed-by",
         default=settings.MANAGED_BY,
         metavar="NAME",
-        help=f"take the Jobs with this spec.managedBy (default: {settings.MANAGED_BY})",
+        help=f"handle Jobs with this spec.managedBy (default: {settings.MANAGED_BY})",
     )
     parser.add_argument(
-        "--only-namespace", default="", metavar="NS", help="look after this namespace alone (default: all)"
+        "--only-namespace", default="", metavar="NS", help="watch only this namespace (default: all)"
     )
     parser.add_argument(
         "--controllers",
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--scheduler",
         action=BooleanOptionalAction,
         default=False,
-        help="run the scheduler of Volcano's gangs there, too (default: no)",
+        help="also run the scheduler of Volcano's gangs (default: no)",
     )
 
 

@@ -10,23 +10,23 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from longshore.cli.volcano.verbs import Verb
+    from longshore.cli.volcano.vcctl import Verb
 
 
 def _verbs() -> dict[str, Verb]:
     from longshore.cli.volcano import pods
-    from longshore.cli.volcano.verbs import Verb
+    from longshore.cli.volcano.vcctl import Verb
 
     return {"list": Verb("show the pods of jobs", pods.list_flags, pods.list_)}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import verbs
+    from longshore.cli.volcano import vcctl
 
-    verbs.add_arguments(parser, _verbs())
+    vcctl.add_arguments(parser, _verbs())
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import verbs
+    from longshore.cli.volcano import vcctl
 
-    return verbs.run(arguments, "pod", _verbs())
+    return vcctl.run(arguments, "pod", _verbs())

@@ -11,12 +11,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from longshore.cli.volcano.verbs import Verb
+    from longshore.cli.volcano.vcctl import Verb
 
 
 def _verbs() -> dict[str, Verb]:
     from longshore.cli.volcano import queues
-    from longshore.cli.volcano.verbs import Verb
+    from longshore.cli.volcano.vcctl import Verb
 
     return {
         "create": Verb("make a queue", queues.create_flags, queues.create),
@@ -28,12 +28,12 @@ def _verbs() -> dict[str, Verb]:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import verbs
+    from longshore.cli.volcano import vcctl
 
-    verbs.add_arguments(parser, _verbs())
+    vcctl.add_arguments(parser, _verbs())
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import verbs
+    from longshore.cli.volcano import vcctl
 
-    return verbs.run(arguments, "queue", _verbs())
+    return vcctl.run(arguments, "queue", _verbs())

@@ -1,16 +1,15 @@
-"""Runs manifests, or one command many times, to their end, and shows how far they are.
+"""Runs manifests, or one command many times, to their end, and shows progress.
 
   longshore run job.yaml                                       every Job, pod and Volcano Job in it
   longshore run --completions 100 --parallelism 8 --retries 2 -- ./work.sh
-  ls *.png | longshore run --each - -- convert {} {}.jpg       one index a line, in LONGSHORE_ITEM and {}
+  ls *.png | longshore run --each - -- convert {} {}.jpg       one index per line, in LONGSHORE_ITEM and {}
 
-On the longshore that runs here, or if there is none on a throw-away one in this process. Of the
-environment a command gets PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR and VIRTUAL_ENV; more
-with --env.
+Uses the longshore that runs here; without one, starts a throw-away longshore in this process. A command gets
+these variables of the environment: PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR and VIRTUAL_ENV.
+Add others with --env.
 
-Ctrl-C stops the work and says what was left: on a longshore that stays, Jobs are suspended and can be
-resumed.
-Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted.
+Ctrl-C stops the work and says what is left. On a longshore that keeps running, Jobs are suspended and can
+be resumed. Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -26,38 +25,63 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     add = parser.add_argument
-    add("files", nargs="*", metavar="FILE", help="manifests, directories of them, or -")
-    add("--completions", type=_positive, metavar="N", help="run the command so often (default: 1)")
-    add("--parallelism", type=_positive, metavar="N", help="so many at once (default: one a processor)")
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="manifests, directories of manifests, or - for standard input",
+    )
+    add("--completions", type=_positive, metavar="N", help="number of times to run the command (default: 1)")
+    add(
+        "--parallelism",
+        type=_positive,
+        metavar="N",
+        help="number of runs at the same time (default: one per processor)",
+    )
     add(
         "--retries",
         type=_natural,
         default=0,
         metavar="N",
-        help="try a failed one so often again (default: 0)",
+        help="retries of a failed run (default: 0)",
     )
-    add("--each", default="", metavar="FILE", help="run the command once for each line of this file, or of -")
-    add("--fail-fast", action=BooleanOptionalAction, default=False, help="stop all when one has failed")
-    add("--name", default="", metavar="NAME", help="of the Job (default: after the command)")
+    add(
+        "--each",
+        default="",
+        metavar="FILE",
+        help="run the command once per line of this file, - for standard input",
+    )
+    add(
+        "--fail-fast",
+        action=BooleanOptionalAction,
+        default=False,
+        help="stop everything when one run has failed",
+    )
+    add("--name", default="", metavar="NAME", help="name of the Job (default: made from the command)")
     add(
         "--env",
         action="append",
         default=[],
         metavar="K[=V]",
-        help="a variable; without a value, the one here",
+        help="set a variable; without a value, take the caller's",
     )
-    add("--cpu", default="", metavar="Q", help="processors that each asks for, as 500m")
-    add("--memory", default="", metavar="Q", help="memory that each asks for and may not exceed, as 1Gi")
+    add("--cpu", default="", metavar="Q", help="processors each run requests, e.g. 500m")
+    add("--memory", default="", metavar="Q", help="memory each run requests and may not exceed, e.g. 1Gi")
     add("--timeout", type=durations.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add("--logs", action=BooleanOptionalAction, default=False, help="print what the processes write")
-    add("--output", "-o", default="", choices=("", "json"), help="json: the result for programs")
-    add("--replace", action=BooleanOptionalAction, default=False, help="delete what is there by that name")
-    add("--rm", action=BooleanOptionalAction, default=False, help="delete the Jobs when they have ended")
+    add("--logs", action=BooleanOptionalAction, default=False, help="print the output of the processes")
+    add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
+    add(
+        "--replace",
+        action=BooleanOptionalAction,
+        default=False,
+        help="delete an existing object of the same name first",
+    )
+    add("--rm", action=BooleanOptionalAction, default=False, help="delete the Jobs at the end")
     add(
         "--throw-away",
         action=BooleanOptionalAction,
         default=False,
-        help="never use a longshore that runs here",
+        help="do not use a longshore that runs here",
     )
     connecting.add_arguments(parser)
 
@@ -69,7 +93,7 @@ def run(arguments: Namespace) -> int:
     from longshore.up import startup
 
     if bool(arguments.files) == bool(arguments.after_dashes):
-        raise Failure("give either manifests, or after two dashes a command: longshore run -- COMMAND", 2)
+        raise Failure("give either manifests or, after two dashes, a command: longshore run -- COMMAND", 2)
     if arguments.files:
         for flag in (
             "completions",
@@ -85,7 +109,7 @@ def run(arguments: Namespace) -> int:
             if getattr(arguments, flag):
                 raise Failure(f"--{flag.replace('_', '-')} is for a command, not for manifests", 2)
     if arguments.each and arguments.completions:
-        raise Failure("--each and --completions contradict each other: there is one completion a line", 2)
+        raise Failure("--each and --completions exclude each other: each line is one completion", 2)
     with startup.quick_imports():
         from longshore.cli.running import place, run
 

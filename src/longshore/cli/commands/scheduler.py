@@ -1,8 +1,9 @@
 """Runs longshore's scheduler against any Kubernetes, beside its own or instead of it.
 
-By default it takes the gangs of Volcano: pods whose schedulerName is volcano. Of several processes one works,
-the one that holds the Lease; the others wait to take over. SIGTERM and Ctrl-C stop it and hand the Lease
-back. A cluster must have one scheduler for a name; several count each other's pods once they are bound.
+By default it schedules Volcano's gangs: pods whose schedulerName is volcano. Of several processes one
+works, the holder of the Lease; the others wait to take over. SIGTERM and Ctrl-C stop the process and
+release the Lease. Each schedulerName must belong to one scheduler; several schedulers count each other's
+pods once these are bound.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ from pathlib import Path
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.commands.controllers import metrics
 
-    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: what kubectl would use")
-    parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
+    parser.add_argument(
+        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
+    )
     parser.add_argument(
         "--schedulers",
         type=schedulers,
         default=("volcano",),
         metavar="LIST",
-        help="take the pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
+        help="schedule pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
     )
     parser.add_argument(
         "--scheduler-actions",
         type=actions,
         metavar="LIST",
-        help="what a cycle for gangs does, in order, of enqueue, allocate, backfill, preempt, reclaim "
+        help="actions of a gang cycle, in order: some of enqueue, allocate, backfill, preempt, reclaim "
         "(default: enqueue,allocate,backfill)",
     )
     parser.add_argument(
@@ -40,13 +43,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--lease",
         default="longshore-scheduler",
         metavar="NAME",
-        help="one for each set of processes of which one shall work (default: longshore-scheduler)",
+        help="the Lease that processes share when one of them shall work (default: longshore-scheduler)",
     )
     parser.add_argument(
         "--metrics-port",
         type=metrics,
         metavar="[ADDRESS:]N",
-        help="show /metrics and /healthz here over plain HTTP (default: not at all; address: 127.0.0.1)",
+        help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Tells what runs here: the server, its node, and how many Jobs, CronJobs and pods are in which state."""
+"""Shows the server, its node, and the numbers of Jobs, CronJobs and pods in each state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     data_dir.add_arguments(parser)
     connecting.add_arguments(parser)
-    parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: for programs")
+    parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: output for programs")
 
 
 def run(arguments: Namespace) -> int:
@@ -123,7 +123,7 @@ def _text(found: Obj) -> str:
 
 
 def _seconds(pid: int) -> int:
-    """How long a process has been running."""
+    """The age of a process."""
     started = int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[19])
     uptime = float(Path("/proc/uptime").read_text().split()[0])
     return round(uptime - started / os.sysconf("SC_CLK_TCK"))

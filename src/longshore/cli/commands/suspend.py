@@ -1,4 +1,4 @@
-"""Suspends Jobs and CronJobs: a Job stops its pods, a CronJob starts nothing, until they are resumed.
+"""Suspends Jobs and CronJobs: until they are resumed, a Job stops its pods and a CronJob starts nothing.
 
 longshore suspend job/pi cronjob/nightly
 """

@@ -1,8 +1,8 @@
 """Starts longshore in the foreground: the API server on the loopback interface, with TLS, and controllers.
 
-The ready line names the address and the kubeconfig. Ctrl-C stops it; data is kept in the data directory and
-is there at the next start. Pods run as processes of this machine, and go on when longshore stops: the next
-start finds them again, with the exit codes of those that ended meanwhile. --on-stop kill stops them.
+The ready line names the address and the kubeconfig. Ctrl-C stops longshore; the next start finds its data
+in the data directory. Pods run as processes of this machine and keep running when longshore stops: the
+next start finds them again, with the exit codes of those that ended meanwhile. --on-stop kill stops them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
     )
     parser.add_argument(
-        "--in-memory", action="store_true", help="keep nothing; without --data-dir the kubeconfig goes too"
+        "--in-memory",
+        action="store_true",
+        help="keep nothing on disk; without --data-dir the kubeconfig is removed at the end, too",
     )
     parser.add_argument(
         "--durability",
         type=_durability,
         metavar="normal|full",
         default="normal",
-        help="what an acknowledged write survives: kill -9 (normal), or power loss too (full)",
+        help="an acknowledged write survives kill -9 (normal), or power loss, too (full)",
     )
     parser.add_argument(
         "--controllers",
@@ -43,36 +45,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST|none",
         help=f"controllers to run, separated by commas (default: {','.join(_known())})",
     )
-    parser.add_argument("--no-node", action="store_true", help="run no pods here: other nodes do, or nobody")
+    parser.add_argument("--no-node", action="store_true", help="run no pods here")
     parser.add_argument(
         "--no-scheduler",
         action="store_true",
-        help="give no pods to nodes here: another scheduler does, or nobody",
+        help="do not schedule pods here",
     )
     parser.add_argument(
         "--scheduler-actions",
         type=_actions,
         metavar="LIST",
-        help="what a cycle for gangs (schedulerName volcano) does, in order, of enqueue, allocate, backfill, "
+        help="actions of a gang scheduling cycle, in order: some of enqueue, allocate, backfill, "
         "preempt, reclaim (default: enqueue,allocate,backfill)",
     )
     parser.add_argument(
         "--runtime",
         choices=("process", "podman"),
         default="process",
-        help="what runs pods that name no runtimeClassName (default: process)",
+        help="engine for pods without a runtimeClassName (default: process)",
     )
     parser.add_argument(
         "--node-capacity",
         type=_capacity,
         metavar="cpu=N,memory=M,…",
         default={},
-        help="what the node has to give, where it is not what the machine has",
+        help="the node's capacity, where it differs from the machine's",
     )
     parser.add_argument(
         "--on-stop",
         choices=("keep", "kill"),
-        help="whether pods go on when longshore stops (default: keep; kill with --in-memory)",
+        help="whether pods keep running when longshore stops (default: keep; kill with --in-memory)",
     )
 
 

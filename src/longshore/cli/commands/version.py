@@ -8,7 +8,7 @@ from longshore import __version__
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """It takes none."""
+    """Adds nothing: the command has no arguments."""
 
 
 def run(arguments: Namespace) -> int:

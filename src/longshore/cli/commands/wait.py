@@ -1,4 +1,4 @@
-"""Waits until objects are as asked, as kubectl wait does, and for Jobs to end, whichever way they do.
+"""Waits for a condition of objects, as kubectl wait does, and for Jobs to end, in success or failure.
 
 longshore wait --for=done job/pi --timeout=10m      exit code 0 complete, 1 failed, 124 timed out
 longshore wait --for=condition=complete job/pi
@@ -33,9 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--for", dest="what", required=True, metavar="W", help="done, condition=…, jsonpath=…, delete, create"
     )
-    add("--timeout", type=durations.seconds, metavar="T", help="default: 30s; for done, as long as it takes")
-    add("--all", action=BooleanOptionalAction, default=False, help="for all of a type")
-    add("--output", "-o", default="", choices=("", "name"), help="name: only the names")
+    add(
+        "--timeout",
+        type=durations.seconds,
+        metavar="T",
+        help="longest time to wait (default: 30s; for done, no limit)",
+    )
+    add("--all", action=BooleanOptionalAction, default=False, help="all objects of the type")
+    add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
 
 
 def run(arguments: Namespace) -> int:
@@ -70,7 +75,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _each(server: Server, target: Target, arguments: Namespace) -> list[Target]:
-    """The objects behind a target, which must be there unless they are waited for to go."""
+    """The objects of a target. They must exist, unless the command waits for their deletion."""
     from longshore.api.errors import StatusError
 
     query = {"labelSelector": arguments.selector, "fieldSelector": arguments.field_selector}
@@ -162,17 +167,17 @@ def _condition(wanted: str) -> Callable[[Obj], bool]:
 
 
 def _jsonpath(wanted: str) -> Callable[[Obj], bool]:
-    from longshore.cli.printing import templates
+    from longshore.cli.printing import path_templates
 
     path, equals, value = wanted.rpartition("=")
     if not equals or wanted.endswith("}"):
         path, value = wanted, ""
-    find = templates.finder(path)
+    find = path_templates.finder(path)
     value = value.strip("'\"")
 
     def holds(obj: Obj) -> bool:
         found = find(obj)
-        return bool(found) if not value else any(templates.shown(each) == value for each in found)
+        return bool(found) if not value else any(path_templates.shown(each) == value for each in found)
 
     return holds
 

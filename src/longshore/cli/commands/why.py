@@ -1,7 +1,7 @@
-"""Says in words why longshore up did what it did: the last plans for a Job, CronJob, queue, JobFlow, claim or
-namespace, where a pod or gang went, or what it waits for, oldest first.
+"""Explains what longshore up did: the last plans for a Job, CronJob, queue, JobFlow, claim or namespace,
+where a pod or gang was placed, or what it waits for, oldest first.
 
-They remember them while they run, as long as the object is among the last they looked at.
+Controllers and schedulers remember their last plans while they run, for the objects they looked at last.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def _explanation(server: Server, kind: str, name: str) -> str:
     if not plans:
         if manager:
             raise Failure(f"{kind} {name!r} is managed by {manager}: longshore leaves it alone")
-        raise Failure(f"{kind} {name!r} was not looked at since longshore started, or too long ago")
+        raise Failure(
+            f"{kind} {name!r} has no remembered decision: longshore has just started, or decided too long ago"
+        )
     lines = [line for plan in plans for line in _lines(plan, kind, uid)]
     if gang:
         lines += [f"its gang, podgroup/{name}-{uid}:", *_lines(gang[-1], "PodGroup", gang[-1]["uid"])]
@@ -123,7 +125,9 @@ def _explanation(server: Server, kind: str, name: str) -> str:
 
 
 def _gang(server: Server, job: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the scheduler said of the Job's PodGroup; nothing if it waits for nothing, or another does it."""
+    """The scheduler's reasons for the Job's PodGroup; empty if the PodGroup waits for nothing, or for
+    another scheduler.
+    """
     from longshore.api import types
     from longshore.plane import why_page
 

@@ -1,4 +1,5 @@
-"""`longshore describe`: objects in words, in kubectl's layout. One file a kind, pure: objects in, text out.
+"""`longshore describe`: objects in detail, in kubectl's layout. One file per kind, pure: objects in, text
+out.
 
-Text is written with tabs between columns, which `printing.columns` aligns at the end.
+Text has tabs between columns, which `printing.columns` aligns at the end.
 """

@@ -1,4 +1,4 @@
-"""Any other object: every field of it, by name, in words. What kubectl does with custom resources."""
+"""Any other object: every field, by name. kubectl describes custom resources in this form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from longshore.api.types import Obj
 from longshore.cli.describing import events
-from longshore.cli.describing.text import Lines, head
+from longshore.cli.describing.description_lines import Lines, head
 
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 _CAPITALS: Final = {
@@ -58,7 +58,7 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    """`minAvailable` as `Min Available`; what is no such name stays as it is."""
+    """`minAvailable` as `Min Available`; other text stays unchanged."""
     if not key.isidentifier():
         return key
     return " ".join(_CAPITALS.get(word.lower(), word[:1].upper() + word[1:]) for word in _WORDS.findall(key))

@@ -1,4 +1,4 @@
-"""Containers of a pod or of a pod template: what they run, how they are, what they get."""
+"""Containers of a pod or of a pod template: their command, state and environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from longshore.api import quantity
 from longshore.api.types import Obj
-from longshore.cli.describing.text import NONE, Lines, when
+from longshore.cli.describing.description_lines import NONE, Lines, when
 
 _PROBES: Final = (("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe"))
 
@@ -21,7 +21,9 @@ def describe(
     template: bool = False,
     pod: Obj | None = None,
 ) -> None:
-    """`template` containers stand one step further in and have no state; `pod` fills in field references."""
+    """The lines for containers. `template` containers are indented one step further and have no state;
+    `pod` fills in field references.
+    """
     space = "  " if template else ""
     if not containers:
         lines.add(0, f"{space}{title}:\t{NONE}")
@@ -158,7 +160,7 @@ def _value(variable: Obj, container: Obj, pod: Obj | None) -> str:
 
 
 def _amount(ref: Obj, container: Obj) -> str:
-    """What a container asks for, in the unit that the reference names; empty where only the node knows."""
+    """The amount a container requests, in the reference's unit; empty where only the node knows it."""
     which, _, resource = ref["resource"].partition(".")
     amount = ((container.get("resources") or {}).get(which) or {}).get(resource)
     if amount is None or ref.get("containerName", container["name"]) != container["name"]:
@@ -169,7 +171,7 @@ def _amount(ref: Obj, container: Obj) -> str:
 
 
 def _field(path: str, pod: Obj | None) -> str:
-    """The value of a field reference, as far as it can be known from the pod."""
+    """The value of a field reference, as far as the pod tells it."""
     here: object = pod
     start = path.partition("[")[0]
     for step in start.split("."):

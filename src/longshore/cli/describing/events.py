@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from longshore.api.types import Obj
-from longshore.cli.describing.text import NONE, Lines
+from longshore.cli.describing.description_lines import NONE, Lines
 from longshore.cli.showing import event_lines
 
 

@@ -10,7 +10,7 @@ from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
 from longshore.cli.describing import events, pods
-from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
 
 _UNSET: Final = "<unset>"
 _SHOWN_INDEXES: Final = 50
@@ -87,7 +87,7 @@ def _numbers(lines: Lines, spec: Obj) -> None:
 
 
 def _indexes(text: str) -> str:
-    """All of them, or as many as fit."""
+    """All indexes, or the first ones that fit."""
     if len(text) <= _SHOWN_INDEXES:
         return text or NONE
     return text[: text.rindex(",", 0, _SHOWN_INDEXES) + 1] + "..." if "," in text[:_SHOWN_INDEXES] else text

@@ -1,4 +1,4 @@
-"""A node: what it has, what of that is asked for, and by whom."""
+"""A node: its resources, the requests against them, and the pods that make these."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.api import pod_resources, quantity
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import events
-from longshore.cli.describing.text import NONE, Lines, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, head, when
 
 _ROLE: Final = "node-role.kubernetes.io/"
 _SYSTEM: Final = (
@@ -29,7 +29,7 @@ _SYSTEM: Final = (
 def describe(
     node: Obj, happened: Sequence[Obj], now: datetime, lease: Obj | None, pods: Sequence[Obj]
 ) -> str:
-    """`pods` are those on this node that have not ended."""
+    """The lines for a node. `pods` are the pods on this node that have not ended."""
     lines = Lines()
     meta, spec, status = node["metadata"], node.get("spec") or {}, node.get("status") or {}
     head(lines, node, namespaced=False)
@@ -101,7 +101,7 @@ def _pods(lines: Lines, pods: Sequence[Obj], has: Mapping[str, str], now: dateti
 
 
 def _share(amounts: Mapping[str, str], name: str, has: Mapping[str, str]) -> str:
-    """`250m (12%)`: the amount, and what part of the node's it is."""
+    """`250m (12%)`: the amount, and its share of the node's."""
     amount = amounts.get(name, "0")
     whole = quantity.milli_value(has.get(name, "0"))
     percent = quantity.milli_value(amount) * 100 // whole if whole else 0

@@ -1,4 +1,4 @@
-"""Volumes: of which type, and from where."""
+"""Volumes: their type and source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from longshore.api.types import Obj
-from longshore.cli.describing.text import NONE, Lines
+from longshore.cli.describing.description_lines import NONE, Lines
 
 
 def describe(lines: Lines, volumes: Sequence[Obj], *, template: bool = False) -> None:

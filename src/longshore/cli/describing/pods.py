@@ -1,4 +1,4 @@
-"""A pod, and the pod template of something that makes pods."""
+"""A pod, and a pod template."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.cli.describing import containers, events, pod_volumes
-from longshore.cli.describing.text import NONE, Lines, controlled_by, head, when
+from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
 
 
 def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:
@@ -69,7 +69,7 @@ def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:
 
 
 def template(lines: Lines, template: Obj | None) -> None:
-    """What is the same for every pod that will be made."""
+    """The fields that all pods of a template share."""
     lines.add(0, "Pod Template:")
     if template is None:
         lines.add(1, "<unset>")

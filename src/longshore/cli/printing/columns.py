@@ -1,7 +1,7 @@
 """Text in aligned columns, by the rules of the writer that kubectl uses.
 
-A cell ends with a tab. Cells of one column in lines that follow each other without a gap have one width; what
-stands after the last tab of a line belongs to no column.
+A cell ends with a tab. Cells of one column in adjacent lines have the same width; text after the last tab
+of a line belongs to no column.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def _place(
 
 
 class Columns:
-    """A table that grows: widths are those of the first lines, and wider cells push what is right of them."""
+    """A table that grows: the first lines set the widths, and wider cells push the cells on their right."""
 
     def __init__(self, padding: int = 3, least: int = 6) -> None:
         self._padding, self._least = padding, least
         self._widths: list[int] = []
 
     def lines(self, rows: Sequence[Sequence[str]]) -> str:
-        """These rows, each ended by a line feed."""
+        """The rows as text, each ended by a line feed."""
         for row in rows:
             for column, cell in enumerate(row[:-1]):
                 width = max(self._least, len(cell) + self._padding)

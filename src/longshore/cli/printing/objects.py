@@ -14,7 +14,7 @@ _ESCAPES: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def as_json(value: Any) -> str:
-    """As Go writes it: keys sorted, four spaces, characters that mean something in HTML escaped."""
+    """JSON in Go's layout: keys sorted, four spaces, HTML's special characters escaped."""
     return json.dumps(value, indent=4, sort_keys=True, ensure_ascii=False).translate(_ESCAPES) + "\n"
 
 
@@ -32,12 +32,14 @@ def without_managed_fields(obj: Obj) -> Obj:
 
 
 def as_list(objects: Sequence[Obj]) -> Obj:
-    """What is printed when there may be several."""
+    """A `List` of the objects, for output that may hold several."""
     return {"apiVersion": "v1", "items": [*objects], "kind": "List", "metadata": {"resourceVersion": ""}}
 
 
 def writer(output: str) -> Callable[[Any], str]:
-    """From an object (or a list made by `as_list`) to text. Raises Failure for a format there is not."""
+    """The function from an object (or a list made by `as_list`) to text. Raises Failure for an unknown
+    format.
+    """
     kind, _, more = output.partition("=")
     match kind:
         case "json":
@@ -45,12 +47,12 @@ def writer(output: str) -> Callable[[Any], str]:
         case "yaml":
             return lambda value: as_yaml(value)
         case "jsonpath" | "jsonpath-as-json":
-            from longshore.cli.printing import templates
+            from longshore.cli.printing import path_templates
 
-            return templates.jsonpath(more)
+            return path_templates.jsonpath(more)
         case "custom-columns":
-            from longshore.cli.printing import templates
+            from longshore.cli.printing import path_templates
 
-            table = templates.custom_columns(more)
+            table = path_templates.custom_columns(more)
             return lambda value: table(value["items"] if value.get("kind") == "List" else [value])
     raise Said(f'error: unable to match a printer suitable for the output format "{output}": {FORMATS}', 2)

@@ -1,4 +1,4 @@
-"""Tables as the server made them: which columns are shown, how cells are written."""
+"""Tables from the server: the columns to show, and the text of cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Printer:
     """`job.batch/`, where kinds are mixed."""
     with_namespace: bool = False
     labels: Sequence[str] = ()
-    """These as columns of their own."""
+    """Labels that get columns of their own."""
     all_labels: bool = False
     _definitions: list[Obj] = field(default_factory=list)
     _columns: Columns = field(default_factory=Columns)
@@ -61,7 +61,7 @@ class Printer:
 
 
 def written(cell: Any) -> str:
-    """A cell's text: of several lines the first."""
+    """A cell's text: its first line."""
     if cell is None:
         return ""
     if isinstance(cell, bool):

@@ -1,1 +1,1 @@
-"""`longshore run`: manifests, or one command many times, taken to their end while a person watches."""
+"""`longshore run`: runs manifests, or one command many times, to their end while a person watches."""

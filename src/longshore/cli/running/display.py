@@ -1,4 +1,4 @@
-"""What a person sees while runs go on. One contract, two engines: `live.py` and `plain.py`."""
+"""Displays of runs for people. One contract, two engines: `live_display.py` and `line_display.py`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from longshore.cli.running.progress import Failed, Run
 
 
 class Display(Protocol):
-    """Everything is told on the event loop, and may be told thousands of times a second."""
+    """A display of runs. All methods are called on the event loop, up to thousands of times a second."""
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a line that stays."""
 
     def begin(self, runs: list[Run]) -> None: ...
 
@@ -20,17 +20,17 @@ class Display(Protocol):
     def failure(self, run: Run, failed: Failed) -> None: ...
 
     def line(self, prefix: str, line: bytes) -> None:
-        """A line of output, with its end, for standard output."""
+        """Prints a line of a container's output, with its end, on standard output."""
 
     async def follow(self) -> None:
         """Redraws what has changed, a few times a second, until cancelled."""
 
     def close(self) -> None:
-        """Before the last words."""
+        """Ends the display, before the summary is printed."""
 
 
 class Quiet:
-    """Says nothing: for programs that want the result alone."""
+    """A display that prints nothing, for programs that want the result alone."""
 
     def say(self, text: str) -> None: ...
 

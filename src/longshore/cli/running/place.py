@@ -1,8 +1,8 @@
-"""Where the work is done: on a longshore that runs here, or on a throw-away one in this very process.
+"""The longshore that does the work: one that runs here, or a throw-away one in this process.
 
-A server that is named (--kubeconfig, --context) is used. Else the longshore that $KUBECONFIG belongs to,
-else that of the data directory, if it runs. A kubeconfig of anything else is left alone: nobody wants a
-command that is tried out to run on a cluster by surprise.
+A server named by --kubeconfig or --context is used. Otherwise the longshore that $KUBECONFIG belongs to,
+or the one of the data directory, if it runs. Any other kubeconfig is ignored, so that a command that is
+tried out never runs on a cluster by surprise.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def opened(arguments: Namespace) -> AsyncIterator[Place]:
 
 
 def running(named: Path | None, context: str) -> Path | None:
-    """The kubeconfig of the longshore to use; None when there is none."""
+    """The kubeconfig of the longshore to use; None without one."""
     if named is not None or context:
         return named
     candidates = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]

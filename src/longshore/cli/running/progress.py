@@ -1,4 +1,4 @@
-"""How far a run has come, from the object's own status. Pure."""
+"""The progress of a run, from the object's own status. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from longshore.api import indexes
 from longshore.api.types import Obj
 from longshore.cli.showing import outcomes
 
-_WINDOW: Final = 10.0
+_RATE_SECONDS: Final = 10.0
 """Seconds over which the rate is taken."""
 
 
 @dataclass(slots=True)
 class Failed:
-    """A pod that failed, and the last it wrote."""
+    """A pod that failed, and its last lines."""
 
     pod: str
     index: int | None
@@ -27,7 +27,7 @@ class Failed:
 
 @dataclass(slots=True)
 class Run:
-    """One object on its way to its end."""
+    """One object and its progress."""
 
     kind: str
     """`job`, `pod`, `vcjob`: what stands before the slash."""
@@ -66,12 +66,12 @@ class Run:
 
     @property
     def lost(self) -> indexes.Runs:
-        """Indexes that failed for good."""
+        """The indexes that failed for good."""
         return indexes.read(self.lists[1], self.total or 0)
 
     @property
     def given_up(self) -> int:
-        """Completions that will not come."""
+        """The number of completions that will not happen."""
         return indexes.count(self.lost)
 
     @property
@@ -81,7 +81,7 @@ class Run:
         return max(0, self.total - self.succeeded - self.given_up - self.active)
 
     def see(self, obj: Obj, now: float) -> None:
-        """Takes over what the object says."""
+        """Takes over the object's status."""
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         match self.kind:
             case "job":
@@ -110,24 +110,24 @@ class Run:
             self.lists = status.get("completedIndexes", ""), status.get("failedIndexes", "")
 
     def rate(self, now: float) -> float:
-        """Completions a second, lately."""
+        """Completions per second over the last ten seconds."""
         if self.end is not None:
             return self.succeeded / max(0.001, self.finished - self.started)
         since, count = self.started, 0
         for at, before in self._marks:
-            if at >= now - _WINDOW:
+            if at >= now - _RATE_SECONDS:
                 break
             since, count = at, before
         return (self.succeeded - count) / max(0.001, now - since)
 
     def seconds_left(self, now: float) -> float | None:
-        """None while it cannot be told."""
+        """Estimated seconds until the end; None while there is no estimate."""
         if self.total is None or self.end is not None or (speed := self.rate(now)) <= 0:
             return None
         return (self.total - self.succeeded - self.given_up) / speed
 
     def under_way(self) -> list[int]:
-        """Indexes that run now, as far as the status tells: a Job starts the lowest first."""
+        """The indexes that probably run now: a Job starts the lowest first."""
         if not self.indexed or not self.total:
             return []
         over = indexes.merge(self.done, self.lost)

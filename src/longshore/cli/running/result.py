@@ -1,4 +1,4 @@
-"""What came of it all: the exit code, and the same as JSON for programs."""
+"""The result of all runs: the exit code, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CODES: Final[dict[Outcome, int]] = {"complete": 0, "failed": 1, "timed out": 124
 
 
 def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
-    """`stopped` says why somebody did not wait for the end; None if they did."""
+    """The result as JSON. `stopped` says why the wait ended early; None if it did not."""
     if all(run.end is not None for run in runs):
         return "complete" if all(run.end.well for run in runs if run.end) else "failed"
     return stopped or "failed"

@@ -1,4 +1,4 @@
-"""One `longshore run`, from the first line to the exit code."""
+"""One `longshore run`, from the arguments to the exit code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.cli.arguments import files
+from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.cli.printing import objects
-from longshore.cli.running import following, items, place, result, shorthand, starting, wording
+from longshore.cli.running import (
+    each_lines,
+    place,
+    report_lines,
+    result,
+    run_creation,
+    run_watches,
+    shorthand,
+)
 from longshore.cli.running.display import Display, Quiet
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
@@ -25,32 +33,32 @@ from longshore.cli.running.streaming import Streams
 from longshore.cli.server import refusals
 from longshore.client import DeleteOptions, Unreachable
 
-_LAST_WORDS, _LAST_LINES = 1.0, 5.0
+_FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
 _INCOMPLETE = "the output above is not complete: some of it could not be read"
 
 
 async def main(arguments: Namespace) -> int:
-    """Runs what the arguments say. Raises Failure for bad input."""
+    """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
-    content = items.read(arguments.each) if arguments.each else b""
-    manifests = files.read(arguments.files) if arguments.files else []
+    content = each_lines.read(arguments.each) if arguments.each else b""
+    manifests = manifest_files.read(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
-        raise Failure("there is nothing to run in there", 2)
+        raise Failure("these files hold nothing to run", 2)
     with refusals.told():
         async with place.opened(arguments) as here:
-            kept = items.keep(content, here.directory) if content else None
+            kept = each_lines.keep(content, here.directory) if content else None
             if not manifests:
                 _check(arguments, here)
-                manifests = [files.Manifest(_job(arguments, content, kept), "the command line")]
+                manifests = [manifest_files.Manifest(_job(arguments, content, kept), "the command line")]
             return await _Session(here, arguments, kept).run(manifests)
 
 
 def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, object]:
     wanted = shorthand.Wanted(
         arguments.after_dashes,
-        completions=items.count(content) if content else arguments.completions or 1,
+        completions=each_lines.count(content) if content else arguments.completions or 1,
         parallelism=arguments.parallelism,
         retries=arguments.retries,
         name=arguments.name,
@@ -64,13 +72,13 @@ def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, o
 
 
 def _check(arguments: Namespace, here: Place) -> None:
-    """A command that is not there is found out before it fails a hundred times."""
+    """Refuses a command that does not exist, before it fails a hundred times."""
     import shutil
 
     program = arguments.after_dashes[0]
     given = dict(variable.partition("=")[::2] for variable in arguments.env)
     if here.directory is not None and shutil.which(program, path=given.get("PATH")) is None:
-        raise Failure(f"{program}: there is no such program, or it may not be run", 2)
+        raise Failure(f"{program}: no such program, or no permission to run it", 2)
 
 
 class _Session:
@@ -82,17 +90,19 @@ class _Session:
         self._told = asyncio.Event()
         """A failed pod was looked at."""
 
-    async def run(self, manifests: list[files.Manifest]) -> int:
+    async def run(self, manifests: list[manifest_files.Manifest]) -> int:
         begun = time.monotonic()
-        plan = await starting.plan(
+        plan = await run_creation.plan(
             self._here, manifests, self._arguments.namespace, whole_logs=self._arguments.logs
         )
         for text in plan.said:
             self._display.say(text)
         if not plan.wanted:
-            raise Failure("nothing in there ever ends, so there is nothing to run; use: longshore apply", 2)
+            raise Failure(
+                "nothing in these files ever ends, so there is nothing to run; use: longshore apply", 2
+            )
         interrupted = _interrupts()
-        runs = await starting.start(self._here, plan, replace=self._arguments.replace)
+        runs = await run_creation.start(self._here, plan, replace=self._arguments.replace)
         self._display.begin(runs)
         try:
             stopped = await self._follow(runs, interrupted)
@@ -121,9 +131,10 @@ class _Session:
         return code
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
-        """Until all have ended (None), time is up, or somebody has had enough."""
+        """Waits until all runs have ended (None), time is up, or the person stops."""
         ends = [
-            asyncio.create_task(following.to_the_end(self._here, run, self._display.changed)) for run in runs
+            asyncio.create_task(run_watches.to_the_end(self._here, run, self._display.changed))
+            for run in runs
         ]
         self._in_background(runs)
         stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
@@ -146,14 +157,14 @@ class _Session:
         self._background.append(start(self._display.follow()))
         for run in runs:
             self._background.append(
-                start(following.failures(self._here, run, self._display.failure, self._looked))
+                start(run_watches.failures(self._here, run, self._display.failure, self._looked))
             )
             if self._arguments.logs:
                 streams = Streams(self._here, run, self._display.line)
                 self._streams.append(streams)
                 self._background.append(start(streams.follow()))
         for namespace in dict.fromkeys(run.namespace for run in runs):
-            said = following.warnings(self._here, namespace, runs, self._display.changed)
+            said = run_watches.warnings(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
 
     def _looked(self, run: Run) -> None:
@@ -161,18 +172,18 @@ class _Session:
         self._told.set()
 
     async def _settle(self, runs: list[Run], stopped: result.Outcome | None) -> bool:
-        """Waits for what belongs to the end but comes a moment later: failures' last words, lines of output.
+        """Waits a moment for reports that come after the end: the last lines of failed pods, and of output.
 
-        False when lines are missing of a run that nobody `stopped`.
+        False when lines of a run are missing that nobody `stopped`.
         """
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LAST_WORDS):
+            async with asyncio.timeout(_FAILURES_SECONDS):
                 while any(run.end is not None and run.looked_at < run.failed for run in runs):
                     self._told.clear()
                     await self._told.wait()
         complete = True
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if stopped is None else _LAST_LINES):
+            async with asyncio.timeout(None if stopped is None else _OUTPUT_SECONDS):
                 for streams in self._streams:
                     complete = await streams.finish() and complete
         for streams in self._streams:
@@ -180,7 +191,7 @@ class _Session:
         return complete or stopped is not None
 
     async def _stop(self, runs: list[Run]) -> None:
-        """Suspends Jobs where somebody can resume them; a throw-away longshore takes all with it anyway."""
+        """Suspends Jobs where somebody can resume them. A throw-away longshore ends with all its Jobs."""
         if self._here.throw_away:
             return
         for run in runs:
@@ -189,7 +200,7 @@ class _Session:
                     patch = {"spec": {"suspend": True}}
                     await self._here.client.patch(kinds.JOBS, run.name, patch, run.namespace)
                 else:
-                    what = following.WHAT[run.kind]
+                    what = run_watches.KINDS[run.kind]
                     await self._here.client.delete(
                         what, run.name, run.namespace, DeleteOptions(propagation="Background")
                     )
@@ -197,19 +208,19 @@ class _Session:
     def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
         for run in runs:
             if run.end is not None:
-                self._display.say(wording.ended(run))
+                self._display.say(report_lines.ended(run))
             else:
-                self._display.say(wording.left(run, resumable=not self._here.throw_away))
-        if text := wording.summary(runs):
+                self._display.say(report_lines.left(run, resumable=not self._here.throw_away))
+        if text := report_lines.summary(runs):
             self._display.say(text)
         if outcome == "timed out":
-            self._display.say(f"timed out after {wording.span(self._arguments.timeout)}")
+            self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
 
     async def _tidy(self, runs: list[Run], outcome: result.Outcome) -> None:
         if self._arguments.rm and not self._here.throw_away:
             for run in runs:
                 with contextlib.suppress(StatusError):
-                    what = following.WHAT[run.kind]
+                    what = run_watches.KINDS[run.kind]
                     options = DeleteOptions(propagation="Background")
                     await self._here.client.delete(what, run.name, run.namespace, options)
         if self._kept is not None and outcome == "complete":
@@ -220,16 +231,16 @@ def _display(arguments: Namespace) -> Display:
     if arguments.output == "json" and not arguments.logs:
         return Quiet()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        from longshore.cli.running.live import Live
+        from longshore.cli.running.live_display import Live
 
         return Live()
-    from longshore.cli.running.plain import Plain
+    from longshore.cli.running.line_display import LineDisplay
 
-    return Plain()
+    return LineDisplay()
 
 
 def _interrupts() -> asyncio.Event:
-    """Set at Ctrl-C, SIGTERM or SIGHUP."""
+    """An event that is set at Ctrl-C, SIGTERM or SIGHUP."""
     from longshore.up import stopping
 
     asked = asyncio.Event()

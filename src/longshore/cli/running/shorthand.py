@@ -1,8 +1,8 @@
 """A Job from a command line: `longshore run --completions 100 --parallelism 8 -- ./work.sh`.
 
-Every index is tried `retries` more times by itself, and one that fails for good does not stop the others
-(unless `fail_fast`), as people know it from GNU parallel. The environment is not the caller's whole one:
-see `PASSED`.
+Every index is retried `retries` times, and an index that fails for good does not stop the others (unless
+`fail_fast`), as in GNU parallel. A command does not get the caller's whole environment: see
+`PASSED_VARIABLES`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Final
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
 
-PASSED: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
-"""What every command gets of the caller's environment, and all that begins with LC_."""
+PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
+"""Variables of the environment that every command gets, together with all that begin with LC_."""
 ITEMS: Final = "longshore.dev/items"
 _UNSTARTABLE: Final = {"longshore.dev/fail-unstartable-after": "5s"}
-"""Somebody waits: what cannot be started is a failure soon, and not tried for ever."""
+"""A person waits, so a pod that cannot be started fails after 5 s instead of being retried."""
 _BRACES: Final = {"{}": "$(LONGSHORE_ITEM)", "{#}": "$(JOB_COMPLETION_INDEX)"}
 
 
@@ -42,7 +42,7 @@ class Wanted:
 
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
-    """The manifest. `directory` is where the command runs."""
+    """The manifest. `directory` is the command's working directory."""
     container: dict[str, Any] = {
         "name": "main",
         "image": "host",  # the process engine uses the machine's own files
@@ -82,7 +82,7 @@ def _found(command: Sequence[str], directory: str) -> list[str]:
 
 
 def _word(word: str, items: bool) -> str:
-    """Kubernetes reads `$(NAME)` as a variable and `$$` as `$`: what is typed is kept from that."""
+    """An argument with `$` escaped: Kubernetes reads `$(NAME)` as a variable and `$$` as `$`."""
     word = _kept(word)
     if items:
         word = re.sub(r"\{#?\}", lambda match: _BRACES[match[0]], word)
@@ -94,18 +94,20 @@ def _kept(text: str) -> str:
 
 
 def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    found = {name: value for name, value in environ.items() if name in PASSED or name.startswith("LC_")}
+    found = {
+        name: value for name, value in environ.items() if name in PASSED_VARIABLES or name.startswith("LC_")
+    }
     for given in wanted.env:
         name, equals, value = given.partition("=")
         if not equals and name not in environ:
             raise Failure(
-                f"--env {name}: there is no such variable here; give it a value with {name}=VALUE", 2
+                f"--env {name}: this variable is not set here; give it a value with {name}=VALUE", 2
             )
         found[name] = value if equals else environ[name]
     return sorted(found.items())
 
 
 def _name(command: str) -> str:
-    """A name that a Job may have, from that of a program."""
+    """A valid Job name from a program's name."""
     base = os.path.basename(command).partition(".")[0].lower()
     return re.sub(r"[^a-z0-9-]+", "-", base).strip("-")[:40] or "run"

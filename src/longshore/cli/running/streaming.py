@@ -1,4 +1,4 @@
-"""`--logs`: what every container of a run writes, line by line, as it is written."""
+"""`--logs`: the output of every container of a run, line by line, as it is written."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from collections.abc import Callable
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
-from longshore.cli.running import following
+from longshore.cli.running import run_watches
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.client import Unreachable
 
 Line = Callable[[str, bytes], None]
 """Takes a prefix and a line with its end."""
-_AT_ONCE = 64
+_MAX_STREAMS = 64
 """Logs that are read side by side; the others wait for a place."""
 _SILENT_SECONDS = 10.0
-"""Without a byte of any log that is still on its way: then nothing more is expected."""
+"""A log without a new byte for this long is taken to have ended."""
 
 
 class Streams:
-    """Of one run. `follow` until the run has ended, then `finish`."""
+    """The output of one run. Call `follow` until the run has ended, then `finish`."""
 
     def __init__(self, place: Place, run: Run, line: Line) -> None:
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
         self._seen: set[tuple[str, str]] = set()
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._places = asyncio.Semaphore(_MAX_STREAMS)
         self._chunks = 0
         self._broken = False
         """Whether a log ended before it was read to its end."""
 
     async def follow(self) -> None:
-        """Begins with each container as soon as it has started, until cancelled."""
+        """Follows each container from its start, until cancelled."""
         labels, fields = self._pods()
-        async for event in following.events(
+        async for event in run_watches.events(
             self._place, kinds.PODS, self._run.namespace, labels=labels, fields=fields
         ):
             if event.type in ("ADDED", "MODIFIED"):
@@ -62,7 +62,7 @@ class Streams:
 
     def _pods(self) -> tuple[str, str]:
         """The label and field selectors of the run's pods."""
-        labels = following.labels(self._run)
+        labels = run_watches.labels(self._run)
         return labels, "" if labels else f"metadata.name={self._run.name}"
 
     def cancel(self) -> None:
@@ -99,7 +99,7 @@ class Streams:
                         for line in lines:
                             self._line(prefix, line + b"\n")
             except StatusError as err:
-                kept = await following.of_gone(self._place, pod, container) if err.code == 404 else ""
+                kept = await run_watches.of_gone(self._place, pod, container) if err.code == 404 else ""
                 for text in kept.splitlines():
                     self._line(prefix, f"{text}\n".encode())
                 if not kept:

@@ -1,1 +1,1 @@
-"""The command line's side of the connection: where the server is, requests, watches, what it refuses."""
+"""The command line's side of the connection: the server's address, requests, watches, refusals."""

@@ -1,4 +1,6 @@
-"""How commands for people find their server: as kubectl, but the own `longshore up` before ~/.kube/config."""
+"""Finds the server of a command: kubectl's rules, but a running `longshore up` comes before
+~/.kube/config.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,19 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser, *, short_namespace: bool = True) -> None:
     """`short_namespace` is False for commands whose -n means something else."""
     parser.add_argument(
-        "--kubeconfig", type=Path, metavar="F", help="default: $KUBECONFIG, else that of longshore up"
+        "--kubeconfig", type=Path, metavar="F", help="default: $KUBECONFIG, else the one of longshore up"
     )
-    parser.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
+    parser.add_argument(
+        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
+    )
     flags = ("--namespace", "-n") if short_namespace else ("--namespace",)
-    parser.add_argument(*flags, default="", metavar="NS", help="default: the context's own")
+    parser.add_argument(*flags, default="", metavar="NS", help="default: the context's namespace")
 
 
 def server(arguments: Namespace) -> Server:
-    """The server that `arguments` name; its namespace is the one asked for. Raises `Failure` when there
-    is none to be found."""
+    """A synchronous client for the server that `arguments` name. Its namespace is the one in the
+    arguments. Raises `Failure` when there is no server to be found.
+    """
     from longshore.cli.main import Failure
     from longshore.cli.server.requests import Server
     from longshore.client.config.connection import from_kubeconfig
@@ -36,7 +41,7 @@ def server(arguments: Namespace) -> Server:
 
 
 def _file(named: Path | None) -> Path | None:
-    """None leaves the choice to kubectl's rules."""
+    """The kubeconfig to read; None leaves the choice to kubectl's rules."""
     if named is not None or os.environ.get("KUBECONFIG"):
         return named
     from longshore.up.files import default_data_dir

@@ -1,4 +1,4 @@
-"""The longshore of a data directory: whether it runs, and as which process."""
+"""The longshore of a data directory: whether it runs, and its process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--data-dir",
         type=Path,
         metavar="D",
-        help="of which longshore (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
+        help="data directory (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
     )
 
 

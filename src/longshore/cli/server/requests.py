@@ -1,7 +1,8 @@
-"""Requests of the command line: one connection, one request at a time, nothing but the standard library.
+"""Requests of the command line: one connection, one request at a time, standard library only.
 
 A person waits for every answer, and importing the client for controllers (an event loop, aiohttp) takes
-longer than asking. Kubeconfig, trust, credentials, proxies and errors are those of `longshore.client`.
+longer than the request. Kubeconfig, trust, credentials, proxies and errors are those of
+`longshore.client`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from longshore.client.errors import TimedOut, Unreachable
 from longshore.client.http import proxy, tls
 
 JSON: Final = "application/json"
-_SECONDS: Final = 65.0
+_REQUEST_SECONDS: Final = 65.0
 """A little more than the server's own minute."""
 
 
@@ -36,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Server:
-    """One server and one user. `namespace` is that of the context, or the one that was asked for."""
+    """One server and one user. `namespace` is the context's, or the one in the arguments."""
 
     def __init__(self, connection: Connection, namespace: str = "") -> None:
         self.connection = connection
@@ -54,7 +55,7 @@ class Server:
         accept: str = JSON,
         content_type: str = JSON,
     ) -> Obj:
-        """The document answered. Raises StatusError for a refusal."""
+        """The JSON document of an answer. Raises StatusError for a refusal."""
         sent = None if body is None else json.dumps(body).encode()
         answer = self.request(method, path, query=query, body=sent, accept=accept, content_type=content_type)
         if answer.code >= 400:
@@ -85,7 +86,7 @@ class Server:
         accept: str = JSON,
         content_type: str = JSON,
     ) -> Answer:
-        """One request and its whole answer, whatever its code."""
+        """One request and its whole answer, with any status code."""
         headers = {"Accept": accept} | ({"Content-Type": content_type} if body is not None else {})
         for again in (False, True):
             kept = self._open is not None
@@ -110,9 +111,9 @@ class Server:
         accept: str = JSON,
         until: float | None = None,
     ) -> Iterator[Stream]:
-        """A GET whose body is read as it comes, on a connection of its own, so from any thread.
+        """A GET whose body is read as it arrives, on a connection of its own, so from any thread.
 
-        Reading raises TimedOut when the monotonic clock is at `until`.
+        Reading raises TimedOut when the monotonic clock reaches `until`.
         """
         apart = Server(self.connection, self.namespace)
         apart._warned = self._warned
@@ -149,7 +150,7 @@ class Server:
             self._open = None
 
     def headers(self) -> dict[str, str]:
-        """Who is asking."""
+        """The headers that say who asks."""
         sent = dict(self.connection.headers) | _at_once(self.connection.credentials)
         return {"User-Agent": f"longshore/{__version__}", **sent}
 
@@ -174,20 +175,20 @@ class Server:
         at = urlsplit(through) if through else None
         reach = (at.hostname or "", at.port) if at else (host, port)
         if parts.scheme == "http":
-            made = http.client.HTTPConnection(*reach, timeout=_SECONDS)
+            made = http.client.HTTPConnection(*reach, timeout=_REQUEST_SECONDS)
         else:
             context = tls.context(self.connection, self.connection.credentials.certificate())
             if self.connection.tls_server_name:
-                made = _Renamed(*reach, timeout=_SECONDS, context=context)
+                made = _Renamed(*reach, timeout=_REQUEST_SECONDS, context=context)
                 made.shown_name = self.connection.tls_server_name
             else:
-                made = http.client.HTTPSConnection(*reach, timeout=_SECONDS, context=context)
+                made = http.client.HTTPSConnection(*reach, timeout=_REQUEST_SECONDS, context=context)
         if at is not None and parts.scheme == "https":
             made.set_tunnel(host, port)
         return made
 
     def _warn(self, response: http.client.HTTPResponse) -> None:
-        """Each warning of the server once, as kubectl shows them."""
+        """Prints each warning of the server once, as kubectl does."""
         for header in response.headers.get_all("Warning") or ():
             text = header.partition('"')[2].rpartition('"')[0].replace('\\"', '"').replace("\\\\", "\\")
             if text and text not in self._warned:
@@ -200,7 +201,7 @@ class Server:
 
 
 class Stream:
-    """The body of an answer, as it comes."""
+    """The body of an answer, as it arrives."""
 
     def __init__(
         self,
@@ -231,7 +232,7 @@ class Stream:
 
 
 class _Renamed(http.client.HTTPSConnection):
-    """To a server whose certificate has another name than its address."""
+    """A connection to a server whose certificate has another name than its address."""
 
     shown_name = ""
 
@@ -242,7 +243,7 @@ class _Renamed(http.client.HTTPSConnection):
 
 
 def refusal(answer: Answer) -> StatusError:
-    """The error this answer is."""
+    """The error of a refused request."""
     try:
         status = json.loads(answer.body)
     except ValueError:
@@ -253,12 +254,12 @@ def refusal(answer: Answer) -> StatusError:
 
 
 def escaped(part: str) -> str:
-    """One part of a path."""
+    """One segment of a path, escaped."""
     return quote(part, safe="")
 
 
 def _at_once(credentials: Credentials) -> dict[str, str]:
-    """Its headers. Most credentials have them at hand; only a plugin needs an event loop, and gets one."""
+    """The headers of the credentials. Only an exec plugin needs an event loop, and gets one."""
     waiting = credentials.headers()
     try:
         waiting.send(None)

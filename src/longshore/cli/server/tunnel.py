@@ -1,7 +1,7 @@
 """The two ends of an exec: this terminal and a WebSocket, by Kubernetes' channel protocol (v5, else v4).
 
-The first byte of a message says what it is: 0 input, 1 output, 2 errors, 3 how it ended, 4 the window's size,
-255 that a stream is closed.
+The first byte of a message names its channel: 0 input, 1 output, 2 errors, 3 the exit status, 4 the
+window's size, 255 the end of a stream.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 
 
 async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], *, stdin: bool, tty: bool) -> int:
-    """Carries everything both ways until the command has ended; its exit code."""
+    """Carries all channels both ways until the command has ended; returns its exit code."""
     connection = server.connection
     headers = await connection.credentials.headers()
     trust = tls.context(connection, connection.credentials.certificate())
@@ -78,7 +78,7 @@ def _code(data: bytes) -> int:
 
 
 async def _give(socket: aiohttp.ClientWebSocketResponse) -> None:
-    """What is typed, until there is no more."""
+    """Sends standard input until its end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     try:
@@ -94,7 +94,7 @@ async def _give(socket: aiohttp.ClientWebSocketResponse) -> None:
 
 
 def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
-    """Tells how large the window is, now and whenever that changes."""
+    """Sends the window's size, now and after each change."""
     loop = asyncio.get_running_loop()
     sending: set[asyncio.Task[None]] = set()
 
@@ -112,7 +112,7 @@ def _follow_size(socket: aiohttp.ClientWebSocketResponse) -> None:
 
 @contextlib.contextmanager
 def _terminal(raw: bool) -> Iterator[None]:
-    """Hands every key to the other side, Ctrl-C too, and sets the terminal right afterwards."""
+    """Sends every key to the other side, Ctrl-C too, and restores the terminal afterwards."""
     if not raw or not sys.stdin.isatty():
         yield
         return

@@ -1,4 +1,4 @@
-"""Waits for one object by watching it; never by asking again and again."""
+"""Waits for one object by watching it; never polls."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Found = TypeVar("Found")
 
 
 class Deleted(Exception):
-    """It was deleted while it was waited for."""
+    """The object was deleted during the wait."""
 
 
 def deadline(seconds: float) -> float:
-    """So long from now, by the monotonic clock."""
+    """The time this many seconds from now, by the monotonic clock."""
     return time.monotonic() + seconds
 
 
@@ -34,9 +34,9 @@ def seen(
     *,
     existed: bool = False,
 ) -> Found | None:
-    """The first thing `look` finds in the object, now or later; None when time is up.
+    """The first value `look` finds in the object, now or later; None when time is up.
 
-    Raises Deleted for an object that was seen, or that `existed` a moment ago, and is not there any more.
+    Raises Deleted for an object that was seen, or that `existed` a moment ago, and is gone now.
     """
     query = {
         "fieldSelector": f"metadata.name={target.name}",
@@ -67,7 +67,9 @@ def seen(
 
 
 def deleted(server: Server, target: Target, until: float | None, uid: str = "") -> bool:
-    """Whether it is gone before time is up. With `uid`, another object of its name does not count."""
+    """Whether the object is gone before time is up. With `uid`, another object of the same name does not
+    count.
+    """
     try:
         now = server.json("GET", target.path)
     except StatusError as err:

@@ -1,1 +1,1 @@
-"""What several commands show: events, outcomes, logs, upcoming runs."""
+"""Output that several commands share: events, outcomes, logs, upcoming runs."""

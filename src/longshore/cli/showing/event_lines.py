@@ -1,4 +1,4 @@
-"""Events as people read them: newest last, with how often and since when."""
+"""Events for people: newest last, with count and age."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def last_time(event: Obj) -> str:
-    """When it happened last; empty if it does not say."""
+    """The time of the last occurrence; empty if the event has none."""
     series = event.get("series") or {}
     times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return next((time for time in times if time), "")
@@ -22,12 +22,12 @@ def first_time(event: Obj) -> str:
 
 
 def in_order(events: list[Obj]) -> list[Obj]:
-    """Oldest first."""
+    """The events, oldest first."""
     return sorted(events, key=lambda event: ages.moment(last_time(event)) or _NEVER)
 
 
 def seen(event: Obj, now: datetime) -> str:
-    """`5s`, or `5s (x3 over 2m)` for what happened again and again."""
+    """`5s`, or `5s (x3 over 2m)` for a repeated event."""
     count = (event.get("series") or {}).get("count") or event.get("count") or 0
     last = ages.age(last_time(event) or None, now)
     if count > 1:
@@ -36,7 +36,7 @@ def seen(event: Obj, now: datetime) -> str:
 
 
 def source(event: Obj) -> str:
-    """Who says so, and where."""
+    """The component that reported the event, and its host."""
     given = event.get("source") or {}
     who = given.get("component") or event.get("reportingComponent") or ""
     return f"{who}, {given['host']}" if given.get("host") else who

@@ -1,6 +1,7 @@
-"""`logs --failed`: what failed pods wrote and how they ended, those that are gone and those still there.
+"""`logs --failed`: the logs and ends of failed pods, deleted ones included.
 
-Gone ones are known to the longshore that ran them (`up/failed_pods.py`), until its archive needs the room.
+The longshore that ran a deleted pod keeps its logs (`up/failed_pods.py`) until its archive needs the
+space.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _PODS: Final = ("pod", "pods", "po")
 
 
 def show(server: Server, arguments: Namespace) -> int:
-    """Prints all of them, oldest first. Returns the exit code: 1 when there is nothing."""
+    """Prints all records, oldest first. Returns the exit code: 1 when there is none."""
     kind, _, name = arguments.words[0].rpartition("/") if arguments.words else ("", "", "")
     if not name or (kind and kind not in _JOBS + _PODS):
         raise Failure("--failed is for a Job or a pod: longshore logs --failed job/NAME", 2)
@@ -76,7 +77,7 @@ def _there(server: Server, plural: str, name: str) -> list[Obj]:
 
 
 def _wanted(container: str, ended: Obj, asked: str) -> bool:
-    """The one asked for, or without a word about it those that ended badly."""
+    """The container of the arguments, or without one the containers that failed."""
     return container == asked if asked else bool(ended.get("exitCode"))
 
 

@@ -1,4 +1,4 @@
-"""Brings the logs of containers to standard output: one after the other, or all at once while they follow."""
+"""Prints the logs of containers: one after the other, or all at once while they follow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source(NamedTuple):
 
 
 def sources(pod: Obj, arguments: Namespace) -> Iterator[Source]:
-    """The containers asked for; without a word about it the first, and a note if there are more."""
+    """The containers in the arguments; without any the first one, with a note if there are more."""
     meta, spec = pod["metadata"], pod["spec"]
     every = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
     names = [one["name"] for one in every]
@@ -42,7 +42,7 @@ def sources(pod: Obj, arguments: Namespace) -> Iterator[Source]:
 
 
 def show(server: Server, sources: Sequence[Source], query: dict[str, str], arguments: Namespace) -> int:
-    """Prints them all. Returns the exit code."""
+    """Prints all logs. Returns the exit code."""
     if not arguments.follow or len(sources) < 2:
         for source in sources:
             try:

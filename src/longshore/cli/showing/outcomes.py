@@ -1,4 +1,4 @@
-"""How things that end have ended: Jobs, pods, Volcano Jobs."""
+"""The ends of Jobs, pods and Volcano Jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class End(NamedTuple):
 
 
 def of(group: str, obj: Obj) -> End | None:
-    """How this object has ended; None while it has not. `group` tells Volcano's Jobs from the others."""
+    """The object's end; None while it has not ended. `group` tells Volcano's Jobs from the others."""
     status = obj.get("status") or {}
     if group == "batch.volcano.sh":
         state = status.get("state") or {}
@@ -46,7 +46,7 @@ def of(group: str, obj: Obj) -> End | None:
 
 
 def _exit(status: Obj) -> str:
-    """The reason of a pod's failure where the pod itself names none."""
+    """The reason of a pod's failure, from its containers, for a pod that names none."""
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         ended = (container.get("state") or {}).get("terminated")
         if ended and ended.get("exitCode"):

@@ -1,4 +1,4 @@
-"""Coming runs as a table: in the schedule's zone, in local time, and what clock changes do to them."""
+"""Upcoming runs as a table: in the schedule's zone, in local time, and with the effect of clock changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN: Final = 3
 
 
 class Run(NamedTuple):
-    """A coming run, and what the clocks did since the one before; empty if nothing."""
+    """An upcoming run, and the clock change since the run before; empty without one."""
 
     at: Instant
     note: str = ""
@@ -60,7 +60,7 @@ def _note(schedule: cron.Schedule | cron.Every, zone: cron.Zone, before: Instant
 
 
 def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
-    """What the schedule names between two clock faces, as if clocks were never changed."""
+    """The times between two clock faces at which the schedule would fire if clocks never changed."""
     plain = schedule._replace(zone=None)
     named: list[str] = []
     more = 0

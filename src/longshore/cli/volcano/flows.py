@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.time import ages
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import FLOW, Verb, Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import FLOW, Verb, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -47,12 +47,12 @@ class Noun:
 
     def _made(self, server: Server, manifest: Obj) -> str:
         namespace = manifest["metadata"].get("namespace") or server.namespace
-        made = server.json("POST", verbs.path(FLOW, self.plural, namespace), body=manifest)
+        made = server.json("POST", vcctl.path(FLOW, self.plural, namespace), body=manifest)
         return f"Created {self.kind}: {namespace}/{made['metadata']['name']}"
 
     def list_(self, server: Server, arguments: Namespace) -> str:
         namespace = "" if arguments.all_namespaces else server.namespace
-        found = verbs.listed(server, FLOW, self.plural, namespace)
+        found = vcctl.listed(server, FLOW, self.plural, namespace)
         return self._table(found) if found else "No resources found"
 
     def get(self, server: Server, arguments: Namespace) -> str:
@@ -62,7 +62,7 @@ class Noun:
         if arguments.name:
             found = [self._one(server, arguments)]
         else:
-            listed = verbs.listed(server, FLOW, self.plural, server.namespace)
+            listed = vcctl.listed(server, FLOW, self.plural, server.namespace)
             found = [{"apiVersion": "flow.volcano.sh/v1alpha1", "kind": self.kind, **obj} for obj in listed]
         return f"\n{_BETWEEN}\n".join(_in_full(obj, arguments.format) for obj in found)
 
@@ -75,16 +75,16 @@ class Noun:
 
     def _deleted(self, server: Server, meta: Obj) -> str:
         namespace, name = meta.get("namespace") or server.namespace, meta["name"]
-        server.json("DELETE", verbs.path(FLOW, self.plural, namespace, name))
+        server.json("DELETE", vcctl.path(FLOW, self.plural, namespace, name))
         return f"Deleted {self.kind}: {namespace}/{name}"
 
     def _one(self, server: Server, arguments: Namespace) -> Obj:
         if not arguments.name:
             raise Wrong(f"{self.word} name must be specified")
-        return server.json("GET", verbs.path(FLOW, self.plural, server.namespace, arguments.name))
+        return server.json("GET", vcctl.path(FLOW, self.plural, server.namespace, arguments.name))
 
     def _read(self, name: str) -> list[Obj]:
-        from longshore.cli.arguments import files
+        from longshore.cli.arguments import manifest_files
 
         if not name:
             raise Wrong("a file must be specified with -f")
@@ -92,7 +92,7 @@ class Noun:
             raw = Path(name).read_bytes()
         except OSError as err:
             raise Wrong(f"open {name}: {(err.strerror or '').lower()}") from None
-        return [manifest.obj for manifest in files.parse(raw, name)]
+        return [manifest.obj for manifest in manifest_files.parse(raw, name)]
 
     def _table(self, found: list[Obj]) -> str:
 
@@ -106,17 +106,17 @@ class Noun:
                 phase = ((obj.get("status") or {}).get("state") or {}).get("phase") or ""
                 row += (phase, ages.age(meta["creationTimestamp"], now))
             rows.append(row)
-        return verbs.fitted(rows, _SPACING)
+        return vcctl.fitted(rows, _SPACING)
 
     def _file_flags(self, parser: ArgumentParser) -> None:
         parser.add_argument("--file", "-f", default="", metavar="F", help="a YAML file")
 
     def _list_flags(self, parser: ArgumentParser) -> None:
-        verbs.namespaced(parser)
-        parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
+        vcctl.namespaced(parser)
+        parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
 
     def _one_flags(self, parser: ArgumentParser) -> None:
-        verbs.named(parser, self.word)
+        vcctl.named(parser, self.word)
 
     def _describe_flags(self, parser: ArgumentParser) -> None:
         self._one_flags(parser)

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import BATCH, Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import BATCH, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -26,12 +26,14 @@ _COUNTS: Final = ("minAvailable", "pending", "running", "succeeded", "failed", "
 
 
 def run_flags(parser: ArgumentParser) -> None:
-    verbs.named(parser, "job")
-    parser.add_argument("--image", "-i", default="busybox", help="of the container (default: busybox)")
+    vcctl.named(parser, "job")
+    parser.add_argument("--image", "-i", default="busybox", help="the container's image (default: busybox)")
     parser.add_argument("--min", "-m", type=int, default=1, metavar="N", help="pods that must start together")
-    parser.add_argument("--replicas", "-r", type=int, default=1, metavar="N", help="pods in all (default: 1)")
-    parser.add_argument("--requests", "-R", default=_RESOURCES, metavar="K=V,…", help="of each pod")
-    parser.add_argument("--limits", "-L", default=_RESOURCES, metavar="K=V,…", help="of each pod")
+    parser.add_argument(
+        "--replicas", "-r", type=int, default=1, metavar="N", help="number of pods (default: 1)"
+    )
+    parser.add_argument("--requests", "-R", default=_RESOURCES, metavar="K=V,…", help="resources of each pod")
+    parser.add_argument("--limits", "-L", default=_RESOURCES, metavar="K=V,…", help="resources of each pod")
     parser.add_argument("--scheduler", "-S", default="volcano", metavar="S", help="default: volcano")
     parser.add_argument("--filename", "-f", default="", metavar="F", help="a YAML file with the job")
 
@@ -42,12 +44,12 @@ def run(server: Server, arguments: Namespace) -> str:
     requests, limits = _resources(arguments.requests), _resources(arguments.limits)
     job = _read(arguments.filename) if arguments.filename else _made(arguments, requests, limits)
     namespace = job["metadata"].get("namespace") or server.namespace
-    made = server.json("POST", verbs.path(BATCH, "jobs", namespace), body=job)
+    made = server.json("POST", vcctl.path(BATCH, "jobs", namespace), body=job)
     return f"run job {made['metadata']['name']} successfully"
 
 
 def _read(name: str) -> Obj:
-    from longshore.cli.arguments import files
+    from longshore.cli.arguments import manifest_files
 
     if ".yaml" not in name and ".yml" not in name:
         raise Wrong("only support yaml file")
@@ -55,7 +57,7 @@ def _read(name: str) -> Obj:
         raw = Path(name).read_bytes()
     except OSError as err:
         raise Wrong(f"failed to read file, err: {err.strerror}: {name}") from None
-    found = [manifest.obj for manifest in files.parse(raw, name)]
+    found = [manifest.obj for manifest in manifest_files.parse(raw, name)]
     if len(found) != 1:
         raise Wrong(f"{name} holds {len(found)} objects, one job is wanted")
     return found[0]
@@ -101,16 +103,18 @@ def _resources(text: str) -> dict[str, str]:
 
 
 def list_flags(parser: ArgumentParser) -> None:
-    verbs.namespaced(parser)
-    parser.add_argument("--queue", "-q", default="", metavar="Q", help="those of this queue")
-    parser.add_argument("--scheduler", "-S", default="", metavar="S", help="those of this scheduler")
-    parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
-    parser.add_argument("--selector", default="", metavar="TEXT", help="those with this in their name")
+    vcctl.namespaced(parser)
+    parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
+    parser.add_argument("--scheduler", "-S", default="", metavar="S", help="only those of this scheduler")
+    parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
+    parser.add_argument(
+        "--selector", default="", metavar="TEXT", help="only those with this text in their name"
+    )
 
 
 def list_(server: Server, arguments: Namespace) -> str:
     everywhere = arguments.all_namespaces
-    jobs = verbs.listed(server, BATCH, "jobs", "" if everywhere else server.namespace)
+    jobs = vcctl.listed(server, BATCH, "jobs", "" if everywhere else server.namespace)
     if not jobs:
         return NOTHING
     names = max(len("Name"), *(len(job["metadata"]["name"]) for job in jobs)) + 3
@@ -119,8 +123,8 @@ def list_(server: Server, arguments: Namespace) -> str:
     rows += [_row(job) for job in jobs if _wanted(job, arguments)]
     widths = [spaces, names, *_WIDTHS]
     if everywhere:
-        return verbs.columns(rows, widths)
-    return verbs.columns([row[1:] for row in rows], widths[1:])
+        return vcctl.columns(rows, widths)
+    return vcctl.columns([row[1:] for row in rows], widths[1:])
 
 
 def _wanted(job: Obj, arguments: Namespace) -> bool:
@@ -147,7 +151,7 @@ def _row(job: Obj) -> tuple[str, ...]:
 
 
 def one_flags(parser: ArgumentParser) -> None:
-    verbs.named(parser, "job")
+    vcctl.named(parser, "job")
 
 
 def suspend(server: Server, arguments: Namespace) -> str:
@@ -159,13 +163,13 @@ def resume(server: Server, arguments: Namespace) -> str:
 
 
 def _command(server: Server, arguments: Namespace, action: str) -> str:
-    verbs.order(server, _get(server, arguments), action, server.namespace)
+    vcctl.order(server, _get(server, arguments), action, server.namespace)
     return ""
 
 
 def delete(server: Server, arguments: Namespace) -> str:
     _mandatory(arguments)
-    server.json("DELETE", verbs.path(BATCH, "jobs", server.namespace, arguments.name), body=_OPTIONS)
+    server.json("DELETE", vcctl.path(BATCH, "jobs", server.namespace, arguments.name), body=_OPTIONS)
     return f"delete job {arguments.name} successfully"
 
 
@@ -178,7 +182,7 @@ _OPTIONS: Final[dict[str, Any]] = {
 
 def _get(server: Server, arguments: Namespace) -> Obj:
     _mandatory(arguments)
-    return server.json("GET", verbs.path(BATCH, "jobs", server.namespace, arguments.name))
+    return server.json("GET", vcctl.path(BATCH, "jobs", server.namespace, arguments.name))
 
 
 def _mandatory(arguments: Namespace) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -22,10 +22,10 @@ _SPACING: Final = 8
 
 
 def list_flags(parser: ArgumentParser) -> None:
-    verbs.namespaced(parser)
-    parser.add_argument("--queue", "-q", default="", metavar="Q", help="those of this queue")
-    parser.add_argument("--job", "-j", default="", metavar="JOB", help="those of this job")
-    parser.add_argument("--all-namespaces", action="store_true", help="in every namespace")
+    vcctl.namespaced(parser)
+    parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
+    parser.add_argument("--job", "-j", default="", metavar="JOB", help="only those of this Job")
+    parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
 
 
 def list_(server: Server, arguments: Namespace) -> str:
@@ -35,7 +35,7 @@ def list_(server: Server, arguments: Namespace) -> str:
         query["labelSelector"] = f"{_JOB} in ({arguments.job})"
     elif not arguments.queue:
         query["labelSelector"] = _JOB
-    table = server.json("GET", verbs.path("/api/v1", "pods", namespace), query=query, accept=_TABLE)
+    table = server.json("GET", vcctl.path("/api/v1", "pods", namespace), query=query, accept=_TABLE)
     places = [column["name"] for column in table["columnDefinitions"]]
     rows = table.get("rows") or []
     if arguments.job and arguments.queue and not all(_fits(row, arguments.queue) for row in rows):
@@ -45,7 +45,7 @@ def list_(server: Server, arguments: Namespace) -> str:
     if not rows:
         return "No resources found"
     shown = [tuple(str(row["cells"][places.index(name)]) for name in _COLUMNS) for row in rows]
-    return verbs.fitted([_TITLES, *shown], _SPACING, header=False)
+    return vcctl.fitted([_TITLES, *shown], _SPACING, header=False)
 
 
 def _fits(row: Obj, queue: str) -> bool:

@@ -6,8 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import SCHEDULING, Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import SCHEDULING, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -24,7 +24,9 @@ _COMMANDS: Final = "default"
 
 def create_flags(parser: ArgumentParser) -> None:
     parser.add_argument("--name", "-n", default="test", metavar="NAME", help="default: test")
-    parser.add_argument("--weight", "-w", type=int, default=1, metavar="N", help="its share (default: 1)")
+    parser.add_argument(
+        "--weight", "-w", type=int, default=1, metavar="N", help="the queue's share (default: 1)"
+    )
     parser.add_argument("--state", "-S", default="Open", metavar="STATE", help="default: Open")
 
 
@@ -38,31 +40,31 @@ def create(server: Server, arguments: Namespace) -> str:
         "spec": {"weight": arguments.weight},
         "status": {"state": arguments.state},
     }
-    server.json("POST", verbs.path(SCHEDULING, "queues"), body=queue)
+    server.json("POST", vcctl.path(SCHEDULING, "queues"), body=queue)
     return ""
 
 
 def no_flags(parser: ArgumentParser) -> None:
-    """Only the common ones."""
+    """Adds nothing: the verb has the common flags only."""
 
 
 def list_(server: Server, arguments: Namespace) -> str:
-    queues = verbs.listed(server, SCHEDULING, "queues")
+    queues = vcctl.listed(server, SCHEDULING, "queues")
     return _table(server, queues) if queues else "No resources found"
 
 
 def one_flags(parser: ArgumentParser) -> None:
-    parser.add_argument("--name", "-n", default="", metavar="NAME", help="of the queue")
+    parser.add_argument("--name", "-n", default="", metavar="NAME", help="name of the queue")
 
 
 def get(server: Server, arguments: Namespace) -> str:
     if not arguments.name:
         raise Wrong("name is mandatory to get the particular queue details")
-    return _table(server, [server.json("GET", verbs.path(SCHEDULING, "queues", name=arguments.name))])
+    return _table(server, [server.json("GET", vcctl.path(SCHEDULING, "queues", name=arguments.name))])
 
 
 def _table(server: Server, queues: list[Obj]) -> str:
-    groups = verbs.listed(server, SCHEDULING, "podgroups")
+    groups = vcctl.listed(server, SCHEDULING, "podgroups")
     counts = Counter(
         ((group.get("spec") or {}).get("queue"), (group.get("status") or {}).get("phase")) for group in groups
     )
@@ -72,12 +74,12 @@ def _table(server: Server, queues: list[Obj]) -> str:
         state = (queue.get("status") or {}).get("state") or ""
         numbers = (str(counts[name, phase]) for phase in _PHASES)
         rows.append((name, str(spec.get("weight", 0)), state, spec.get("parent") or "", *numbers))
-    return verbs.columns(rows, _WIDTHS)
+    return vcctl.columns(rows, _WIDTHS)
 
 
 def operate_flags(parser: ArgumentParser) -> None:
     one_flags(parser)
-    parser.add_argument("--weight", "-w", type=int, default=0, metavar="N", help="for update: the new share")
+    parser.add_argument("--weight", "-w", type=int, default=0, metavar="N", help="the new share, for update")
     parser.add_argument("--action", "-a", default="", metavar="A", help="open, close or update")
 
 
@@ -91,8 +93,8 @@ def operate(server: Server, arguments: Namespace) -> str:
         raise Wrong("action can not be null")
     if action not in _ACTIONS:
         raise Wrong(f"action {action} invalid, valid actions are open, close and update")
-    queue = server.json("GET", verbs.path(SCHEDULING, "queues", name=name))
-    verbs.order(server, queue, _ACTIONS[action], _COMMANDS)
+    queue = server.json("GET", vcctl.path(SCHEDULING, "queues", name=name))
+    vcctl.order(server, queue, _ACTIONS[action], _COMMANDS)
     return ""
 
 
@@ -103,7 +105,7 @@ def _update(server: Server, arguments: Namespace) -> str:
         )
     server.json(
         "PATCH",
-        verbs.path(SCHEDULING, "queues", name=arguments.name),
+        vcctl.path(SCHEDULING, "queues", name=arguments.name),
         body={"spec": {"weight": arguments.weight}},
         content_type="application/merge-patch+json",
     )
@@ -113,5 +115,5 @@ def _update(server: Server, arguments: Namespace) -> str:
 def delete(server: Server, arguments: Namespace) -> str:
     if not arguments.name:
         raise Wrong(_NAMED)
-    server.json("DELETE", verbs.path(SCHEDULING, "queues", name=arguments.name))
+    server.json("DELETE", vcctl.path(SCHEDULING, "queues", name=arguments.name))
     return ""

@@ -1,4 +1,4 @@
-"""One Volcano Job in full: what was asked for, how it stands, what happened to it."""
+"""One Volcano Job in full: its spec, status and events."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from longshore.api import gotext
 from longshore.api.time import ages
-from longshore.cli.volcano import verbs
-from longshore.cli.volcano.verbs import BATCH, Wrong
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import BATCH, Wrong
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -41,8 +41,8 @@ _NOTES: Final = (
 def view(server: Server, arguments: Namespace) -> str:
     if not arguments.name:
         raise Wrong(_MANDATORY)
-    job = server.json("GET", verbs.path(BATCH, "jobs", server.namespace, arguments.name))
-    events = verbs.listed(server, "/api/v1", "events", server.namespace)
+    job = server.json("GET", vcctl.path(BATCH, "jobs", server.namespace, arguments.name))
+    events = vcctl.listed(server, "/api/v1", "events", server.namespace)
     own = [event for event in events if event["metadata"]["name"].startswith(f"{arguments.name}.")]
     now = datetime.now(UTC)
     return "\n".join([*described(job), *told(own, now)])
@@ -167,6 +167,6 @@ def _pairs(found: Obj | None) -> str:
 
 
 def _time(text: str | None) -> str:
-    """As Go prints a time, in this machine's zone."""
+    """A time in Go's format, in this machine's zone."""
     moment = ages.moment(text)
     return _NO_TIME if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M:%S %z %Z}"

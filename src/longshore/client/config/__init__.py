@@ -1,1 +1,3 @@
-"""Where the API server is and who we are: kubeconfig files, or the files a pod finds inside a cluster."""
+"""The address of the API server and the caller's identity: kubeconfig files, or the files a pod finds
+inside a cluster.
+"""

@@ -1,8 +1,8 @@
 """Turns a kubeconfig and a context into one `Connection`: server, trust, credentials, namespace.
 
-Refuses what would be insecure by surprise: a CA beside `insecure-skip-tls-verify`, credentials over plain
-HTTP to another machine, two ways to log in at once. An explicit `insecure-skip-tls-verify` is honoured and
-logged.
+Refuses settings that are insecure in ways people do not expect: a CA beside `insecure-skip-tls-verify`,
+credentials over plain HTTP to another machine, two ways to log in at once. An explicit
+`insecure-skip-tls-verify` is honoured and logged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Connection:
-    """All that a client needs to know of a server."""
+    """Everything a client needs to know of a server."""
 
     server: str
     """`https://host:port`, perhaps with a path, no slash at the end."""
@@ -48,7 +48,7 @@ class Connection:
 def from_kubeconfig(
     path: Path | None = None, context: str = "", *, environ: Mapping[str, str] = os.environ
 ) -> Connection:
-    """The connection kubectl would use; inside a cluster without any kubeconfig, that cluster's."""
+    """The connection that kubectl would use; inside a cluster without any kubeconfig, that cluster's."""
     config = kubeconfig.load(path, environ)
     if config.empty and path is None and not context:
         from longshore.client.config import incluster

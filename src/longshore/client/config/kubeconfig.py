@@ -1,8 +1,8 @@
-"""Reads kubeconfig files and merges them as kubectl does. Checks shapes, decides nothing.
+"""Reads kubeconfig files and merges them by kubectl's rules. Checks shapes, decides nothing.
 
-With `--kubeconfig` that one file counts and must exist. Otherwise every file in `$KUBECONFIG` (missing
-ones are skipped), else `~/.kube/config`. The first file to name a cluster, user, context or the current
-context wins. Paths inside a file are relative to that file.
+With `--kubeconfig` only that file counts, and it must exist. Otherwise every file in `$KUBECONFIG` counts
+(missing ones are skipped), else `~/.kube/config`. The first file to name a cluster, user, context or the
+current context wins. Paths inside a file are relative to that file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from longshore.client.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A cluster, user or context as written, and the file it comes from."""
+    """A cluster, user or context as written, and the file that defines it."""
 
     name: str
     content: Obj
@@ -72,14 +72,14 @@ class Entry:
 
 @dataclass(slots=True)
 class Kubeconfig:
-    """All files together."""
+    """All kubeconfig files, merged."""
 
     clusters: dict[str, Entry] = field(default_factory=dict)
     users: dict[str, Entry] = field(default_factory=dict)
     contexts: dict[str, Entry] = field(default_factory=dict)
     current_context: str = ""
     files: list[Path] = field(default_factory=list)
-    """Those that were there and read, in order."""
+    """The files that exist and were read, in order."""
 
     @property
     def empty(self) -> bool:
@@ -87,7 +87,7 @@ class Kubeconfig:
 
 
 def load(explicit: Path | None, environ: Mapping[str, str]) -> Kubeconfig:
-    """The merged kubeconfig; an empty one when there is no file at all."""
+    """The merged kubeconfig; an empty one when there is no file."""
     merged = Kubeconfig()
     if explicit is not None:
         _read(explicit.expanduser(), merged, must_exist=True)

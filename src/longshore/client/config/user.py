@@ -1,6 +1,7 @@
 """The user entry of a kubeconfig as credentials: certificate, token, token file, basic, exec plugin.
 
-Refuses an entry with two ways to log in, and the old `auth-provider` plugins, with what to use instead.
+Refuses an entry with two ways to log in, and the old `auth-provider` plugins; the error names the
+replacement.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def _exec_spec(account: Entry, cluster: Entry) -> ExecSpec:
 
 
 def _cluster_info(cluster: Entry) -> Obj:
-    """What a plugin is told of the cluster, with file names turned into their content."""
+    """The description of the cluster that a plugin gets, with file names replaced by their content."""
     import base64
 
     info: Obj = {"server": cluster.text("server")}

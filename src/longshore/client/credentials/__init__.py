@@ -1,4 +1,4 @@
-"""How a client proves who it is. One small contract, an engine per kind of credential."""
+"""Credentials of a client: one small contract, one engine for each kind of credential."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 class Credentials:
     """Headers for every request, and perhaps a client certificate for the connection.
 
-    This default has neither.
+    The base class has neither.
     """
 
     async def headers(self) -> dict[str, str]:
@@ -18,7 +18,7 @@ class Credentials:
         return None
 
     def forget(self) -> bool:
-        """Called after a 401. True when asking again may give other credentials."""
+        """Drops credentials that a 401 refused. True when asking again may give other credentials."""
         return False
 
 

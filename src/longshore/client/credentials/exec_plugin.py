@@ -1,7 +1,7 @@
-"""Credentials from a program, as cloud providers' kubeconfigs have it (client.authentication.k8s.io).
+"""Credentials from a program, as in cloud providers' kubeconfigs (client.authentication.k8s.io).
 
-The program is run when credentials are needed first, when they expire, and after a 401. It is found on
-an absolute PATH entry or beside the kubeconfig, never in the current directory, and runs without a shell.
+The program runs when credentials are first needed, when they expire, and after a 401. It is found on an
+absolute PATH entry or beside the kubeconfig, never in the current directory, and runs without a shell.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ExecSpec:
     """Never, IfAvailable or Always."""
     install_hint: str = ""
     cluster: Obj | None = None
-    """What the program is told of the cluster, if it asked."""
+    """The description of the cluster for the program, if it asked for one."""
 
 
 class ExecPlugin(Credentials):

@@ -16,7 +16,7 @@ class Token(Credentials):
 
 
 class Basic(Credentials):
-    """User name and password, for servers (or proxies before them) that still take these."""
+    """User name and password, for servers (or proxies in front of them) that still accept them."""
 
     def __init__(self, name: str, password: str) -> None:
         pair = base64.b64encode(f"{name}:{password}".encode()).decode("ascii")

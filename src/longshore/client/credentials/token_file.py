@@ -10,7 +10,7 @@ from longshore.client.credentials import Credentials
 from longshore.client.errors import CredentialsError
 
 REREAD_SECONDS = 60
-"""As client-go: tokens are renewed long before they expire."""
+"""client-go rereads as often: tokens are renewed long before they expire."""
 
 
 class TokenFile(Credentials):

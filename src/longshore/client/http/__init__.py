@@ -11,7 +11,9 @@ __all__ = ["HttpClient"]
 
 
 def __getattr__(name: str) -> object:
-    """The engine brings aiohttp along, which costs a command line more than everything else it imports."""
+    """Imports the engine when it is first used: its aiohttp takes longer to import than the rest of a
+    command.
+    """
     if name == "HttpClient":
         from longshore.client.http.engine import HttpClient
 

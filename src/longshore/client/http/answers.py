@@ -1,4 +1,4 @@
-"""What an HTTP answer means: a JSON document, or the `StatusError` it stands for."""
+"""Reads an HTTP answer: a JSON document, or the `StatusError` it stands for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REASONS: Final = {
 
 
 def document(response: Response) -> Obj:
-    """The JSON object in a good answer; raises `StatusError` for any other."""
+    """The JSON object in a successful answer; raises `StatusError` for any other."""
     if not 200 <= response.code < 300:
         raise error(response.code, response.body, response.headers)
     found = _object(response.body)

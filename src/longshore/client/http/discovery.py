@@ -1,4 +1,4 @@
-"""Reads which resources a server has, from the documents every Kubernetes serves."""
+"""Reads a server's resources from the discovery documents that every Kubernetes serves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from longshore.api.types import Obj
 Fetch = Callable[[str], Awaitable[Obj]]
 """Gets a document by its path; an empty one stands for "not there"."""
 
-_PLAIN = Strategy()
+_NO_HOOKS = Strategy()
 
 
 async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
@@ -26,7 +26,7 @@ async def find(fetch: Fetch, api_version: str, name: str) -> Resource:
 
 
 async def everything(fetch: Fetch) -> list[Resource]:
-    """Every resource in its group's preferred version, in the server's own order."""
+    """Every resource in its group's preferred version, in the server's order."""
     versions = list((await fetch("/api")).get("versions") or ())
     for group in (await fetch("/apis")).get("groups") or ():
         versions.append(group["preferredVersion"]["groupVersion"])
@@ -57,7 +57,7 @@ def _rows(api_version: str, document: Obj) -> list[Resource]:
             plural=item["name"],
             singular=item.get("singularName") or item["kind"].lower(),
             namespaced=item["namespaced"],
-            strategy=_PLAIN,
+            strategy=_NO_HOOKS,
             short_names=tuple(item.get("shortNames") or ()),
             categories=tuple(item.get("categories") or ()),
             verbs=tuple(item["verbs"]),

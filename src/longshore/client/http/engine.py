@@ -1,7 +1,7 @@
 """`HttpClient`: the client protocol over HTTPS, against any Kubernetes.
 
-Built-in kinds are known from the table, so nothing is asked first; other kinds are looked up in the
-server's discovery once. Speaks JSON only.
+Built-in kinds are known from the table and need no request; other kinds are looked up once in the server's
+discovery. Speaks JSON only.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Final, Self
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client.ask import Ask, Page, built_in, plain
+from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, stream
-from longshore.client.http.paths import METHODS, path_of
+from longshore.client.http import answers, discovery, watch_stream
 from longshore.client.http.transport import Transport
+from longshore.client.http.url_paths import METHODS, path_of
 from longshore.client.protocol import Response, WatchEvent, What
 from longshore.client.verbs import VerbClient
 
 _JSON: Final = {"Accept": "application/json"}
-_SHORTEST_WATCH: Final = 300
+_MIN_WATCH_SECONDS: Final = 300
 """Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
 _LATE_SECONDS: Final = 30.0
 
 
 class HttpClient(VerbClient):
-    """One server and one user. `namespace` is the context's own, for people's commands."""
+    """One server and one user. `namespace` is the context's, for commands that people type."""
 
     def __init__(
         self,
@@ -89,7 +89,9 @@ class HttpClient(VerbClient):
     async def stream(
         self, path: str, query: Mapping[str, str] | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The body of a GET as it comes, such as a log that is followed. Raises StatusError for a refusal."""
+        """The body of a GET as it arrives, such as a log that is followed. Raises StatusError for a
+        refusal.
+        """
         opened = self._transport.open(
             path, query=query or {}, headers={"Accept": "*/*"}, seconds=self._seconds
         )
@@ -102,27 +104,27 @@ class HttpClient(VerbClient):
         await self._transport.close()
 
     async def _one(self, ask: Ask) -> Obj:
-        return plain(ask.resource, await self._json(ask))
+        return untyped(ask.resource, await self._json(ask))
 
     async def _page(self, ask: Ask) -> Page:
         answer = await self._json(ask)
         if answer.get("kind") == "Status":  # some servers answer a deletecollection like this
             return Page([], "")
         meta = answer.get("metadata") or {}
-        items = [plain(ask.resource, item) for item in answer.get("items") or ()]
+        items = [untyped(ask.resource, item) for item in answer.get("items") or ()]
         return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
 
     @asynccontextmanager
     async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         lasting = int(ask.query.get("timeoutSeconds", 0)) or round(
-            _SHORTEST_WATCH * (1 + self._dice.random())
+            _MIN_WATCH_SECONDS * (1 + self._dice.random())
         )
         query = ask.query | {"timeoutSeconds": str(lasting)}
         opened = self._transport.open(path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
         async with opened as response:
             if response.status != 200:
                 raise answers.error(response.status, await response.read(), response.headers)
-            events = stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
+            events = watch_stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
             async with aclosing(events):
                 yield events
 

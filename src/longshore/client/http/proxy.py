@@ -1,8 +1,8 @@
-"""Which proxy a server is reached through: the kubeconfig's, else HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
+"""The proxy for a server: the kubeconfig's, else HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 
 The rules are Go's, since kubectl's users know them: loopback is never proxied, NO_PROXY takes names,
-suffixes, addresses, networks and ports. The aiohttp way (`trust_env`) is not used, because it would also
-send passwords from ~/.netrc.
+suffixes, addresses, networks and ports. aiohttp's own `trust_env` is not used, because it would also send
+passwords from ~/.netrc.
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ def context(connection: Connection, certificate: tuple[bytes, bytes] | None) -> 
 
 
 def _load_pair(made: ssl.SSLContext, certificate: tuple[bytes, bytes], server: str) -> None:
-    """OpenSSL reads pairs from files only: one is made (mode 0600), read and removed."""
+    """Loads a certificate and key. OpenSSL reads pairs from files only, so they are written to a file of
+    mode 0600, read and removed.
+    """
     import tempfile
 
     cert, key = certificate

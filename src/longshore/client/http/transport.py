@@ -1,6 +1,6 @@
 """Sends requests and waits for their answers: connections, credentials, retries, time limits.
 
-Retries as client-go does: an answer of 429 or 5xx that carries `Retry-After` is tried again after that
+Retries follow client-go: an answer of 429 or 5xx that carries `Retry-After` is tried again after that
 time, up to ten times, and a GET whose connection broke is tried again. A write whose connection broke is
 never repeated, since it may have happened.
 """
@@ -24,11 +24,11 @@ from longshore.client.http import proxy, tls
 from longshore.client.protocol import Response
 
 CONNECT_SECONDS = 10.0
-MOST_TRIES = 10
-"""As client-go."""
-LONGEST_PAUSE = 60.0
+MAX_TRIES = 10
+"""client-go tries as often."""
+MAX_PAUSE_SECONDS = 60.0
 """A server that asks for more gets its error shown to the caller instead."""
-_CONNECTIONS = 100
+_MAX_CONNECTIONS = 100
 
 
 class Transport:
@@ -78,7 +78,9 @@ class Transport:
     async def open(
         self, path: str, *, query: Mapping[str, str], headers: Mapping[str, str], seconds: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A GET whose body the caller reads as it comes. `seconds` is for the answer to begin."""
+        """A GET whose body the caller reads as it arrives. `seconds` limits the wait for the first byte of
+        the answer.
+        """
         with self._translated("GET", path, seconds):
             async with asyncio.timeout(seconds):
                 answer = await self._try("GET", self._url(path, query), b"", headers, retry=True)
@@ -91,7 +93,7 @@ class Transport:
 
     @contextmanager
     def _translated(self, method: str, path: str, seconds: float) -> Iterator[None]:
-        """Gives what aiohttp raises the names of `client.errors`."""
+        """Turns aiohttp's exceptions into those of `client.errors`."""
         try:
             yield
         except aiohttp.ServerTimeoutError as err:
@@ -105,8 +107,8 @@ class Transport:
         self, method: str, url: URL, body: bytes, headers: Mapping[str, str] | None, retry: bool
     ) -> aiohttp.ClientResponse:
         refreshed = False
-        for attempt in range(1, MOST_TRIES + 1):
-            last = attempt == MOST_TRIES or not retry
+        for attempt in range(1, MAX_TRIES + 1):
+            last = attempt == MAX_TRIES or not retry
             try:
                 response = await self._send(method, url, body, headers)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
@@ -143,14 +145,14 @@ class Transport:
         )
 
     async def _session_with(self, certificate: tuple[bytes, bytes] | None) -> aiohttp.ClientSession:
-        """The session, made anew when the client certificate has changed."""
+        """The session; a new one when the client certificate has changed."""
         if self._session is not None and certificate == self._certificate:
             return self._session
         await self.close()
         ssl = True if self._base.startswith("http://") else tls.context(self._connection, certificate)
         self._certificate = certificate
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=ssl, limit=_CONNECTIONS),
+            connector=aiohttp.TCPConnector(ssl=ssl, limit=_MAX_CONNECTIONS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             skip_auto_headers=("Content-Type",),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -165,14 +167,14 @@ class Transport:
 
 
 def _pause(response: aiohttp.ClientResponse) -> float | None:
-    """How long the server wants us to wait before the same request; None when it did not ask."""
+    """Seconds that the server asks us to wait before the same request; None when it did not ask."""
     if response.status != 429 and response.status < 500:
         return None
     try:
         seconds = float(response.headers.get("Retry-After", ""))
     except ValueError:
         return None
-    return seconds if 0 <= seconds <= LONGEST_PAUSE else None
+    return seconds if 0 <= seconds <= MAX_PAUSE_SECONDS else None
 
 
 def _reason(err: aiohttp.ClientError) -> str:

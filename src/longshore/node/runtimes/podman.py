@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.doubling import Doubling
 from longshore.api.time.instants import SECOND

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
 from longshore.node.runtimes.process_link import Link

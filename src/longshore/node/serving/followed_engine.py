@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.node.runtime import Container, Features, Key, Runtime, State, Usage
 
 

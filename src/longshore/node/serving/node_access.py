@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from longshore.api import errors
+from longshore.api.exec_session import Session
 from longshore.api.log_options import LogOptions
-from longshore.api.session import Session
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj

@@ -1,4 +1,4 @@
-"""What a cluster needs to run the controllers outside: an account with the least rights, and a Deployment.
+"""Manifests that run the controllers in a cluster: an account with the least rights, and a Deployment.
 
 The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
 `rights.yaml`. The scheduler, where it is wanted, gets the same again under its own name. Volcano's resource
@@ -71,7 +71,7 @@ def documents(wanted: Wanted) -> list[Obj]:
 
 
 def _scheduler(wanted: Wanted) -> list[Obj]:
-    """Its objects: those of the controllers with another name, other rights and another command; and the
+    """The scheduler's objects: the controllers' with another name, other rights and another command; and the
     queues that every Volcano has, since Volcano's own scheduler is who makes them."""
     made: list[Obj] = []
     for obj in yaml.safe_load_all(_read("install.yaml").replace(_CONTROLLERS, _SCHEDULER)):
@@ -91,7 +91,7 @@ def _scheduler(wanted: Wanted) -> list[Obj]:
 
 
 def rules(controllers: Sequence[str]) -> list[Obj]:
-    """What these controllers may do, each rule once."""
+    """The rights of these controllers, each rule once."""
     known: dict[str, list[Obj]] = yaml.safe_load(_read("rights.yaml"))
     wanted: list[Obj] = []
     for name in controllers:

@@ -1,4 +1,4 @@
-"""Runs controllers on a client for as long as this process may: while it holds the Lease, if there is one.
+"""Runs controllers on a client while this process holds the Lease, or without end if there is no Lease.
 
 Knows nothing of HTTP, processes and signals; see process.py.
 """

@@ -1,4 +1,4 @@
-"""`/metrics` and `/healthz` of controllers outside. Plain HTTP: there is nothing secret in either."""
+"""`/metrics` and `/healthz` of controllers outside. Plain HTTP: neither holds a secret."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""`longshore controllers` in a terminal or a container: connects, says so in one line, and stops at a signal.
+"""`longshore controllers` in a terminal or a container: connects, prints one ready line, and stops at a
+signal.
 
-A process that loses the Lease ends with an error, as kube-controller-manager does: whoever started it starts
-it anew, and nothing of what it remembered can do harm.
+A process that loses the Lease ends with an error, as kube-controller-manager does: its supervisor starts
+it again, and nothing it remembered can do harm.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ async def _work(client: HttpClient, server: str, settings: Settings, wiring: Wir
 
 
 def ready_line(server: str, settings: Settings) -> str:
-    """The one line that says what runs where, and for whom."""
+    """The one line that says which controllers run, and against which server."""
     if settings.schedulers:
         names = ", ".join(settings.schedulers)
         return f"longshore {__version__} scheduler is ready at {server}, for pods of: {names}"
@@ -96,7 +97,7 @@ def ready_line(server: str, settings: Settings) -> str:
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
-    """Waits until the server answers: it may be about to start, too."""
+    """Waits until the server answers: it may be starting, too."""
     backoff, said = Backoff(wiring.clock, wiring.rng), False
     while True:
         try:

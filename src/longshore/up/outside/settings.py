@@ -1,4 +1,4 @@
-"""What `longshore controllers` can be asked for."""
+"""The options of `longshore controllers`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Settings:
     schedulers: tuple[str, ...] = ()
     """Names of schedulers to run; empty runs none."""
     scheduler_actions: tuple[str, ...] | None = None
-    """What a cycle for gangs does; None means Volcano's own choice."""
+    """The actions of a gang cycle; None means Volcano's own choice."""
     managed_by: str = MANAGED_BY
     namespace: str = ""
     """Look after this namespace alone; empty for all."""

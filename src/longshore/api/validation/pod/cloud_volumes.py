@@ -20,7 +20,7 @@ _MANAGED_URI: Final = (
     "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
 )
 _BLOB_URI: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
-_INITIATOR_MAX: Final = 64
+_MAX_INITIATOR_CHARACTERS: Final = 64
 
 
 def needs(*keys: str) -> Callable[[Obj, str, list[FieldError]], None]:
@@ -77,7 +77,7 @@ def iscsi(source: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def validate_initiator_length(source: Obj, volume: str, path: str, found: list[FieldError]) -> None:
-    if len(f"{volume}:{source.get('targetPortal') or ''}") > _INITIATOR_MAX:
+    if len(f"{volume}:{source.get('targetPortal') or ''}") > _MAX_INITIATOR_CHARACTERS:
         text = (
             "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
             "iscsi.initiatorName is specified."

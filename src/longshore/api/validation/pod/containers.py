@@ -27,7 +27,7 @@ _EPHEMERAL_FORBIDDEN: Final = (
 
 
 class Surroundings(NamedTuple):
-    """What a container's checks need to know of its pod."""
+    """The facts of a pod that the checks of its containers need."""
 
     volumes: mounts.Volumes
     claim_names: resources.ClaimNames

@@ -1,4 +1,4 @@
-"""How a pod resolves names and what it calls itself: DNS policy and settings, host aliases, host names."""
+"""Name resolution and host names of a pod: DNS policy and settings, host aliases, host names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"
 _MAX_SERVERS: Final = 3
 _MAX_SEARCHES: Final = 32
 _MAX_SEARCH_CHARS: Final = 2048
-_MAX_HOSTNAME: Final = 64
+_MAX_HOSTNAME_CHARACTERS: Final = 64
 
 
 def validate_policy(policy: str, path: str, found: list[FieldError]) -> None:
@@ -72,6 +72,6 @@ def validate_hostname_override(spec: Obj, path: str, found: list[FieldError]) ->
         found.append(field.forbidden(where, "may not be specified when setHostnameAsFQDN is true"))
     if spec.get("hostNetwork"):
         found.append(field.forbidden(where, "may not be specified when hostNetwork is true"))
-    if len(name) > _MAX_HOSTNAME:
-        found.append(field.too_long(where, _MAX_HOSTNAME))
+    if len(name) > _MAX_HOSTNAME_CHARACTERS:
+        found.append(field.too_long(where, _MAX_HOSTNAME_CHARACTERS))
     found += [field.invalid(where, name, text) for text in names.dns1123_subdomain(name)]

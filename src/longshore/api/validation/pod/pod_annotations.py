@@ -30,7 +30,7 @@ Annotations = Mapping[str, str]
 
 
 def validate_annotations(annotations: Annotations, spec: Obj, path: str, found: list[FieldError]) -> None:
-    """Those with a meaning; `path` is that of the annotations."""
+    """Checks the annotations that Kubernetes reads; `path` is that of the annotations."""
     if MIRROR in annotations and not spec.get("nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
         found.append(field.invalid(f"{path}[{MIRROR}]", annotations[MIRROR], text))
@@ -88,7 +88,7 @@ def _app_armor(key: str, value: str, spec: Obj, path: str, found: list[FieldErro
 def validate_annotation_changes(
     new: Annotations, old: Annotations, path: str, found: list[FieldError]
 ) -> None:
-    """What was fixed when the pod was made stays: AppArmor profiles and the mirror mark."""
+    """Refuses changes to annotations fixed at the pod's creation: AppArmor profiles and the mirror mark."""
     for key, value in old.items():
         if new.get(key) != value:
             _fixed(key, "remove or update", path, found)

@@ -1,4 +1,4 @@
-"""When containers restart (restartPolicy and its rules) and whether a resize restarts them."""
+"""Restarts of containers: restartPolicy and its rules, and restarts by a resize."""
 
 from __future__ import annotations
 

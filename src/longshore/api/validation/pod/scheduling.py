@@ -1,4 +1,4 @@
-"""Where and when a pod may run: tolerations, topology spread, gates, priority."""
+"""Scheduling constraints of a pod: tolerations, topology spread, gates, priority."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ _PROC_MOUNTS: Final = ("Default", "Unmasked")
 _FS_GROUP: Final = ("Always", "OnRootMismatch")
 _GROUPS_POLICY: Final = ("Merge", "Strict")
 _SELINUX: Final = ("MountOption", "Recursive")
-_MAX_APPARMOR: Final = 4095
-_MAX_SYSCTL: Final = 253
+_MAX_APPARMOR_CHARACTERS: Final = 4095
+_MAX_SYSCTL_CHARACTERS: Final = 253
 _SEGMENT: Final = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL: Final = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
 _is_sysctl: Final = re.compile(_SYSCTL[1:-1]).fullmatch
@@ -120,8 +120,8 @@ def _app_armor(profile: Obj, path: str, found: list[FieldError]) -> None:
             return
         if file.strip() != file:
             found.append(field.invalid(where, file, "must not be padded with whitespace"))
-        if len(file) > _MAX_APPARMOR:
-            found.append(field.too_long(where, _MAX_APPARMOR))
+        if len(file) > _MAX_APPARMOR_CHARACTERS:
+            found.append(field.too_long(where, _MAX_APPARMOR_CHARACTERS))
     elif kind in _PROFILES:
         if file is not None:
             found.append(field.invalid(where, file, "can only be set when AppArmor type is Localhost"))
@@ -137,8 +137,8 @@ def _sysctls(sysctls: list[Obj], spec: Obj, path: str, found: list[FieldError]) 
         name, where = sysctl.get("name") or "", f"{path}[{i}].name"
         if not name:
             found.append(field.required(where))
-        elif len(name) > _MAX_SYSCTL or not _is_sysctl(name):
-            text = f"must have at most {_MAX_SYSCTL} characters and match regex {_SYSCTL}"
+        elif len(name) > _MAX_SYSCTL_CHARACTERS or not _is_sysctl(name):
+            text = f"must have at most {_MAX_SYSCTL_CHARACTERS} characters and match regex {_SYSCTL}"
             found.append(field.invalid(where, name, text))
         elif name in seen:
             found.append(field.duplicate(where, name))

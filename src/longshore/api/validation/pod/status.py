@@ -1,4 +1,4 @@
-"""What a node may report about a Pod, and which reports contradict an earlier one."""
+"""Checks of a node's report about a Pod, also against the report before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GENERATION: Final = "must be a non-negative integer"
 _RESTARTED: Final = "may not be transitioned to non-terminated state"
 _HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
 _MAX_ID: Final = 2147483647
-_MAX_IMAGE_REF: Final = 256
+_MAX_IMAGE_REF_CHARACTERS: Final = 256
 _ADDRESSES: Final = ("podIPs", "hostIP", "hostIPs")
 _PARTS: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
@@ -210,5 +210,5 @@ def _image(image: Obj, path: str, found: list[FieldError]) -> None:
     reference = image.get("imageRef") or ""
     if not reference:
         found.append(field.required(f"{path}.imageRef", "imageRef must not be empty"))
-    elif len(reference) > _MAX_IMAGE_REF:
-        found.append(field.too_long(f"{path}.imageRef", _MAX_IMAGE_REF))
+    elif len(reference) > _MAX_IMAGE_REF_CHARACTERS:
+        found.append(field.too_long(f"{path}.imageRef", _MAX_IMAGE_REF_CHARACTERS))

@@ -1,4 +1,4 @@
-"""What may change about a Pod once it exists: little, as it may be running already."""
+"""Allowed changes to a Pod once it exists: few, as it may be running already."""
 
 from __future__ import annotations
 

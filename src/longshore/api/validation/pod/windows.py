@@ -1,4 +1,4 @@
-"""What the pod's operating system allows, and Windows' own options."""
+"""Checks by the pod's operating system, and of Windows' own options."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _CONTAINER_FIELDS: Final = (
     "runAsGroup",
 )
 _MAX_SPEC_KIB: Final = 64
-_MAX_DOMAIN: Final = 256
-_MAX_USER: Final = 104
+_MAX_DOMAIN_CHARACTERS: Final = 256
+_MAX_USER_CHARACTERS: Final = 104
 _has_control: Final = re.compile(r"[\x00-\x1f\x7f]").search
 _is_netbios: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""").fullmatch
 _LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -138,7 +138,7 @@ def validate_options(options: Obj, path: str, found: list[FieldError]) -> None:
 
 
 def _user(value: str) -> list[str]:
-    """What is wrong with `DOMAIN\\user`, each to be read after the word runAsUserName."""
+    """Problems with `DOMAIN\\user`, each to be read after the word runAsUserName."""
     if not value:
         return [" cannot be an empty string"]
     if _has_control(value):
@@ -147,14 +147,14 @@ def _user(value: str) -> list[str]:
         return [" cannot contain more than one backslash"]
     domain, backslash, user = value.rpartition("\\")
     problems = []
-    if len(domain) >= _MAX_DOMAIN:
-        problems.append(f"'s Domain length must be under {_MAX_DOMAIN} characters")
+    if len(domain) >= _MAX_DOMAIN_CHARACTERS:
+        problems.append(f"'s Domain length must be under {_MAX_DOMAIN_CHARACTERS} characters")
     if backslash and not (_is_netbios(domain) or _is_domain(domain)):
         problems.append("'s Domain doesn't match the NetBios nor the DNS format")
     if not user:
         problems.append("'s User cannot be empty")
-    elif len(user) > _MAX_USER:
-        problems.append(f"'s User length must not be longer than {_MAX_USER} characters")
+    elif len(user) > _MAX_USER_CHARACTERS:
+        problems.append(f"'s User length must not be longer than {_MAX_USER_CHARACTERS} characters")
     if _is_dots_and_spaces(user):
         problems.append("'s User cannot contain only periods or spaces")
     if _has_bad_char(user):

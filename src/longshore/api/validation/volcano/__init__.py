@@ -1,4 +1,4 @@
-"""What Volcano's webhooks check beyond the schemas of its kinds, to the message text.
+"""The checks of Volcano's webhooks beyond the schemas of its kinds, to the message text.
 
 Each function gets an object as `typed.read` gives it and returns the text of the refusal, or an empty
 text. What needs to see other objects (queues) is asked through parameters; see

@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api import cron, field, names
 from longshore.api.types import Obj
 
-_MAX_NAME: Final = 52
+_MAX_NAME_BYTES: Final = 52
 _is_zone_part: Final = re.compile(r"(?!-|\.{1,2}\Z)[A-Za-z0-9._+-]{1,14}", re.ASCII).fullmatch
 
 
@@ -48,9 +48,9 @@ def _zone(zone: str | None) -> list[str]:
 
 
 def _name(name: str) -> list[str]:
-    if len(name.encode()) > _MAX_NAME:
+    if len(name.encode()) > _MAX_NAME_BYTES:
         return [
-            f"cronJob name must be no more than {_MAX_NAME} characters to accommodate job name suffix "
+            f"cronJob name must be no more than {_MAX_NAME_BYTES} characters to accommodate job name suffix "
             "(max 63 total)"
         ]
     if problems := names.qualified_name(name):

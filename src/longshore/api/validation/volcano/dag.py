@@ -1,4 +1,4 @@
-"""Whether things that wait for each other can all have their turn."""
+"""Dependencies between tasks or flows: whether there is an order for all of them."""
 
 from __future__ import annotations
 

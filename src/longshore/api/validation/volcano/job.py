@@ -1,4 +1,4 @@
-"""Is this new Volcano Job in order? All complaints in one text, in the order of Volcano's own."""
+"""Checks of a new Volcano Job. All complaints are one text, in Volcano's order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may change in a Volcano Job: how many pods, how many of them at least, and its priority."""
+"""Allowed changes to a Volcano Job: numbers of pods, minimum numbers of pods, and its priority."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _task(task: Obj, job_name: str) -> str:
 
 
 def _fixed(spec: Obj) -> Obj:
-    """What must stay. The controller itself writes the names of claims that it made."""
+    """The part of a spec that must not change. The controller writes the names of claims it created."""
     kept = {key: value for key, value in spec.items() if key not in _FREE}
     kept["tasks"] = [
         {key: value for key, value in task.items() if key not in _FREE_IN_TASKS}

@@ -20,7 +20,7 @@ _VALID: Final = f" valid events are [{' '.join(EVENTS)}], valid actions are [{' 
 
 
 def validate(policies: Iterable[Obj], path: str) -> str:
-    """What is wrong with the policies of a Job (`spec.policies`) or task (`spec.tasks.policies`)."""
+    """The problems of the policies of a Job (`spec.policies`) or task (`spec.tasks.policies`)."""
     events: set[str] = set()
     problems: list[str] = []
     codes: set[int] = set()
@@ -37,7 +37,7 @@ def validate(policies: Iterable[Obj], path: str) -> str:
 
 
 def _one(policy: Obj, path: str, events: set[str], codes: set[int]) -> str:
-    """What is wrong with one policy; its events and exit code join those seen so far."""
+    """The problems of one policy; its events and exit code join those seen so far."""
     named = events_of(policy)
     code = policy.get("exitCode")
     if named and code is not None:

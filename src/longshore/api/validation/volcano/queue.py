@@ -1,4 +1,4 @@
-"""What a Queue says of itself: amounts that fit each other, a state, the weights of its path.
+"""Checks of a Queue by itself: amounts that fit each other, a state, the weights of its path.
 
 How it fits to its parents and children is for `apiserver/admission/volcano/queue` to see.
 """
@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from longshore.api import field, quantity
+from longshore.api.defaults.volcano import HIERARCHY, WEIGHTS
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import resources
 
-HIERARCHY: Final = "volcano.sh/hierarchy"
-WEIGHTS: Final = "volcano.sh/hierarchy-weights"
 _STATES: Final = ("", "Open", "Closed")
 _PATH: Final = "requestBody.metadata.annotations"
 _is_float: Final = re.compile(

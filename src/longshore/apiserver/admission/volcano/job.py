@@ -9,7 +9,7 @@ from longshore.api import names, reads
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import job
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import tree
+from longshore.apiserver.admission.volcano import queue_tree
 
 _PLUGIN_GROUP: Final = "longshore.volcano_plugins"
 
@@ -36,15 +36,15 @@ def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
 
 
 def _queue(name: str, get: Get, every: List) -> str:
-    queue = tree.get_queue(get, name)
+    queue = queue_tree.get_queue(get, name)
     if queue is None:
-        return f" unable to find job queue: {tree.not_found(name)};"
-    found, state = "", tree.state_of(queue)
+        return f" unable to find job queue: {queue_tree.not_found(name)};"
+    found, state = "", queue_tree.state_of(queue)
     if state != "Open":
         found = f" can only submit job to queue with state `Open`, queue `{name}` status is `{state}`;"
-    if name == tree.ROOT:
+    if name == queue_tree.ROOT:
         return found + " can not submit job to root queue;"
-    if below := tree.children(every, name):
+    if below := queue_tree.children(every, name):
         found += f" can only submit job to leaf queue, queue `{name}` has {len(below)} child queues;"
     return found
 

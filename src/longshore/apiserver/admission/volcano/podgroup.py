@@ -6,7 +6,7 @@ from longshore.api import reads
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import podgroup
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import tree
+from longshore.apiserver.admission.volcano import queue_tree
 
 
 def _queued(new: reads.New) -> bool:
@@ -24,10 +24,10 @@ def validate_queue(name: str, get: Get, every: List) -> str:
     """What speaks against this queue."""
     if not name:
         return ""
-    queue = tree.get_queue(get, name)
+    queue = queue_tree.get_queue(get, name)
     if queue is None:
-        return f"unable to find queue: {tree.not_found(name)}"
-    state = tree.state_of(queue)
+        return f"unable to find queue: {queue_tree.not_found(name)}"
+    state = queue_tree.state_of(queue)
     if state == "Open":
         return ""
     return f"can only submit PodGroup to queue with state `Open`, queue `{name}` status is `{state}`."

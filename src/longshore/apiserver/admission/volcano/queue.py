@@ -7,14 +7,15 @@ from decimal import Decimal
 from typing import Final
 
 from longshore.api import quantity
+from longshore.api.defaults.volcano import HIERARCHY
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import queue as checks
 from longshore.apiserver.admission.lookup import Get, List
-from longshore.apiserver.admission.volcano import amounts, tree
-from longshore.apiserver.admission.volcano.amounts import Amounts
+from longshore.apiserver.admission.volcano import queue_amounts, queue_tree
+from longshore.apiserver.admission.volcano.queue_amounts import Amounts
 
 _MAX_DEPTH: Final = 5
-_KEPT: Final = ("default", tree.ROOT)
+_KEPT: Final = ("default", queue_tree.ROOT)
 _SHARES: Final = ("guarantee", "deserved")
 
 
@@ -29,11 +30,11 @@ def validate_update(spec: Obj, new: Obj, old: Obj, get: Get, every: List) -> str
     name, before = new["metadata"]["name"], _spec(old)
     if found := _itself(spec, new, every):
         return found
-    moved = spec.get("parent", "") != tree.parent_of(old)
+    moved = spec.get("parent", "") != queue_tree.parent_of(old)
     if moved and (found := _place(spec, name, get, every)):
         return found
     resized = any(_amounts(spec, part) != _amounts(before, part) for part in ("capability", *_SHARES))
-    if name == tree.ROOT:
+    if name == queue_tree.ROOT:
         text = "root queue's resource attributes (capability, deserved, guarantee) cannot be modified"
         return text if resized else ""
     return _room(spec, name, get, every) if moved or resized else ""
@@ -43,7 +44,7 @@ def validate_delete(name: str, every: List) -> str:
     """Why a queue must stay."""
     if name in _KEPT:
         return f"`{name}` queue can not be deleted"
-    below = [child["metadata"]["name"] for child in tree.children(every, name)]
+    below = [child["metadata"]["name"] for child in queue_tree.children(every, name)]
     if below:
         return f"queue {name} can not be deleted because it has {len(below)} child queues: {', '.join(below)}"
     return ""
@@ -53,35 +54,37 @@ def _itself(spec: Obj, obj: Obj, every: List) -> str:
     meta = obj["metadata"]
     annotations = meta.get("annotations") or {}
     others: Iterable[tuple[str, str]] = ()
-    if annotations.get(checks.HIERARCHY):
+    if annotations.get(HIERARCHY):
         others = _hierarchies(every, meta["name"])
-    return checks.validate(spec, tree.state_of(obj), annotations, others)
+    return checks.validate(spec, queue_tree.state_of(obj), annotations, others)
 
 
 def _hierarchies(every: List, but: str) -> Iterable[tuple[str, str]]:
-    for queue in every(tree.QUEUES, ""):
+    for queue in every(queue_tree.QUEUES, ""):
         meta = queue["metadata"]
         if meta["name"] != but:
-            yield meta["name"], (meta.get("annotations") or {}).get(checks.HIERARCHY, "")
+            yield meta["name"], (meta.get("annotations") or {}).get(HIERARCHY, "")
 
 
 def _place(spec: Obj, name: str, get: Get, every: List) -> str:
     """Whether the queue may stand where it wants to."""
     parent = spec.get("parent", "")
-    if parent in ("", tree.ROOT):
+    if parent in ("", queue_tree.ROOT):
         return ""
     if parent == name:
         return f"queue {name} cannot use itself as parent"
     above, depth = parent, 1
-    while above not in ("", tree.ROOT):
+    while above not in ("", queue_tree.ROOT):
         depth += 1
         if depth > _MAX_DEPTH:
             return f"queue {name} exceeds the maximum allowed depth of {_MAX_DEPTH}"
-        found = tree.get_queue(get, above)
+        found = queue_tree.get_queue(get, above)
         if found is None:
-            return f"failed to get parent queue {above} of queue {name}: {tree.not_found(above)}"
-        above = tree.parent_of(found)
-    if not tree.children(every, parent) and (pods := _allocated_pods(tree.get_queue(get, parent))):
+            return f"failed to get parent queue {above} of queue {name}: {queue_tree.not_found(above)}"
+        above = queue_tree.parent_of(found)
+    if not queue_tree.children(every, parent) and (
+        pods := _allocated_pods(queue_tree.get_queue(get, parent))
+    ):
         return (
             f"queue {parent} cannot be the parent queue of queue {name} because it has allocated Pods: {pods}"
         )
@@ -96,16 +99,16 @@ def _allocated_pods(queue: Obj | None) -> int:
 def _room(spec: Obj, name: str, get: Get, every: List) -> str:
     """Whether parents, siblings and children leave room for each other."""
     parent = spec.get("parent", "")
-    if parent not in ("", tree.ROOT):
-        above = tree.get_queue(get, parent)
+    if parent not in ("", queue_tree.ROOT):
+        above = queue_tree.get_queue(get, parent)
         if above is None:
-            return f"parent queue {parent} not found: {tree.not_found(parent)}"
+            return f"parent queue {parent} not found: {queue_tree.not_found(parent)}"
         if found := _below_ancestors(spec, name, get):
             return found
-        siblings = [_spec(q) for q in tree.children(every, parent) if q["metadata"]["name"] != name]
+        siblings = [_spec(q) for q in queue_tree.children(every, parent) if q["metadata"]["name"] != name]
         if found := _sums(_spec(above), [*siblings, spec]):
             return f"parent queue {parent} {found}"
-    below = tree.children(every, name)
+    below = queue_tree.children(every, name)
     if not below:
         return ""
     if found := _above_descendants(spec, name, below, every):
@@ -116,10 +119,13 @@ def _room(spec: Obj, name: str, get: Get, every: List) -> str:
 
 def _below_ancestors(spec: Obj, name: str, get: Get) -> str:
     own = _amounts(spec, "capability")
-    for resource in amounts.named(own):
+    for resource in queue_amounts.named(own):
         limit = _nearest_limit(spec["parent"], resource, get)
         if limit is not None and own[resource] > limit:
-            mine, theirs = amounts.shown_one(resource, own[resource]), amounts.shown_one(resource, limit)
+            mine, theirs = (
+                queue_amounts.shown_one(resource, own[resource]),
+                queue_amounts.shown_one(resource, limit),
+            )
             return f"queue {name} capability[{resource}]={mine} exceeds its ancestor's capability={theirs}"
     return ""
 
@@ -127,22 +133,25 @@ def _below_ancestors(spec: Obj, name: str, get: Get) -> str:
 def _nearest_limit(parent: str, resource: str, get: Get) -> Decimal | None:
     """What the nearest ancestor that limits this resource allows."""
     for _ in range(_MAX_DEPTH):
-        queue = None if parent in ("", tree.ROOT) else tree.get_queue(get, parent)
+        queue = None if parent in ("", queue_tree.ROOT) else queue_tree.get_queue(get, parent)
         if queue is None:
             return None
         limit = _amounts(_spec(queue), "capability").get(resource, Decimal(0))
         if limit > 0:
             return limit
-        parent = tree.parent_of(queue)
+        parent = queue_tree.parent_of(queue)
     return None
 
 
 def _above_descendants(spec: Obj, name: str, below: list[Obj], every: List) -> str:
     own = _amounts(spec, "capability")
-    for resource in amounts.named(own):
+    for resource in queue_amounts.named(own):
         most = max(_most_below(child, resource, every, _MAX_DEPTH) for child in below)
         if own[resource] < most:
-            mine, theirs = amounts.shown_one(resource, own[resource]), amounts.shown_one(resource, most)
+            mine, theirs = (
+                queue_amounts.shown_one(resource, own[resource]),
+                queue_amounts.shown_one(resource, most),
+            )
             return (
                 f"queue {name} capability[{resource}]={mine} is smaller than "
                 f"its descendants' max capability={theirs}"
@@ -155,21 +164,21 @@ def _most_below(queue: Obj, resource: str, every: List, depth: int) -> Decimal:
     own = _amounts(_spec(queue), "capability").get(resource, Decimal(0))
     if own > 0 or not depth:
         return own
-    below = tree.children(every, queue["metadata"]["name"])
+    below = queue_tree.children(every, queue["metadata"]["name"])
     return max((_most_below(child, resource, every, depth - 1) for child in below), default=Decimal(0))
 
 
 def _sums(parent: Obj, below: list[Obj]) -> str:
     """Adds one child after the other; the first sum that is too much is the one complained of."""
     limits = {part: _amounts(parent, part) for part in _SHARES}
-    totals = {part: amounts.read(None) for part in _SHARES}
+    totals = {part: queue_amounts.read(None) for part in _SHARES}
     for spec in below:
         for part in _SHARES:
-            totals[part] = amounts.added(totals[part], _amounts(spec, part))
-            if amounts.exceeds(totals[part], limits[part]):
+            totals[part] = queue_amounts.added(totals[part], _amounts(spec, part))
+            if queue_amounts.exceeds(totals[part], limits[part]):
                 return (
-                    f"validation failed: sum of children's {part} ({amounts.shown(totals[part])}) "
-                    f"exceeds parent's {part} limit ({amounts.shown(limits[part])})"
+                    f"validation failed: sum of children's {part} ({queue_amounts.shown(totals[part])}) "
+                    f"exceeds parent's {part} limit ({queue_amounts.shown(limits[part])})"
                 )
     return ""
 
@@ -183,4 +192,4 @@ def _amounts(spec: Obj, part: str) -> Amounts:
     resources = spec.get(part)
     if part == "guarantee":
         resources = (resources or {}).get("resource")
-    return amounts.read({name: str(amount) for name, amount in (resources or {}).items()})
+    return queue_amounts.read({name: str(amount) for name, amount in (resources or {}).items()})

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import msgspec
 from aiohttp import WSMsgType, web
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.links.terminal import size_of
 from longshore.apiserver.http.links.wire import Activity

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, Literal, Protocol
 
 from longshore.api import errors
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.api.types import Obj
 from longshore.apiserver.subresources.link import Link
 

@@ -6,7 +6,7 @@ import asyncio
 import codecs
 from typing import Final, Literal
 
-from longshore.api.session import Session
+from longshore.api.exec_session import Session
 from longshore.api.types import Obj, encode
 from longshore.apiserver.http.links.spdy.session import Session as Spdy
 from longshore.apiserver.http.links.spdy.session import Stream

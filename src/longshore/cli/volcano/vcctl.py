@@ -1,6 +1,6 @@
-"""A command with verbs below it, as vcctl has them: `longshore job list`.
+"""A command with verbs below it, as in vcctl: `longshore job list`.
 
-Whatever goes wrong ends as vcctl ends: `Failed to list job: …`, and 255 for its -1.
+Every error ends as in vcctl: `Failed to list job: …`, and exit code 255 for its -1.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SCHEDULING: Final = "/apis/scheduling.volcano.sh/v1beta1"
 
 
 class Wrong(Exception):
-    """What vcctl would say is wrong with how it was called."""
+    """A wrong call, with vcctl's message."""
 
 
 class Verb(NamedTuple):
-    """One verb: its line of help, its flags, and what it does; what that returns is printed."""
+    """One verb: its line of help, its flags, and its function, whose result is printed."""
 
     summary: str
     flags: Callable[[ArgumentParser], None]
@@ -38,7 +38,7 @@ class Verb(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
-    """The flags that all verbs share are declared with each of them."""
+    """Declares the verbs, each with the flags that all share."""
     below = parser.add_subparsers(dest="verb", metavar="|".join(verbs), required=True)
     for name, verb in verbs.items():
         own = below.add_parser(name, help=verb.summary, description=verb.summary, allow_abbrev=False)
@@ -48,20 +48,30 @@ def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
             "-k",
             type=Path,
             metavar="F",
-            help="default: $KUBECONFIG, else that of longshore up",
+            help="default: $KUBECONFIG, else the one of longshore up",
         )
-        own.add_argument("--context", default="", metavar="C", help="default: the kubeconfig's current one")
-        own.add_argument("--master", "-s", default="", metavar="URL", help="the server, if it is another one")
+        own.add_argument(
+            "--context", default="", metavar="C", help="default: the kubeconfig's current context"
+        )
+        own.add_argument(
+            "--master",
+            "-s",
+            default="",
+            metavar="URL",
+            help="address of the server, instead of the kubeconfig's",
+        )
 
 
 def named(parser: ArgumentParser, what: str) -> None:
-    """`-n` for the namespace and `-N` for the name, as most verbs have it."""
+    """Adds `-n` for the namespace and `-N` for the name, as most verbs have them."""
     namespaced(parser)
     parser.add_argument("--name", "-N", default="", metavar="NAME", help=f"the name of the {what}")
 
 
 def namespaced(parser: ArgumentParser) -> None:
-    parser.add_argument("--namespace", "-n", default="", metavar="NS", help="default: the context's own")
+    parser.add_argument(
+        "--namespace", "-n", default="", metavar="NS", help="default: the context's namespace"
+    )
 
 
 def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
@@ -94,13 +104,13 @@ def path(base: str, plural: str, namespace: str = "", name: str = "") -> str:
 
 
 def listed(server: Server, base: str, plural: str, namespace: str = "", **query: str) -> list[Obj]:
-    """All objects; an empty namespace means all of them."""
+    """All objects; an empty namespace means every namespace."""
     found: list[Obj] = server.json("GET", path(base, plural, namespace), query=query).get("items") or []
     return found
 
 
 def order(server: Server, obj: Obj, action: str, namespace: str) -> None:
-    """Issues a Command about an object, which owns it."""
+    """Creates a Command for an object, owned by that object."""
     meta = obj["metadata"]
     ref = {
         "apiVersion": obj["apiVersion"],
@@ -125,12 +135,12 @@ def order(server: Server, obj: Obj, action: str, namespace: str) -> None:
 
 
 def columns(rows: list[tuple[str, ...]], widths: list[int]) -> str:
-    """Cells padded to these widths, headers included; what is longer pushes the rest."""
+    """Cells padded to these widths, headers included; a longer cell pushes the rest."""
     lines = ["".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(lines)
 
 
 def fitted(rows: list[tuple[str, ...]], spacing: int, *, header: bool = True) -> str:
-    """Columns as wide as their longest cell and `spacing` more; `header` says whether the title counts."""
+    """Columns as wide as their longest cell plus `spacing`; `header` says whether the title counts."""
     counted = rows if header else rows[1:]
     return columns(rows, [max(map(len, column)) + spacing for column in zip(*counted, strict=True)])

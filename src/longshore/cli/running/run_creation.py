@@ -1,7 +1,7 @@
-"""From manifests to runs: what ends is created and followed, what it needs is applied, the rest is told.
+"""Turns manifests into runs: objects that end are created and followed, objects they need are applied, all
+others are reported.
 
-Everything that is to run is first tried out on the server without writing it, so bad input changes
-nothing.
+Every run is first created as a dry run, so bad input changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
-from longshore.cli.arguments.files import Manifest
+from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 MANAGER: Final = "longshore"
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
 """The node reads it: `node/preparing/preparer.py`."""
-_TRIES: Final = 100
+_CREATE_TRIES: Final = 100
 
 
 @dataclass(slots=True)
 class Plan:
-    """What becomes of the manifests."""
+    """The manifests, sorted by what is done with them."""
 
     needed: list[tuple[Resource, Obj, str]] = field(default_factory=list)
     """Resource, object, source. Applied first, not waited for."""
     wanted: list[tuple[str, Resource, Obj, str]] = field(default_factory=list)
-    """The same behind `job`, `pod` or `vcjob`."""
+    """The kind (`job`, `pod` or `vcjob`), resource, object, source."""
     templates: list[tuple[Resource, Obj, str]] = field(default_factory=list)
     """Objects that are only checked: the CronJobs whose Jobs are run."""
     said: list[str] = field(default_factory=list)
-    """What does not run as written, and why."""
+    """Notes on manifests that do not run as written, with the reason."""
 
 
 async def plan(
@@ -64,7 +64,7 @@ async def plan(
             own = obj["metadata"].get("namespace")
             if own and namespace and own != namespace:
                 raise Failure(
-                    f"{source}: {obj['kind']} is in namespace {own!r}, and --namespace is another", 2
+                    f"{source}: {obj['kind']} is in namespace {own!r}, but --namespace names another", 2
                 )
             obj = {**obj, "metadata": {"namespace": own or place.namespace, **obj["metadata"]}}
         match resource.group, resource.kind:
@@ -130,7 +130,7 @@ def _annotated(template: Obj) -> Obj:
 
 
 def _once(cronjob: Obj) -> Obj:
-    """The Job a CronJob would make now."""
+    """The Job that a CronJob would create now."""
     template = (cronjob.get("spec") or {}).get("jobTemplate") or {}
     meta = {**(template.get("metadata") or {}), "namespace": cronjob["metadata"]["namespace"]}
     meta["generateName"] = f"{cronjob['metadata'].get('name', 'cronjob')}-run-"
@@ -139,7 +139,7 @@ def _once(cronjob: Obj) -> Obj:
 
 
 async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
-    """Creates everything. Raises Failure before anything is written, if the server would refuse it."""
+    """Creates all objects. Raises Failure before anything is written, if the server would refuse one."""
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
         await _check(place, resource, obj, source, namespaces)
@@ -175,7 +175,7 @@ async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming
 async def _try(
     place: Place, resource: Resource, obj: Obj, source: str, coming: set[str], replace: bool
 ) -> None:
-    """A creation that is not meant. What an object of this very run would bring is not missed."""
+    """Creates an object as a dry run. Ignores the lack of objects that this run will create."""
     namespace = obj["metadata"].get("namespace", "")
     try:
         await _created(place, resource, obj, dry_run=True)
@@ -186,7 +186,7 @@ async def _try(
             name = obj["metadata"]["name"]
             if not replace:
                 raise Failure(
-                    f"{resource.singular} {name!r} is there already; pass --replace to delete it first, or "
+                    f"{resource.singular} {name!r} already exists; pass --replace to delete it first, or "
                     f"follow it with: longshore wait --for=done {resource.singular}/{name}",
                     2,
                 ) from None
@@ -196,7 +196,7 @@ async def _try(
 
 
 async def _remove(place: Place, resource: Resource, name: str, namespace: str) -> None:
-    """Deletes it with all it owns, and waits until it is gone."""
+    """Deletes an object with everything it owns, and waits until it is gone."""
     from longshore.client import DeleteOptions
 
     async with place.client.watch(
@@ -209,19 +209,19 @@ async def _remove(place: Place, resource: Resource, name: str, namespace: str) -
 
 
 async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool = False) -> Obj:
-    """Creates it; a field that its kind does not have is refused.
+    """Creates the object; a field that its kind does not have is refused.
 
-    A new namespace needs a moment for its service account, and a new longshore for its queues.
+    Tries again while a new namespace has no service account, or a new longshore no queues.
     """
     namespace = obj["metadata"].get("namespace", "")
-    for again in range(_TRIES):
+    for again in range(_CREATE_TRIES):
         try:
             return await place.client.create(
                 resource, obj, namespace, dry_run=dry_run, strict=True, manager=MANAGER
             )
         except StatusError as err:
             soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
-            if not soon or again == _TRIES - 1:
+            if not soon or again == _CREATE_TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")

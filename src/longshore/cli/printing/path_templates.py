@@ -32,7 +32,7 @@ def _checked(template: str) -> str:
 
 
 def _block(parts: Iterator[tuple[str, str]], *, closed: bool) -> list[Write]:
-    """What stands up to `{end}`, or up to the end of the template."""
+    """The parts up to `{end}`, or up to the end of the template."""
     out: list[Write] = []
     for action, text in parts:
         word = action.strip()
@@ -72,7 +72,7 @@ def _range(path: str, inside: list[Write]) -> Write:
 
 
 def finder(path: str) -> Callable[[Any], Sequence[Any]]:
-    """What a path leads to in an object."""
+    """The function from an object to the values at a path."""
     from longshore.api import jsonpath as evaluator
 
     path = path.strip().removeprefix("{").removesuffix("}")
@@ -88,7 +88,7 @@ def finder(path: str) -> Callable[[Any], Sequence[Any]]:
 
 
 def shown(value: Any) -> str:
-    """A value as text: JSON where it is more than a word."""
+    """A value as text: JSON for lists and objects."""
     if isinstance(value, str):
         return value
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)

@@ -66,7 +66,7 @@ class WriterThread:
 
 
 def attempt(job: Callable[[], None]) -> WriteFailed | None:
-    """Runs a job and returns its error. Whatever that is, those who wait must hear of it."""
+    """Runs a job and returns its error, of any kind: the waiters must be told."""
     try:
         job()
     except WriteFailed as failed:

@@ -1,7 +1,7 @@
-"""The lines of `--each`, put where the node finds them: one file in the data directory of the longshore.
+"""The lines of `--each` in a file where the node finds them: in the data directory of the longshore.
 
-The file stays as long as the Job may need it: with a throw-away longshore it goes at the end, on one that
-stays it stays too, in `items/`, and is removed when the Job has ended well.
+The file stays as long as the Job may need it. With a throw-away longshore it is removed at the end.
+Otherwise it stays in `items/` until the Job has succeeded.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from longshore.cli.main import Failure
 
 
 def read(name: str) -> bytes:
-    """All of the file, `-` for standard input. Raises Failure when there is nothing in it."""
+    """All lines of the file, `-` for standard input. Raises Failure for an empty one."""
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as err:
         raise Failure(f"--each {name}: {err.strerror}", 2) from None
     if not content:
-        raise Failure(f"--each {name}: it is empty, so there is nothing to run", 2)
+        raise Failure(f"--each {name}: the file is empty, so there is nothing to run", 2)
     if b"\0" in content:
-        raise Failure(f"--each {name}: it holds zero bytes, so it is not lines of text", 2)
+        raise Failure(f"--each {name}: the file holds NUL bytes, so it is not text", 2)
     return content
 
 
@@ -32,9 +32,9 @@ def count(content: bytes) -> int:
 
 
 def keep(content: bytes, directory: Path | None) -> Path:
-    """Writes them, for the owner alone to read."""
+    """Writes the lines to a file that only its owner may read."""
     if directory is None:
-        raise Failure("--each needs a longshore on this machine, which finds the lines in a file", 2)
+        raise Failure("--each needs a longshore on this machine: it reads the lines from a file", 2)
     folder = directory / "items"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / secrets.token_hex(8)

@@ -1,12 +1,13 @@
-"""Keeps a bounded number of entries decoded. Everything else costs only its JSON bytes.
+"""Keeps a bounded number of entries decoded. Every other entry costs only its JSON bytes.
 
-Decoded JSON takes about ten times the room of its bytes, so budgets are counted in bytes of JSON. First in,
-first out: what is asked for again after that is decoded again, in a few microseconds. With two exceptions:
+Decoded JSON takes about ten times the memory of its bytes, so budgets are counted in bytes of JSON. Entries
+leave first in, first out; an entry that is asked for later is decoded again, in a few microseconds. There are
+two exceptions:
 
-- A view that others hold too, such as an informer of this process, costs us nothing. To forget it would free
-  nothing, and the next writer would make a second one. It is lent, and stays while it is held. Nobody says
-  when they let go, so lent views are looked at in turn, and there is a bound for them as well.
-- A state that was replaced only serves watchers that are still to hear of it, so it goes soon.
+- A view that others hold too, such as an informer of this process, costs us nothing. Forgetting it would free
+  nothing, and the next writer would decode a second one. Such a view counts as lent and stays while it is
+  held. Holders do not say when they let go, so lent views are checked in turn, and they have a bound as well.
+- A replaced state only serves watchers that have not read the change yet, so it is forgotten soon.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from msgspec.structs import force_setattr
 if TYPE_CHECKING:
     from longshore.store.types import Entry
 
-_LENT_BUDGETS: Final = 3
-_STEP: Final = 32  # part of the budget that is made room at a time
-_REPLACED: Final = 512  # as many as a transaction may bring, so that watchers hear of them first
-_OURS: Final = 2  # references to a view that only its entry holds: from there, and from asking for the number
+_MAX_LENT_BUDGETS: Final = 3
+_ROOM_DIVISOR: Final = 32  # making room frees one part in 32 of the budget
+_MAX_REPLACED_ENTRIES: Final = 512  # as many as one transaction brings, so that watchers read them first
+_UNSHARED_REFERENCES: Final = 2  # to a view that only its entry holds: the entry, and `getrefcount` itself
 
 
 class Decoded:
-    """The entries of one store that hold their decoded view at the moment, by revision."""
+    """The entries of one store that hold their decoded view now, by revision."""
 
     __slots__ = ("_budget", "_bytes", "_kept", "_lent", "_lent_bytes", "_replaced")
 
@@ -47,21 +48,25 @@ class Decoded:
             self._make_room()
 
     def replaced(self, entry: Entry) -> None:
-        """Notes that there is a newer state of this object, or none any more."""
+        """Notes that this object has a newer state, or was deleted."""
         if entry._obj is not None:
             self._replaced.append(entry)
-            if len(self._replaced) > _REPLACED:
+            if len(self._replaced) > _MAX_REPLACED_ENTRIES:
                 self._forget(self._replaced.popleft())
 
     def _make_room(self) -> None:
-        """Detaches, or lends, some more than it must, so that this is for many at a time. Then looks after as
-        many of those that were lent before."""
+        """Detaches or lends a few entries more than it must, so that one call serves many writes. Then
+        checks as many of the entries that were lent earlier.
+        """
         looked_at = 0
-        while self._bytes > self._budget - self._budget // _STEP:
+        while self._bytes > self._budget - self._budget // _ROOM_DIVISOR:
             revision, entry = self._kept.popitem(last=False)
             size = len(entry.raw)
             self._bytes -= size
-            if getrefcount(entry._obj) > _OURS and self._lent_bytes + size <= _LENT_BUDGETS * self._budget:
+            if (
+                getrefcount(entry._obj) > _UNSHARED_REFERENCES
+                and self._lent_bytes + size <= _MAX_LENT_BUDGETS * self._budget
+            ):
                 self._lent[revision] = entry
                 self._lent_bytes += size
             else:
@@ -69,7 +74,7 @@ class Decoded:
             looked_at += 1
         for _ in range(min(looked_at, len(self._lent))):
             revision, entry = self._lent.popitem(last=False)
-            if getrefcount(entry._obj) > _OURS:
+            if getrefcount(entry._obj) > _UNSHARED_REFERENCES:
                 self._lent[revision] = entry
             else:
                 self._lent_bytes -= len(entry.raw)

@@ -1,4 +1,4 @@
-"""What is said of runs, in one line each; for the plain display and for the end of the live one."""
+"""Reports of runs, in one line each, for the display by lines and for the end of the live one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def begun(run: Run) -> str:
 
 
 def ended(run: Run) -> str:
-    """How it ended and in which time."""
+    """The end of a run and the time it took."""
     assert run.end is not None
     took = span(run.finished - run.started)
     if run.end.well:
@@ -53,7 +53,7 @@ def ended(run: Run) -> str:
 
 
 def left(run: Run, *, resumable: bool) -> str:
-    """What was not done when somebody stopped it."""
+    """The work that was not done when somebody stopped it."""
     text = f"{run.title} was stopped: {counts(run)}"
     if over := run.under_way():
         text += f"; indexes {indexes.write(indexes.from_sorted(over))} were running"
@@ -73,7 +73,7 @@ def _times(count: int, word: str) -> str:
 
 
 def summary(runs: Iterable[Run]) -> str:
-    """One line for all of them; empty for a single one, which has said it already."""
+    """One line for all runs; empty for a single run, which has its own line."""
     every = list(runs)
     if len(every) < 2:
         return ""

@@ -20,7 +20,7 @@ class Session(Protocol):
         """Ends when all streams have ended."""
 
     async def wait(self) -> int:
-        """Its exit code. An attached session ends with that of the container."""
+        """The session's exit code. An attached session ends with that of the container."""
 
     async def close(self) -> None:
         """Lets go. A command run by exec is killed, a container is left alone."""

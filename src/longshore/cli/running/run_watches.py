@@ -1,7 +1,7 @@
-"""Follows runs by watching them: the objects themselves, their pods that fail, and warnings about them.
+"""Follows runs by watches: the objects themselves, their failed pods, and warnings about them.
 
-Nothing is asked again and again, and of thousands of pods only those that fail are looked at: counting
-the others is left to the object's own status.
+Nothing is polled. Of thousands of pods only those that fail are read; the others are counted by the
+object's own status.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from longshore.up.failed_pods import log_path
 if TYPE_CHECKING:
     from longshore.client import WatchEvent
 
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
-WHAT: Final = {
+_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
+KINDS: Final = {
     "job": kinds.JOBS,
     "vcjob": kinds.VOLCANO_JOBS,
     "pod": kinds.PODS,
 }
-_LINES: Final = 5
-_MOST: Final = 100
+_TAIL_LINES: Final = 5
+_MAX_FAILURES: Final = 100
 """Failures remembered; a Job that fails ten thousand times needs no more to be understood."""
-_PAUSE: Final = 0.5
-_TRIES, _SOON = 5, 0.1
+_RETRY_SECONDS: Final = 0.5
+_ARCHIVE_TRIES, _ARCHIVE_WAIT_SECONDS = 5, 0.1
 
 Changed = Callable[[Run], None]
 
 
 async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
     """Returns when the run has ended."""
-    what = WHAT[run.kind]
+    what = KINDS[run.kind]
     async for event in events(place, what, run.namespace, fields=f"metadata.name={run.name}"):
         if event.object["metadata"].get("uid", run.uid) != run.uid:
             continue
@@ -67,7 +67,9 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
         if event.type in ("BOOKMARK", "DELETED") or pod["metadata"]["uid"] in seen:
             continue
         seen.add(pod["metadata"]["uid"])
-        if len(run.failures) < _MOST and "deletionTimestamp" not in pod["metadata"]:  # else it was stopped
+        if (
+            len(run.failures) < _MAX_FAILURES and "deletionTimestamp" not in pod["metadata"]
+        ):  # else it was stopped
             failed = _failed(pod)
             run.failures.append(failed)
             failed.lines = await _last_lines(place, pod)
@@ -77,7 +79,7 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
 
 
 async def warnings(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
-    """Notes why runs wait, until cancelled."""
+    """Notes reasons why runs wait, until cancelled."""
     async for event in events(place, kinds.EVENTS, namespace, fields="type=Warning"):
         about = event.object.get("involvedObject") or {}
         if event.type not in ("ADDED", "MODIFIED"):
@@ -92,7 +94,7 @@ async def warnings(place: Place, namespace: str, runs: list[Run], changed: Chang
 
 
 def labels(run: Run) -> str:
-    """The selector of its pods; empty for a pod, which is its own."""
+    """The selector of the run's pods; empty for a pod, which is its own."""
     if run.kind == "job":
         return f"batch.kubernetes.io/controller-uid={run.uid}"
     return f"volcano.sh/job-name={run.name}" if run.kind == "vcjob" else ""
@@ -101,7 +103,7 @@ def labels(run: Run) -> str:
 async def events(
     place: Place, what: tuple[str, str], namespace: str, *, labels: str = "", fields: str = ""
 ) -> AsyncIterator[WatchEvent]:
-    """What is there and every change of it. A watch that ends, or a server that is away, is waited for."""
+    """The existing objects, then every change. Starts again when a watch ends or the server is away."""
     while True:
         try:
             async with place.client.watch(
@@ -112,16 +114,16 @@ async def events(
         except TimedOut:
             continue
         except Unreachable:
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_RETRY_SECONDS)
         except StatusError as err:
             if err.code not in (410, 429, 500, 503, 504):
                 raise
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_RETRY_SECONDS)
 
 
 def _failed(pod: Obj) -> Failed:
     meta, status = pod["metadata"], pod.get("status") or {}
-    index = (meta.get("annotations") or {}).get(_INDEX)
+    index = (meta.get("annotations") or {}).get(_INDEX_ANNOTATION)
     ended = _culprit(status)
     code = ended[1].get("exitCode") if ended else None
     why = status.get("reason") or ""
@@ -138,7 +140,7 @@ def _failed(pod: Obj) -> Failed:
 
 
 def _culprit(status: Obj) -> tuple[str, Obj] | None:
-    """The first container that ended badly."""
+    """The first container that failed."""
     for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         ended = (each.get("state") or {}).get("terminated")
         if ended and ended.get("exitCode"):
@@ -151,27 +153,29 @@ async def _last_lines(place: Place, pod: Obj) -> list[str]:
     culprit = _culprit(pod.get("status") or {})
     container = culprit[0] if culprit else pod["spec"]["containers"][0]["name"]
     path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
-    query = {"container": container, "tailLines": str(_LINES)}
+    query = {"container": container, "tailLines": str(_TAIL_LINES)}
     try:
         answer = await place.http.request("GET", path, query=query)
     except Unreachable:
         return []
     if answer.code == 404:  # whoever restarts it has deleted it already
-        return (await of_gone(place, pod, container)).splitlines()[-_LINES:]
+        return (await of_gone(place, pod, container)).splitlines()[-_TAIL_LINES:]
     return answer.body.decode(errors="replace").splitlines() if answer.code == 200 else []
 
 
 async def of_gone(place: Place, pod: Obj, container: str) -> str:
-    """What a failed pod wrote that is gone; empty if it was not kept. It is kept a moment after it went."""
+    """The last lines of a deleted pod that failed; empty if they were not kept. The node keeps them a
+    moment after the pod's deletion.
+    """
     status = pod.get("status") or {}
     every = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
     attempt = next((each.get("restartCount", 0) for each in every if each["name"] == container), 0)
-    for _ in range(_TRIES):
+    for _ in range(_ARCHIVE_TRIES):
         try:
             answer = await place.http.request("GET", log_path(pod["metadata"]["uid"], container, attempt))
         except Unreachable:
             break
         if answer.code == 200:
             return str(types.decode(answer.body)["text"])
-        await asyncio.sleep(_SOON)
+        await asyncio.sleep(_ARCHIVE_WAIT_SECONDS)
     return ""

@@ -1,10 +1,10 @@
-"""The display on a terminal: a bar for each run, drawn anew ten times a second at most.
+"""The display on a terminal: a bar for each run, drawn at most ten times a second.
 
     pi   ━━━━━━━━━━━━━━━━━━━━━╸━━━━━━━━  312/1000   8 active   2 failed   678 waiting   41/s   0:17 left
          ██████████████▓▓░░░░░░░░░░░░░░
 
-The second line has the indexes of an Indexed Job from left to right: done, failed (red), running,
-waiting. Under the bars stand the last failures with what they wrote last. Only what changed is drawn.
+The second line shows the indexes of an Indexed Job from left to right: done, failed (red), running,
+waiting. Under the bars are the last failures with their last lines. Only changed lines are drawn.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from longshore.api import indexes
-from longshore.cli.running import wording
+from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
-_PERIOD: Final = 0.1
-_SHARE: Final = 20.0
-"""A drawing is followed by so many times its own time of peace: what is shown must not slow what is done."""
-_WIDEST: Final = 40
-_RUNS: Final = 12
-"""Bars shown at most: those that ended well give way first."""
-_FAILURES: Final = 3
-_LINES: Final = 3
+_FRAME_SECONDS: Final = 0.1
+_REST_FACTOR: Final = 20.0
+"""A frame is followed by a pause of 20 times its own cost: drawing takes at most 5 % of the time."""
+_MAX_BAR_CELLS: Final = 40
+_MAX_BARS: Final = 12
+"""Runs that succeeded are left out first."""
+_SHOWN_FAILURES: Final = 3
+_FAILURE_LINES: Final = 3
 
 
 class Live:
@@ -57,7 +57,7 @@ class Live:
         self._dirty = True
 
     def failure(self, run: Run, failed: Failed) -> None:
-        self._failures = [*self._failures, (run, failed)][-_FAILURES:]
+        self._failures = [*self._failures, (run, failed)][-_SHOWN_FAILURES:]
         self._dirty = True
 
     def line(self, prefix: str, line: bytes) -> None:
@@ -71,7 +71,7 @@ class Live:
 
     async def follow(self) -> None:
         while True:
-            await asyncio.sleep(max(_PERIOD, _SHARE * self._cost))
+            await asyncio.sleep(max(_FRAME_SECONDS, _REST_FACTOR * self._cost))
             moving = any(run.end is None and run.active for run in self._runs)
             if self._dirty or moving:  # rate and time left change by themselves
                 self._draw()
@@ -92,7 +92,7 @@ class Live:
         self._cost = time.thread_time() - begun
 
     def _picture(self, now: float) -> RenderableType:
-        shown = sorted(self._runs, key=lambda run: run.end is not None and run.end.well)[:_RUNS]
+        shown = sorted(self._runs, key=lambda run: run.end is not None and run.end.well)[:_MAX_BARS]
         width = max((len(run.name) for run in shown), default=0)
         parts: list[RenderableType] = []
         for run in [run for run in self._runs if run in shown]:
@@ -100,16 +100,18 @@ class Live:
         if len(self._runs) > len(shown):
             parts.append(Text(f"… and {len(self._runs) - len(shown)} more", style="dim"))
         for run, failure in self._failures:
-            parts.append(Text(wording.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis"))
-            for line in failure.lines[-_LINES:]:
+            parts.append(
+                Text(report_lines.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis")
+            )
+            for line in failure.lines[-_FAILURE_LINES:]:
                 parts.append(Text(f"  │ {line}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
 
 def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
-    """One run in one to three lines."""
+    """The one to three lines of one run."""
     numbers = _numbers(run, now)
-    room = max(10, min(_WIDEST, width - name_width - len(numbers.plain) - 5))
+    room = max(10, min(_MAX_BAR_CELLS, width - name_width - len(numbers.plain) - 5))
     line = Text(f"{run.name:<{name_width}}  ", no_wrap=True, overflow="ellipsis")
     line.append_text(_bar(run, room)).append("  ").append_text(numbers)
     lines = [line]
@@ -151,19 +153,20 @@ def _numbers(run: Run, now: float) -> Text:
     if run.end is not None:
         word = "complete" if run.end.well else f"failed: {run.end.reason}"
         text.append(
-            f"   {word} in {wording.span(run.finished - run.started)}", "green" if run.end.well else "red"
+            f"   {word} in {report_lines.span(run.finished - run.started)}",
+            "green" if run.end.well else "red",
         )
     elif run.suspended:
         text.append("   suspended", style="yellow")
     if (speed := run.rate(now)) >= 1 and run.succeeded > 1:
         text.append(f"   {speed:.0f}/s")
     if (left := run.seconds_left(now)) is not None and run.succeeded > 1:
-        text.append(f"   {wording.span(left)} left")
+        text.append(f"   {report_lines.span(left)} left")
     return text
 
 
 def _strip(run: Run, room: int) -> Text:
-    """Each cell stands for some indexes; the worst of them gives it its colour."""
+    """Cells that each stand for some indexes; the worst of these gives the cell its colour."""
     assert run.total is not None
     cells = min(room, run.total)
     done, lost = _spread(run.done, run.total, cells), _spread(run.lost, run.total, cells)
@@ -186,7 +189,7 @@ def _strip(run: Run, room: int) -> Text:
 
 
 def _spread(runs: indexes.Runs, total: int, cells: int) -> list[int]:
-    """How many of these indexes fall into each cell; index i belongs to cell i * cells // total."""
+    """The number of these indexes in each cell; index i belongs to cell i * cells // total."""
     counts = [0] * cells
     for first, last in runs:
         while first <= last:

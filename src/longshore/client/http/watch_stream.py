@@ -1,4 +1,4 @@
-"""Reads the lines of a watch. A line may be of any length, so the stream's own readline will not do."""
+"""Reads the lines of a watch. A line may have any length, so aiohttp's own readline is not enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client.ask import plain
+from longshore.client.ask import untyped
 from longshore.client.errors import TimedOut, Unreachable
 from longshore.client.protocol import WatchEvent
 
@@ -27,9 +27,9 @@ _decode = msgspec.json.Decoder(_Line).decode
 async def events(
     response: aiohttp.ClientResponse, resource: Resource, *, seconds: float
 ) -> AsyncGenerator[WatchEvent, None]:
-    """The events of a watch until its end. Raises what an ERROR event stands for.
+    """The events of a watch until its end. Raises the error that an ERROR event carries.
 
-    `seconds` is how long the stream may last at most: a peer that vanished sends nothing, not even an end.
+    `seconds` limits the whole stream: a peer that vanished sends nothing, not even an end.
     """
     deadline = asyncio.get_running_loop().time() + seconds
     chunks = response.content.iter_any().__aiter__()
@@ -62,4 +62,4 @@ def _event(line: bytes, resource: Resource) -> WatchEvent:
         ) from err
     if event.type == "ERROR":
         raise StatusError.from_status(event.object, 500)
-    return WatchEvent(event.type, plain(resource, event.object))
+    return WatchEvent(event.type, untyped(resource, event.object))

@@ -1,4 +1,4 @@
-"""`get --watch`: what is there, then every change of it, until the person has seen enough."""
+"""`get --watch`: the existing objects, then every change, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(server: Server, target: Target, arguments: Namespace, printer: Printer) -> int:
-    """Never returns by itself, except for a refusal; Ctrl-C ends it."""
+    """Returns only after a refusal; Ctrl-C ends it."""
     as_table = arguments.output in ("", "wide")
     accept = tables.ACCEPT if as_table else "application/json"
     say = _teller(target, arguments, printer, as_table)

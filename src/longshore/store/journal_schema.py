@@ -1,8 +1,8 @@
-"""Makes a new journal file and brings an old one up to date. Knows nothing of its rows.
+"""Creates a new journal file and upgrades an old one. Knows nothing of its rows.
 
-Migrations are `migrations/NNNN_effect.sql`, numbered from 1 without gaps; the schema version of a
-file is the number of the last one it has seen (SQLite's user_version). A file from the future, or
-one that is not ours, is refused and left as it is.
+Migrations are `migrations/NNNN_effect.sql`, numbered from 1 without gaps; the schema version of a file is
+the number of the last migration that ran on it (SQLite's user_version). A file from a newer longshore, or
+from another program, is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def create(file: Path, migrations: Path = MIGRATIONS) -> None:
-    """Makes an empty journal. It appears under its name whole or not at all."""
+    """Creates an empty journal. The file appears under its name complete or not at all."""
     unfinished = file.with_name(file.name + ".new")
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it will hold Secrets
@@ -37,7 +37,7 @@ def create(file: Path, migrations: Path = MIGRATIONS) -> None:
 
 
 def check(db: sqlite3.Connection, file: Path, migrations: Path = MIGRATIONS) -> bool:
-    """Whether the file is up to date; False means `upgrade` has something to do."""
+    """Whether the file is up to date; False means that `upgrade` has work to do."""
     found = version(db)
     known = len(scripts(migrations))
     if db.execute(sql.READ_APPLICATION_ID).fetchone()[0] != sql.APPLICATION_ID or found < 1:
@@ -48,13 +48,13 @@ def check(db: sqlite3.Connection, file: Path, migrations: Path = MIGRATIONS) -> 
 
 
 def upgrade(file: Path, migrations: Path = MIGRATIONS) -> None:
-    """Runs the migrations this file has not seen yet, each in a transaction of its own."""
+    """Runs the migrations that are missing in this file, each in a transaction of its own."""
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
         _migrate(db, version(db), migrations)
 
 
 def version(db: sqlite3.Connection) -> int:
-    """The number of the last migration the file has seen."""
+    """The number of the last migration that ran on the file."""
     number: int = db.execute(sql.READ_SCHEMA_VERSION).fetchone()[0]
     return number
 

@@ -1,4 +1,4 @@
-"""How much the store keeps beyond the objects themselves."""
+"""Limits on memory that the store spends beyond the objects themselves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Each pair bounds by number and by bytes of JSON; the tighter one counts."""
+    """Bounds in pairs, by number and by bytes of JSON; the tighter one counts."""
 
     window_events: int = 50_000
     """Changes a watcher can resume behind. Few enough to hold, and hours of a usual server."""

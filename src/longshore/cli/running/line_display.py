@@ -1,4 +1,4 @@
-"""The display where there is no terminal: lines on standard error, at most one a second for each run."""
+"""The display without a terminal: lines on standard error, at most one a second for each run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import sys
 import time
 from typing import Final
 
-from longshore.cli.running import wording
+from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
-_EVERY: Final = 1.0
+_LINE_SECONDS: Final = 1.0
 _SHOWN_FAILURES: Final = 20
 
 
-class Plain:
+class LineDisplay:
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self._told: dict[str, tuple[float, str]] = {}
@@ -27,8 +27,8 @@ class Plain:
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs
         for run in runs:
-            self.say(wording.begun(run))
-            self._told[run.uid] = (time.monotonic(), wording.counts(run))
+            self.say(report_lines.begun(run))
+            self._told[run.uid] = (time.monotonic(), report_lines.counts(run))
 
     def changed(self, run: Run) -> None:
         if run.waits and run.waits != self._waits.get(run.uid):
@@ -42,16 +42,16 @@ class Plain:
             if self._failures == _SHOWN_FAILURES + 1:
                 self.say("more failures are not shown; see: longshore get pods, or --output json")
             return
-        self.say("\n".join([wording.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
+        self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
 
     def line(self, prefix: str, line: bytes) -> None:
         sys.stdout.buffer.write(prefix.encode() + line)
         sys.stdout.buffer.flush()
 
     async def follow(self) -> None:
-        """A line that came too soon after the last is told a little later."""
+        """Prints lines that were held back, one second after the line before."""
         while True:
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(_LINE_SECONDS)
             for run in self._runs:
                 self._progress(run)
 
@@ -61,7 +61,7 @@ class Plain:
         if run.end is not None:
             return
         at, before = self._told[run.uid]
-        now, text = time.monotonic(), wording.counts(run)
-        if now - at >= _EVERY and text != before:
+        now, text = time.monotonic(), report_lines.counts(run)
+        if now - at >= _LINE_SECONDS and text != before:
             self._told[run.uid] = (now, text)
             self.say(f"{run.title} {text}")

@@ -1,4 +1,4 @@
-"""Takes away what an applier stopped mentioning, unless someone else owns it.
+"""Removes fields that an applier no longer applies, unless another manager owns them.
 
 An item goes when the applier's previous configuration had it, the new one has not, and no other
 manager claims it or anything in it.

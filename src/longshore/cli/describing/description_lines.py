@@ -10,11 +10,11 @@ from longshore.api.types import Obj
 
 NONE: Final = "<none>"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-_LONGEST_ANNOTATION: Final = 140
+_MAX_ANNOTATION_CHARACTERS: Final = 140
 
 
 class Lines:
-    """Text in the making. Each level is two spaces."""
+    """Text under construction. Each level is indented by two spaces."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -47,11 +47,13 @@ class Lines:
 
 def _annotation(key: str, value: str) -> list[str]:
     value = value.removesuffix("\n")
-    if len(key) + len(value) + 2 < _LONGEST_ANNOTATION and "\n" not in value:
+    if len(key) + len(value) + 2 < _MAX_ANNOTATION_CHARACTERS and "\n" not in value:
         return [f"{key}: {value}"]
     lines = value.split("\n")
     cut = [
-        line if len(line) <= _LONGEST_ANNOTATION - 2 else line[: _LONGEST_ANNOTATION - 2] + "..."
+        line
+        if len(line) <= _MAX_ANNOTATION_CHARACTERS - 2
+        else line[: _MAX_ANNOTATION_CHARACTERS - 2] + "..."
         for line in lines
     ]
     return [f"{key}:", *(f"  {line}" for line in cut)]

@@ -1,4 +1,4 @@
-"""Which activation is due now, and when to look again: the CronJob controller's arithmetic.
+"""The activation that is due now, and the time to look again: the CronJob controller's arithmetic.
 
 Only the most recent missed activation counts. It is found by an estimate that takes the first two
 activations as the rhythm of all, so an irregular schedule can lose some; Kubernetes does the same.
@@ -14,10 +14,10 @@ from longshore.api.time.zones import Zone
 
 Missed = Literal["none", "few", "many"]
 
-_MANY: Final = 100
-_DELTA: Final = 100_000_000
+_MANY_MISSED_RUNS: Final = 100
+_WAKE_UP_DELAY_NANOSECONDS: Final = 100_000_000
 """Added to every wake-up, so that a clock that runs a little behind does not wake up too early."""
-_MAX_DURATION: Final = 2**63 - 1
+_MAX_NANOSECONDS: Final = 2**63 - 1
 _GO_ZERO: Final = -62_135_596_800 * SECOND
 """Go's zero time, which upstream's arithmetic meets when a schedule never fires again."""
 
@@ -30,7 +30,7 @@ class NeverFires(Exception):
 
 
 class Outlook(NamedTuple):
-    """What the search found. `none` missed with an `at` means that exactly one start is due."""
+    """The result of the search. `none` missed with an `at` means that exactly one start is due."""
 
     earliest: Instant
     at: Instant | None
@@ -60,13 +60,13 @@ def most_recent(
     gap = (second - first) // SECOND
     if gap < 1:
         raise NeverFires
-    starts = min(now - first, _MAX_DURATION) // SECOND // gap + 1
+    starts = min(now - first, _MAX_NANOSECONDS) // SECOND // gap + 1
     at = None
     probe = schedule.next(first + (starts - 2) * gap * SECOND, zone)
     while probe is not None and probe <= now:
         at = probe
         probe = schedule.next(probe, zone)
-    return Outlook(earliest, at, "many" if starts > _MANY else "few")
+    return Outlook(earliest, at, "many" if starts > _MANY_MISSED_RUNS else "few")
 
 
 def due(
@@ -98,7 +98,7 @@ def requeue_after(
         else:
             base = found.earliest if found.missed == "none" else now
     at = schedule.next(base, zone)
-    return None if at is None else at + _DELTA - now
+    return None if at is None else at + _WAKE_UP_DELAY_NANOSECONDS - now
 
 
 def _next(schedule: Schedule | Every, after: Instant, zone: Zone) -> Instant:

@@ -21,7 +21,7 @@ from longshore.api.types import Obj
 from longshore.api.validation import metadata
 
 if TYPE_CHECKING:
-    from longshore.api.structural.schema import Schema
+    from longshore.api.structural.kind_schema import Schema
 
 
 class StructuralStrategy(CustomResourceStrategy):
@@ -40,7 +40,7 @@ class StructuralStrategy(CustomResourceStrategy):
 
     @cached_property
     def schema(self) -> Schema:
-        from longshore.api.structural.schema import Schema
+        from longshore.api.structural.kind_schema import Schema
 
         return Schema(self._source(), status_apart=self.has_status, lasts=self._lasts)
 
@@ -106,4 +106,4 @@ class Converting(StructuralStrategy):
 
 
 class ConvertingWithoutStatus(Converting, WithoutStatus):
-    """The same without a /status subresource."""
+    """A converting kind without a /status subresource."""

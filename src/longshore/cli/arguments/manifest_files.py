@@ -16,14 +16,14 @@ _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
 
 class Manifest(NamedTuple):
-    """An object as written, and where: a file's name or `STDIN`."""
+    """An object as written, and its source: a file's name or `STDIN`."""
 
     obj: Obj
     source: str
 
 
 def read(names: Iterable[str], *, recursive: bool = False) -> list[Manifest]:
-    """All objects of these files, `-` for standard input. Raises Failure for what is none."""
+    """All objects of these files, `-` for standard input. Raises Failure for text that is no object."""
     return [each for name in names for each in _named(name, recursive)]
 
 
