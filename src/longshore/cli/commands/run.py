@@ -2,7 +2,8 @@
 
   longshore run job.yaml                                       every Job, pod and Volcano Job in it
   longshore run --completions 100 --parallelism 8 --retries 2 -- ./work.sh
-  ls *.png | longshore run --each - -- convert {} {}.jpg       one index a line, in LONGSHORE_ITEM and {}
+  ls *.png | longshore run --each - -- convert {} {.}.jpg      once for each line, in {} and LONGSHORE_ITEM
+  find . -print0 | longshore run -0 --each - -- gzip {}
 
 On the longshore that runs here, or if there is none on a throw-away one in this process. Of the
 environment a command gets PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR and VIRTUAL_ENV; more
@@ -10,12 +11,13 @@ with --env.
 
 Ctrl-C stops the work and says what was left: on a longshore that stays, Jobs are suspended and can be
 resumed.
-Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted.
+Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted, 141 nobody reads the output.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from pathlib import Path
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
@@ -36,7 +38,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="try a failed one so often again (default: 0)",
     )
-    add("--each", default="", metavar="FILE", help="run the command once for each line of this file, or of -")
+    add(
+        "--each",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="run the command once for each line of this file, or of -; given twice, for each pair of lines",
+    )
+    add("-0", "--null", action="store_true", help="items of --each end with a zero byte, as of find -print0")
+    add("--each-csv", default="", metavar="FILE", help="once for each row of a table, with {column}")
+    add("--shuffle", action=BooleanOptionalAction, default=False, help="take the items in a random order")
+    add(
+        "--failed-to",
+        type=Path,
+        metavar="FILE",
+        help="write the items that did not complete, one a line, for the next --each",
+    )
+    add("--joblog", type=Path, metavar="FILE", help="write a line for each try, as GNU parallel does")
+    add(
+        "--timeout-each",
+        type=durations.seconds,
+        metavar="T",
+        help="a try that takes longer has failed (whole seconds)",
+    )
     add("--fail-fast", action=BooleanOptionalAction, default=False, help="stop all when one has failed")
     add("--name", default="", metavar="NAME", help="of the Job (default: after the command)")
     add(
@@ -46,10 +70,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K[=V]",
         help="a variable; without a value, the one here",
     )
+    add("--env-all", action=BooleanOptionalAction, default=False, help="all variables of this shell")
     add("--cpu", default="", metavar="Q", help="processors that each asks for, as 500m")
     add("--memory", default="", metavar="Q", help="memory that each asks for and may not exceed, as 1Gi")
     add("--timeout", type=durations.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add("--logs", action=BooleanOptionalAction, default=False, help="print what the processes write")
+    add(
+        "--logs",
+        action=BooleanOptionalAction,
+        default=None,
+        help="print what the processes write (default: if the command runs once)",
+    )
+    add("--dry-run", action="store_true", help="print the manifest of the command, and run nothing")
     add("--output", "-o", default="", choices=("", "json"), help="json: the result for programs")
     add("--replace", action=BooleanOptionalAction, default=False, help="delete what is there by that name")
     add("--rm", action=BooleanOptionalAction, default=False, help="delete the Jobs when they have ended")
@@ -75,6 +106,14 @@ def run(arguments: Namespace) -> int:
             "completions",
             "parallelism",
             "each",
+            "each_csv",
+            "null",
+            "shuffle",
+            "failed_to",
+            "joblog",
+            "timeout_each",
+            "dry_run",
+            "env_all",
             "name",
             "env",
             "cpu",
@@ -84,8 +123,12 @@ def run(arguments: Namespace) -> int:
         ):
             if getattr(arguments, flag):
                 raise Failure(f"--{flag.replace('_', '-')} is for a command, not for manifests", 2)
-    if arguments.each and arguments.completions:
-        raise Failure("--each and --completions contradict each other: there is one completion a line", 2)
+    if arguments.each and arguments.each_csv:
+        raise Failure("--each and --each-csv cannot be combined", 2)
+    if (arguments.each or arguments.each_csv) and arguments.completions:
+        raise Failure("--each and --completions contradict each other: there is one completion an item", 2)
+    if arguments.failed_to and not (arguments.each or arguments.each_csv):
+        raise Failure("--failed-to is for the items of --each", 2)
     with startup.quick_imports():
         from longshore.cli.running import place, run
 
