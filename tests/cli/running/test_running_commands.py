@@ -35,7 +35,7 @@ def test_one_index_a_line_with_the_line_in_a_variable_and_in_braces(longshore: C
     )
     assert done.exit == 0, done.stderr
     lines = sorted(line.partition("] ")[2] for line in done.stdout.splitlines())
-    assert lines == [f"{index}|{item}|{item}" for index, item in enumerate(items)]
+    assert lines == [f"{number}|{item}|{item}" for number, item in enumerate(items, 1)]
 
 
 def test_a_failed_index_does_not_stop_the_others_and_its_last_words_are_shown(longshore: Command) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.cli.main import Failure
+from longshore.cli.running.each_items import Items
 from longshore.cli.running.shorthand import Wanted, job
 
 
@@ -46,7 +47,7 @@ def test_it_runs_where_the_caller_is_and_finds_programs_as_a_shell_does() -> Non
     ("word", "without", "with_items"),
     [
         ("{}", "{}", "$(LONGSHORE_ITEM)"),
-        ("a{}.{#}", "a{}.{#}", "a$(LONGSHORE_ITEM).$(JOB_COMPLETION_INDEX)"),
+        ("a{}.{#}", "a{}.{#}", "a$(LONGSHORE_ITEM).$(LONGSHORE_ITEM_NUMBER)"),
         ("$(date) $HOME $$", "$$(date) $$HOME $$$$", "$$(date) $$HOME $$$$"),
     ],
 )
@@ -54,11 +55,11 @@ def test_braces_stand_for_the_item_and_nothing_else_is_expanded(
     word: str, without: str, with_items: str
 ) -> None:
     assert container("x", word)["command"][1] == without
-    assert container("x", word, items="/items")["command"][1] == with_items
+    assert container("x", word, items=Items([("a",)]), items_file="/items")["command"][1] == with_items
 
 
 def test_the_file_of_items_is_named_on_the_pods() -> None:
-    template = made("x", items="/data/items/1")["spec"]["template"]
+    template = made("x", items=Items([("a",)]), items_file="/data/items/1")["spec"]["template"]
     assert template["metadata"]["annotations"]["longshore.dev/items"] == "/data/items/1"
 
 

@@ -2,19 +2,22 @@
 
   longshore run job.yaml                                       every Job, pod and Volcano Job in it
   longshore run --completions 100 --parallelism 8 --retries 2 -- ./work.sh
-  ls *.png | longshore run --each - -- convert {} {}.jpg       one index per line, in LONGSHORE_ITEM and {}
+  ls *.png | longshore run --each - -- convert {} {.}.jpg      once for each line, in {} and LONGSHORE_ITEM
+  find . -print0 | longshore run -0 --each - -- gzip {}
 
 Uses the longshore that runs here; without one, starts a throw-away longshore in this process. A command gets
 these variables of the environment: PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR and VIRTUAL_ENV.
 Add others with --env.
 
 Ctrl-C stops the work and says what is left. On a longshore that keeps running, Jobs are suspended and can
-be resumed. Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted.
+be resumed. Exit codes: 0 complete, 1 failed, 2 bad input, 124 timed out, 130 interrupted, 141 nobody reads
+the output.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from pathlib import Path
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
@@ -47,9 +50,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add(
         "--each",
-        default="",
+        action="append",
+        default=[],
         metavar="FILE",
-        help="run the command once per line of this file, - for standard input",
+        help="run the command once per line of this file, - for standard input; twice: per pair of lines",
+    )
+    add("-0", "--null", action="store_true", help="items of --each end with a zero byte, as of find -print0")
+    add("--each-csv", default="", metavar="FILE", help="once per row of a table, with {column}")
+    add("--shuffle", action=BooleanOptionalAction, default=False, help="take the items in a random order")
+    add(
+        "--failed-to",
+        type=Path,
+        metavar="FILE",
+        help="write the items that did not complete, one per line, for the next --each",
+    )
+    add("--joblog", type=Path, metavar="FILE", help="write a line per try, as GNU parallel does")
+    add(
+        "--timeout-each",
+        type=durations.seconds,
+        metavar="T",
+        help="a try that takes longer has failed (whole seconds)",
     )
     add(
         "--fail-fast",
@@ -65,10 +85,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K[=V]",
         help="set a variable; without a value, take the caller's",
     )
+    add("--env-all", action=BooleanOptionalAction, default=False, help="pass all variables of this shell")
     add("--cpu", default="", metavar="Q", help="processors each run requests, e.g. 500m")
     add("--memory", default="", metavar="Q", help="memory each run requests and may not exceed, e.g. 1Gi")
     add("--timeout", type=durations.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add("--logs", action=BooleanOptionalAction, default=False, help="print the output of the processes")
+    add(
+        "--logs",
+        action=BooleanOptionalAction,
+        default=None,
+        help="print the output of the processes (default: of a command that runs once)",
+    )
+    add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")
     add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
     add(
         "--replace",
@@ -99,6 +126,14 @@ def run(arguments: Namespace) -> int:
             "completions",
             "parallelism",
             "each",
+            "each_csv",
+            "null",
+            "shuffle",
+            "failed_to",
+            "joblog",
+            "timeout_each",
+            "dry_run",
+            "env_all",
             "name",
             "env",
             "cpu",
@@ -108,8 +143,12 @@ def run(arguments: Namespace) -> int:
         ):
             if getattr(arguments, flag):
                 raise Failure(f"--{flag.replace('_', '-')} is for a command, not for manifests", 2)
-    if arguments.each and arguments.completions:
-        raise Failure("--each and --completions exclude each other: each line is one completion", 2)
+    if arguments.each and arguments.each_csv:
+        raise Failure("--each and --each-csv exclude each other", 2)
+    if (arguments.each or arguments.each_csv) and arguments.completions:
+        raise Failure("--each and --completions exclude each other: each item is one completion", 2)
+    if arguments.failed_to and not (arguments.each or arguments.each_csv):
+        raise Failure("--failed-to needs the items of --each", 2)
     with startup.quick_imports():
         from longshore.cli.running import place, run
 

@@ -22,6 +22,8 @@ class Failed:
     index: int | None
     why: str
     exit_code: int | None = None
+    item: str = ""
+    """What it was run for, where the run has items."""
     lines: list[str] = field(default_factory=list)
 
 
@@ -49,6 +51,8 @@ class Run:
     end: outcomes.End | None = None
     started: float = 0.0
     finished: float = 0.0
+    items: list[str] = field(default_factory=list)
+    """What each index is run for; empty where that is nothing but the index."""
     waits: str = ""
     """The last warning about it, as long as nothing moves."""
     failures: list[Failed] = field(default_factory=list)
@@ -125,6 +129,14 @@ class Run:
         if self.total is None or self.end is not None or (speed := self.rate(now)) <= 0:
             return None
         return (self.total - self.succeeded - self.given_up) / speed
+
+    def unfinished(self) -> list[int]:
+        """Indexes that did not complete."""
+        return [*indexes.missing(self.done, self.total or 0)]
+
+    def item(self, index: int | None) -> str:
+        """Empty where the run has no items."""
+        return self.items[index] if index is not None and index < len(self.items) else ""
 
     def under_way(self) -> list[int]:
         """The indexes that probably run now: a Job starts the lowest first."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from longshore.api import indexes
 from longshore.cli.running.progress import Failed, Run
+
+_MAX_NAMED_ITEMS: Final = 10
 
 
 def span(seconds: float) -> str:
@@ -49,7 +52,17 @@ def ended(run: Run) -> str:
         retried = f", {_times(run.failed, 'failed pod')} on the way" if run.failed else ""
         return f"{run.title} complete in {took}: {run.succeeded} of {run.total or run.succeeded}{retried}"
     text = f"{run.title} {run.end.text} (after {took}, {counts(run)})"
-    return text + (f"; failed indexes: {indexes.write(run.lost)}" if run.lost else "")
+    return text + _lost(run)
+
+
+def _lost(run: Run) -> str:
+    """What failed for good: by item where there are items and not too many, else by index."""
+    if not run.lost:
+        return ""
+    names = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]
+    if all(names) and len(names) <= _MAX_NAMED_ITEMS:
+        return f"; failed: {', '.join(names)}"
+    return f"; failed indexes: {indexes.write(run.lost)}"
 
 
 def left(run: Run, *, resumable: bool) -> str:
@@ -65,6 +78,8 @@ def left(run: Run, *, resumable: bool) -> str:
 
 def failed(run: Run, failure: Failed) -> str:
     who = f"index {failure.index}" if failure.index is not None else f"pod {failure.pod}"
+    if failure.item:
+        who += f" ({failure.item})"
     return f"{run.title} {who} failed: {failure.why}"
 
 

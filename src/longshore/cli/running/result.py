@@ -8,12 +8,20 @@ from longshore.api import indexes
 from longshore.api.types import Obj
 from longshore.cli.running.progress import Run
 
-Outcome = Literal["complete", "failed", "timed out", "interrupted"]
-CODES: Final[dict[Outcome, int]] = {"complete": 0, "failed": 1, "timed out": 124, "interrupted": 130}
+Outcome = Literal["complete", "failed", "timed out", "interrupted", "closed"]
+CODES: Final[dict[Outcome, int]] = {
+    "complete": 0,
+    "failed": 1,
+    "timed out": 124,
+    "interrupted": 130,
+    "closed": 141,  # nobody reads standard output any more: as a shell tells the end by SIGPIPE
+}
 
 
 def of(runs: list[Run], stopped: Outcome | None) -> Outcome:
-    """The result as JSON. `stopped` says why the wait ended early; None if it did not."""
+    """How it all ended. `stopped` says why the wait ended early; None if it did not."""
+    if stopped == "closed":
+        return stopped
     if all(run.end is not None for run in runs):
         return "complete" if all(run.end.well for run in runs if run.end) else "failed"
     return stopped or "failed"
@@ -51,6 +59,7 @@ def _run(run: Run) -> Obj:
             {
                 "pod": each.pod,
                 "index": each.index,
+                **({"item": each.item} if each.item else {}),
                 "why": each.why,
                 "exitCode": each.exit_code,
                 "log": each.lines,
@@ -60,4 +69,6 @@ def _run(run: Run) -> Obj:
     }
     if run.indexed:
         out["completedIndexes"], out["failedIndexes"] = indexes.write(run.done), indexes.write(run.lost)
+    if run.items:
+        out["failedItems"] = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]
     return out

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.cli.printing import objects
 from longshore.cli.running import (
-    each_lines,
+    each_items,
     place,
     report_lines,
     result,
@@ -27,6 +28,8 @@ from longshore.cli.running import (
     shorthand,
 )
 from longshore.cli.running.display import Display, Quiet
+from longshore.cli.running.each_items import Items
+from longshore.cli.running.joblog import JobLog
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.cli.running.streaming import Streams
@@ -42,33 +45,54 @@ async def main(arguments: Namespace) -> int:
     """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
-    content = each_lines.read(arguments.each) if arguments.each else b""
+    given = _items(arguments)
+    if given is not None and not given.rows:
+        print("there are no items, so there is nothing to run", file=sys.stderr)
+        return 0
     manifests = manifest_files.read(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
+    if arguments.dry_run:
+        wanted = _wanted(arguments, given, Path("ITEMS") if given else None)
+        sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, os.getcwd())))
+        return 0
     with refusals.told():
         async with place.opened(arguments) as here:
-            kept = each_lines.keep(content, here.directory) if content else None
-            if not manifests:
-                _check(arguments, here)
-                manifests = [manifest_files.Manifest(_job(arguments, content, kept), "the command line")]
-            return await _Session(here, arguments, kept).run(manifests)
+            if manifests:
+                return await _Session(here, arguments).run(manifests)
+            kept = each_items.keep(given, here.directory) if given is not None else None
+            _check(arguments, here)
+            wanted = _wanted(arguments, given, kept)
+            job = manifest_files.Manifest(shorthand.job(wanted, os.environ, os.getcwd()), "the command line")
+            return await _Session(here, arguments, wanted, kept).run([job])
 
 
-def _job(arguments: Namespace, content: bytes, kept: Path | None) -> dict[str, object]:
-    wanted = shorthand.Wanted(
+def _items(arguments: Namespace) -> Items | None:
+    if arguments.each_csv:
+        given = each_items.from_csv(arguments.each_csv)
+    elif arguments.each:
+        given = each_items.from_lines(arguments.each, null=arguments.null)
+    else:
+        return None
+    return each_items.shuffled(given) if arguments.shuffle else given
+
+
+def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.Wanted:
+    return shorthand.Wanted(
         arguments.after_dashes,
-        completions=each_lines.count(content) if content else arguments.completions or 1,
+        completions=len(given.rows) if given is not None else arguments.completions or 1,
         parallelism=arguments.parallelism,
         retries=arguments.retries,
         name=arguments.name,
         env=arguments.env,
-        items=str(kept) if kept else "",
+        env_all=arguments.env_all,
+        items=given,
+        items_file=str(kept or ""),
         cpu=arguments.cpu,
         memory=arguments.memory,
         fail_fast=arguments.fail_fast,
+        timeout_each=arguments.timeout_each,
     )
-    return shorthand.job(wanted, os.environ, os.getcwd())
 
 
 def _check(arguments: Namespace, here: Place) -> None:
@@ -82,18 +106,31 @@ def _check(arguments: Namespace, here: Place) -> None:
 
 
 class _Session:
-    def __init__(self, here: Place, arguments: Namespace, kept: Path | None) -> None:
-        self._here, self._arguments, self._kept = here, arguments, kept
-        self._display = _display(arguments)
+    def __init__(
+        self,
+        here: Place,
+        arguments: Namespace,
+        wanted: shorthand.Wanted | None = None,
+        kept: Path | None = None,
+    ) -> None:
+        """`wanted` is the command that is run, `kept` the file with its items; None for manifests."""
+        self._here, self._arguments, self._wanted, self._kept = here, arguments, wanted, kept
+        alone = wanted is not None and wanted.completions == 1
+        self._logs: bool = alone and not arguments.output if arguments.logs is None else arguments.logs
+        self._alone = alone
+        self._joblog: JobLog | None = None
+        self._display = _display(arguments, logs=self._logs)
         self._background: list[asyncio.Task[None]] = []
         self._streams: list[Streams] = []
+        self._closed = asyncio.Event()
+        """Nobody reads standard output any more."""
         self._told = asyncio.Event()
         """A failed pod was looked at."""
 
     async def run(self, manifests: list[manifest_files.Manifest]) -> int:
         begun = time.monotonic()
         plan = await run_creation.plan(
-            self._here, manifests, self._arguments.namespace, whole_logs=self._arguments.logs
+            self._here, manifests, self._arguments.namespace, whole_logs=self._logs
         )
         for text in plan.said:
             self._display.say(text)
@@ -103,6 +140,8 @@ class _Session:
             )
         interrupted = _interrupts()
         runs = await run_creation.start(self._here, plan, replace=self._arguments.replace)
+        if self._wanted is not None and self._wanted.items is not None:
+            runs[0].items = self._wanted.items.names
         self._display.begin(runs)
         try:
             stopped = await self._follow(runs, interrupted)
@@ -114,14 +153,18 @@ class _Session:
             for task in self._background:
                 task.cancel()
             await asyncio.gather(*self._background, return_exceptions=True)
-            self._display.close()
-        self._last_words(runs, outcome)
+            self._close_display()
+        if self._closed.is_set():
+            outcome = "closed"
+        else:
+            self._last_words(runs, outcome)
+        self._write_failed(runs)
         code = result.CODES[outcome]
         if not complete:
             code = code or 1
             plan.said.append(_INCOMPLETE)
             self._display.say(_INCOMPLETE)
-        if self._arguments.output == "json":
+        if self._arguments.output == "json" and not self._closed.is_set():
             took = time.monotonic() - begun
             sys.stdout.write(
                 objects.as_json(result.document(runs, outcome, code, took, self._here.server, plan.said))
@@ -138,18 +181,22 @@ class _Session:
         ]
         self._in_background(runs)
         stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
+        closed: asyncio.Future[Any] = asyncio.create_task(self._closed.wait())
         everything: asyncio.Future[Any] = asyncio.gather(*ends)
         try:
             async with asyncio.timeout(self._arguments.timeout):
-                await asyncio.wait([stop, everything], return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait([stop, closed, everything], return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             return "timed out"
         finally:
             stop.cancel()
+            closed.cancel()
             if not everything.done():
                 everything.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await everything
+        if self._closed.is_set():
+            return "closed"
         return "interrupted" if any(run.end is None for run in runs) else None
 
     def _in_background(self, runs: list[Run]) -> None:
@@ -159,13 +206,37 @@ class _Session:
             self._background.append(
                 start(run_watches.failures(self._here, run, self._display.failure, self._looked))
             )
-            if self._arguments.logs:
-                streams = Streams(self._here, run, self._display.line)
+            if self._logs:
+                streams = Streams(self._here, run, self._line, prefixes=not self._alone)
                 self._streams.append(streams)
                 self._background.append(start(streams.follow()))
+        if self._arguments.joblog is not None and self._wanted is not None:
+            command = partial(shorthand.shown, self._wanted)
+            self._joblog = JobLog(self._arguments.joblog, self._here, runs[0], command)
+            self._background.append(start(self._joblog.follow()))
         for namespace in dict.fromkeys(run.namespace for run in runs):
             said = run_watches.warnings(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
+
+    def _line(self, prefix: str, line: bytes) -> None:
+        """Shows a line of output, as long as somebody reads it."""
+        if self._closed.is_set():
+            return
+        try:
+            self._display.line(prefix, line)
+        except BrokenPipeError:
+            self._nobody_reads()
+
+    def _close_display(self) -> None:
+        try:
+            self._display.close()
+        except BrokenPipeError:
+            self._nobody_reads()
+
+    def _nobody_reads(self) -> None:
+        """What is still buffered goes nowhere, without a complaint at the end of the program."""
+        self._closed.set()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _looked(self, run: Run) -> None:
         self._display.changed(run)
@@ -188,6 +259,8 @@ class _Session:
                     complete = await streams.finish() and complete
         for streams in self._streams:
             streams.cancel()
+        if self._joblog is not None:
+            await self._joblog.finish()
         return complete or stopped is not None
 
     async def _stop(self, runs: list[Run]) -> None:
@@ -216,6 +289,17 @@ class _Session:
         if outcome == "timed out":
             self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
 
+    def _write_failed(self, runs: list[Run]) -> None:
+        """The items that did not complete, ready for the next --each (with -0 if this one had it)."""
+        if self._arguments.failed_to is None:
+            return
+        end = "\0" if self._arguments.null else "\n"
+        left = [runs[0].item(index) + end for index in runs[0].unfinished()]
+        try:
+            self._arguments.failed_to.write_text("".join(left), "utf-8", "surrogateescape", newline="")
+        except OSError as err:
+            self._display.say(f"--failed-to {self._arguments.failed_to}: {err.strerror}")
+
     async def _tidy(self, runs: list[Run], outcome: result.Outcome) -> None:
         if self._arguments.rm and not self._here.throw_away:
             for run in runs:
@@ -227,8 +311,8 @@ class _Session:
             self._kept.unlink(missing_ok=True)
 
 
-def _display(arguments: Namespace) -> Display:
-    if arguments.output == "json" and not arguments.logs:
+def _display(arguments: Namespace, *, logs: bool) -> Display:
+    if arguments.output == "json" and not logs:
         return Quiet()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from longshore.cli.running.live_display import Live

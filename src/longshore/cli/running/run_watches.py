@@ -71,6 +71,7 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
             len(run.failures) < _MAX_FAILURES and "deletionTimestamp" not in pod["metadata"]
         ):  # else it was stopped
             failed = _failed(pod)
+            failed.item = run.item(failed.index)
             run.failures.append(failed)
             failed.lines = await _last_lines(place, pod)
             found(run, failed)

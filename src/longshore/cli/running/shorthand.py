@@ -7,21 +7,25 @@ Every index is retried `retries` times, and an index that fails for good does no
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
+from longshore.cli.running import placeholders
+from longshore.cli.running.each_items import Items
 
 PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 """Variables of the environment that every command gets, together with all that begin with LC_."""
 ITEMS: Final = "longshore.dev/items"
+FORMAT: Final = "longshore.dev/items-format"
 _UNSTARTABLE: Final = {"longshore.dev/fail-unstartable-after": "5s"}
 """A person waits, so a pod that cannot be started fails after 5 s instead of being retried."""
-_BRACES: Final = {"{}": "$(LONGSHORE_ITEM)", "{#}": "$(JOB_COMPLETION_INDEX)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,17 @@ class Wanted:
     name: str = ""
     env: Sequence[str] = ()
     """`K=V`, or `K` for the caller's own value."""
-    items: str = ""
-    """A file with one line for each completion."""
+    env_all: bool = False
+    """The caller's whole environment, not only `PASSED`."""
+    items: Items | None = None
+    """What it is run for, one completion each."""
+    items_file: str = ""
+    """Where the node finds them."""
     cpu: str = ""
     memory: str = ""
     fail_fast: bool = False
+    timeout_each: float | None = None
+    """Seconds that one try of one completion may take."""
 
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
@@ -46,7 +56,7 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
     container: dict[str, Any] = {
         "name": "main",
         "image": "host",  # the process engine uses the machine's own files
-        "command": [_word(word, bool(wanted.items)) for word in _found(wanted.command, directory)],
+        "command": [_word(word, wanted.items) for word in _found(wanted.command, directory)],
         "workingDir": directory,
         "env": [{"name": name, "value": _kept(value)} for name, value in _env(wanted, environ)],
     }
@@ -55,11 +65,15 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
         container["resources"] = {"requests": asked}
         if wanted.memory:
             container["resources"]["limits"] = {"memory": wanted.memory}
-    annotations = {**_UNSTARTABLE, **({ITEMS: wanted.items} if wanted.items else {})}
-    template = {
-        "metadata": {"annotations": annotations},
-        "spec": {"restartPolicy": "Never", "containers": [container]},
-    }
+    annotations = dict(_UNSTARTABLE)
+    if wanted.items is not None:
+        annotations[ITEMS] = wanted.items_file
+        if wanted.items.format != "lines":
+            annotations[FORMAT] = wanted.items.format
+    pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
+    if wanted.timeout_each is not None:
+        pod["activeDeadlineSeconds"] = max(1, math.ceil(wanted.timeout_each))
+    template = {"metadata": {"annotations": annotations}, "spec": pod}
     at_once = wanted.parallelism or min(wanted.completions, len(os.sched_getaffinity(0)))
     spec = {
         "completions": wanted.completions,
@@ -81,12 +95,21 @@ def _found(command: Sequence[str], directory: str) -> list[str]:
     return [first, *command[1:]]
 
 
-def _word(word: str, items: bool) -> str:
+def shown(wanted: Wanted, index: int) -> str:
+    """The command of one completion, as one would type it."""
+    words = wanted.command
+    if wanted.items is not None:
+        row, columns = wanted.items.rows[index], wanted.items.columns
+        words = [placeholders.filled_in(word, row, index, columns) for word in words]
+    return shlex.join(words)
+
+
+def _word(word: str, items: Items | None) -> str:
     """An argument with `$` escaped: Kubernetes reads `$(NAME)` as a variable and `$$` as `$`."""
     word = _kept(word)
-    if items:
-        word = re.sub(r"\{#?\}", lambda match: _BRACES[match[0]], word)
-    return word
+    if items is None:
+        return word
+    return placeholders.as_variables(word, len(items.rows[0]), items.columns)
 
 
 def _kept(text: str) -> str:
@@ -95,7 +118,9 @@ def _kept(text: str) -> str:
 
 def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     found = {
-        name: value for name, value in environ.items() if name in PASSED_VARIABLES or name.startswith("LC_")
+        name: value
+        for name, value in environ.items()
+        if wanted.env_all or name in PASSED_VARIABLES or name.startswith("LC_")
     }
     for given in wanted.env:
         name, equals, value = given.partition("=")

@@ -22,9 +22,12 @@ _SILENT_SECONDS = 10.0
 
 
 class Streams:
-    """The output of one run. Call `follow` until the run has ended, then `finish`."""
+    """The output of one run. Call `follow` until the run has ended, then `finish`. `prefixes` say which pod
+    wrote a line.
+    """
 
-    def __init__(self, place: Place, run: Run, line: Line) -> None:
+    def __init__(self, place: Place, run: Run, line: Line, *, prefixes: bool = True) -> None:
+        self._prefixes = prefixes
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
         self._seen: set[tuple[str, str]] = set()
@@ -86,7 +89,7 @@ class Streams:
         several = len(pod["spec"]["containers"]) > 1 or bool(pod["spec"].get("initContainers"))
         index = (meta.get("annotations") or {}).get("batch.kubernetes.io/job-completion-index")
         name = meta["name"] if index is None else f"{self._run.name}-{index}"
-        prefix = f"[{name}/{container}] " if several else f"[{name}] "
+        prefix = f"[{name}/{container}] " if several else f"[{name}] " if self._prefixes else ""
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         rest = b""
         async with self._places:

@@ -1,13 +1,18 @@
-"""`longshore.dev/items: /path`: a variable LONGSHORE_ITEM with one line of a file, the completion index's
-own.
+"""`longshore.dev/items: /path`: variables with one item of a file, the completion index's own.
 
 That is how `longshore run --each` hands out its input: a Job of 100,000 items is one file and one
 annotation, and a pod costs a seek. The file is read once and kept; one that changes is read again.
+
+LONGSHORE_ITEM is the item, LONGSHORE_ITEM_NUMBER its number from 1. For items that are paths there are
+LONGSHORE_ITEM_BASENAME, _DIRNAME, _STEM (without the extension) and _BASESTEM (the name alone without it).
+With `longshore.dev/items-format: records`, items end with a zero byte and have fields, which a unit separator
+divides: LONGSHORE_ITEM_1, _2, …; LONGSHORE_ITEM then holds them all with spaces between.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from collections.abc import Mapping
 from functools import lru_cache
@@ -17,7 +22,11 @@ from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare
 
 ANNOTATION: Final = "longshore.dev/items"
+FORMAT: Final = "longshore.dev/items-format"
 VARIABLE: Final = "LONGSHORE_ITEM"
+_ENDS: Final = {"lines": b"\n", "records": b"\0"}
+_FIELD_END: Final = "\x1f"
+_EXTENSION: Final = re.compile(r"\.[^/.]*$")
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
@@ -26,35 +35,57 @@ def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
     annotations = pod["metadata"].get("annotations")
     if not annotations or ANNOTATION not in annotations:
         return variables
-    path = annotations[ANNOTATION]
+    path, kind = annotations[ANNOTATION], annotations.get(FORMAT, "lines")
     try:
-        info = os.stat(path)
-        item = _lines(path, info.st_mtime_ns, info.st_size).line(int(annotations.get(_INDEX, "0")))
+        if kind not in _ENDS:
+            raise ValueError(f"{FORMAT} is {kind!r}, and must be lines or records")
+        info, index = os.stat(path), int(annotations.get(_INDEX, "0"))
+        item = _items(path, _ENDS[kind], info.st_mtime_ns, info.st_size).item(index)
     except (OSError, ValueError, IndexError) as err:
         said = err.strerror if isinstance(err, OSError) else str(err)
         raise CannotPrepare("CreateContainerConfigError", f"no item in {path}: {said}") from None
-    return {**variables, VARIABLE: item}
+    return {**variables, **_variables(item, index, kind)}
 
 
-class _Lines:
-    def __init__(self, content: bytes) -> None:
+def _variables(item: str, index: int, kind: str) -> dict[str, str]:
+    fields = {}
+    if kind == "records":
+        parts = item.split(_FIELD_END)
+        fields = {f"{VARIABLE}_{number}": part for number, part in enumerate(parts, 1)}
+        item = " ".join(parts)
+    name = item.rpartition("/")[2]
+    return {
+        VARIABLE: item,
+        f"{VARIABLE}_NUMBER": str(index + 1),
+        f"{VARIABLE}_BASENAME": name,
+        f"{VARIABLE}_DIRNAME": os.path.dirname(item) or ".",
+        f"{VARIABLE}_STEM": _EXTENSION.sub("", item),
+        f"{VARIABLE}_BASESTEM": _EXTENSION.sub("", name),
+        **fields,
+    }
+
+
+class _Items:
+    """Where each item of a file ends. Items end with `end`; the last one may do without."""
+
+    def __init__(self, content: bytes, end: bytes) -> None:
         self._content = content
         self._ends = array("Q")
-        at = content.find(b"\n")
+        at = content.find(end)
         while at >= 0:
             self._ends.append(at)
-            at = content.find(b"\n", at + 1)
-        if content and not content.endswith(b"\n"):
+            at = content.find(end, at + 1)
+        if content and not content.endswith(end):
             self._ends.append(len(content))
 
-    def line(self, index: int) -> str:
+    def item(self, index: int) -> str:
         if not 0 <= index < len(self._ends):
-            raise IndexError(f"it has {len(self._ends)} lines, and this is index {index}")
+            raise IndexError(f"it has {len(self._ends)} items, and this is index {index}")
         start = self._ends[index - 1] + 1 if index else 0
         return self._content[start : self._ends[index]].decode(errors="surrogateescape")
 
 
 @lru_cache(maxsize=4)
-def _lines(path: str, changed: int, size: int) -> _Lines:
+def _items(path: str, end: bytes, changed: int, size: int) -> _Items:
     with open(path, "rb") as file:
-        return _Lines(file.read())
+        return _Items(file.read(), end)

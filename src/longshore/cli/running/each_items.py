@@ -1,0 +1,107 @@
+"""Items of `--each` and `--each-csv`: read, combined, and put where the node finds them.
+
+The node reads one file in the data directory of the longshore: a line for each item, or, where items have
+several fields or line ends in them, records that end with a zero byte and whose fields a unit separator
+divides. The file stays as long as the Job may need it: with a throw-away longshore it goes at the end, on one
+that stays it stays in `items/`, and is removed when the Job has ended well.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import os
+import random
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from longshore.cli.main import Failure
+
+_FIELD_END: Final = "\x1f"
+_CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
+
+
+class Items(NamedTuple):
+    """What a command is run for: a row of fields for each completion, nearly always of one field."""
+
+    rows: list[tuple[str, ...]]
+    columns: tuple[str, ...] = ()
+    """Names of the fields, where a header gave them some."""
+
+    @property
+    def names(self) -> list[str]:
+        """Each row as people know it."""
+        return [" ".join(row) for row in self.rows]
+
+    @property
+    def format(self) -> Literal["lines", "records"]:
+        simple = all(len(row) == 1 and "\n" not in row[0] for row in self.rows)
+        return "lines" if simple else "records"
+
+    def content(self) -> bytes:
+        """The file that the node reads."""
+        if self.format == "lines":
+            return "".join(f"{row[0]}\n" for row in self.rows).encode(**_CODING)
+        return "".join(f"{_FIELD_END.join(row)}\0" for row in self.rows).encode(**_CODING)
+
+
+def from_lines(names: Sequence[str], *, null: bool) -> Items:
+    """The lines of these files, `-` for standard input, or with `null` what stands between zero bytes. Of
+    several files, every line of the first with every line of the second, and so on."""
+    return _checked(Items([*itertools.product(*(_lines(name, null=null) for name in names))]))
+
+
+def from_csv(name: str) -> Items:
+    """The rows of a table whose first row names the columns."""
+    text = _read(name, "--each-csv").decode(**_CODING)
+    header, *rows = [*csv.reader(text.splitlines(keepends=True))] or [[]]
+    for number, row in enumerate(rows, 2):
+        if row and len(row) != len(header):
+            raise Failure(
+                f"--each-csv {name}: row {number} has {len(row)} fields, and the header has {len(header)}", 2
+            )
+    return _checked(Items([tuple(row) for row in rows if row], tuple(header)))
+
+
+def shuffled(items: Items) -> Items:
+    """The same items in a random order."""
+    return items._replace(rows=random.sample(items.rows, len(items.rows)))
+
+
+def keep(items: Items, directory: Path | None) -> Path:
+    """Writes them, for the owner alone to read."""
+    if directory is None:
+        raise Failure("--each needs a longshore on this machine, which finds the items in a file", 2)
+    folder = directory / "items"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / secrets.token_hex(8)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(items.content())
+    return path
+
+
+def _lines(name: str, *, null: bool) -> list[str]:
+    content = _read(name, "--each")
+    if not null and b"\0" in content:
+        raise Failure(f"--each {name}: it holds zero bytes, so it is not lines of text; see -0", 2)
+    end = b"\0" if null else b"\n"
+    parts = content.removesuffix(end).split(end) if content else []
+    return [part.decode(**_CODING) for part in parts]
+
+
+def _read(name: str, flag: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as err:
+        raise Failure(f"{flag} {name}: {err.strerror}", 2) from None
+
+
+def _checked(items: Items) -> Items:
+    for row in items.rows:
+        for field in row:
+            if _FIELD_END in field or "\0" in field:
+                raise Failure(f"the item {field!r} holds a character that separates fields", 2)
+    return items

@@ -1,0 +1,84 @@
+"""`--joblog FILE`: one line for each try that has ended, in the columns of GNU parallel's job log."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TextIO
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.cli.main import Failure
+from longshore.cli.running import run_watches
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Run
+from longshore.client import Unreachable
+
+_HEADER: Final = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+
+
+class JobLog:
+    """`command` gives the command of an index. Numbers begin with 1, as GNU parallel's do."""
+
+    def __init__(self, path: Path, place: Place, run: Run, command: Callable[[int], str]) -> None:
+        self._place, self._run, self._command = place, run, command
+        self._file = open_log(path)
+        self._seen: set[str] = set()
+
+    async def follow(self) -> None:
+        """Writes a line for each pod that has ended, until cancelled."""
+        labels = run_watches.labels(self._run)
+        async for event in run_watches.events(self._place, kinds.PODS, self._run.namespace, labels=labels):
+            if event.type in ("ADDED", "MODIFIED"):
+                self._pod(event.object)
+
+    async def finish(self) -> None:
+        """Adds those that ended last."""
+        labels = run_watches.labels(self._run)
+        try:
+            found = await self._place.client.list(kinds.PODS, self._run.namespace, labels=labels)
+        except (StatusError, Unreachable):
+            return
+        for pod in found.items:
+            self._pod(pod)
+        self._file.close()
+
+    def _pod(self, pod: Obj) -> None:
+        meta = pod["metadata"]
+        if meta["uid"] in self._seen or not pod_state.has_ended(pod):
+            return
+        self._seen.add(meta["uid"])
+        index = int((meta.get("annotations") or {}).get(_INDEX, "0"))
+        ended = _main_end(pod)
+        begun = rfc3339.seconds(ended["startedAt"]) if ended.get("startedAt") else 0.0
+        took = rfc3339.seconds(ended["finishedAt"]) - begun if begun and ended.get("finishedAt") else 0.0
+        code, number = ended.get("exitCode", -1), ended.get("signal") or 0
+        if not number and code > 128:
+            number = code - 128  # the node tells a signal as a shell does
+        line = (index + 1, platform.node(), f"{begun:.3f}", f"{took:10.3f}", 0, 0)
+        end = (0 if number else code, number, self._command(index))
+        self._file.write("\t".join(map(str, (*line, *end))).replace("\n", " ") + "\n")
+        self._file.flush()
+
+
+def open_log(path: Path) -> TextIO:
+    """A new file with the header. Raises Failure where it cannot be written."""
+    try:
+        file = path.open("w")
+    except OSError as err:
+        raise Failure(f"--joblog {path}: {err.strerror}", 2) from None
+    file.write(_HEADER)
+    file.flush()
+    return file
+
+
+def _main_end(pod: Obj) -> Obj:
+    """How the pod's first container ended; empty where that is not known."""
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        ended: Obj = (each.get("state") or {}).get("terminated") or {}
+        return ended
+    return {}
