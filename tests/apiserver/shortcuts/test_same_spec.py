@@ -77,6 +77,9 @@ PODS: dict[str, Obj] = {
     "gated": {"schedulingGates": [{"name": "x"}]},
     "warned of": {"hostAliases": [{"ip": "1.2.3.4"}, {"ip": "1.2.3.4"}]},
     "wrong": {"restartPolicy": "Sometimes"},
+    "no list of volumes": {"volumes": 5},
+    "no volumes in the list": {"volumes": [5]},
+    "no host name": {"hostname": 5},
 }
 JOBS: dict[str, Obj] = {
     "plain": {},
@@ -93,6 +96,8 @@ JOBS: dict[str, Obj] = {
     "selecting": {"manualSelector": True, "selector": {"matchLabels": {"app": "x"}}},
     "wrong": {"backoffLimit": -1},
     "without a template": {"template": None},
+    "no labels": {"template": {"metadata": {"labels": 5}, "spec": POD_SPEC}},
+    "no metadata": {"template": {"metadata": 5, "spec": POD_SPEC}},
 }
 
 

@@ -40,7 +40,7 @@ class OnePart:
         "a stored object has passed its checks: what a write leaves alone needs none",
         "defaults of a status follow from the status (`Strategy.default_status`)",
     )
-    earns: ClassVar[str] = "FIGURE"
+    earns: ClassVar[str] = "70 % of a pod of an Indexed Job, 26 % of a one-pod Job (bench/jobs.py)"
 
     def update(self, api: Api, call: Call, old: Entry, wanted: WriteOptions) -> Answer | None:
         """A PUT of /status from a caller in this process that hands over the object as it is stored."""

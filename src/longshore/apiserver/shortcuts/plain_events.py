@@ -48,7 +48,7 @@ class PlainEvents:
         "events have no defaults, and no rule about them but those that `_event_of` checks",
         "the set of owned fields of an event depends on which fields it has, not on their values",
     )
-    earns: ClassVar[str] = "FIGURE"
+    earns: ClassVar[str] = "17 % of a pod: 27 instead of 56 µs an event (bench/run.py)"
 
     def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
         if call.resource.message != _MESSAGE or call.value is None:

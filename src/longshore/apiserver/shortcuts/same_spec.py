@@ -64,7 +64,7 @@ class SameSpec:
         "no rule reads the texts of containers: command, args, values of variables",
         "stored objects are never changed, so several may share a spec",
     )
-    earns: ClassVar[str] = "FIGURE"
+    earns: ClassVar[str] = "24 % of a pod of an Indexed Job, 11 % of a one-pod Job (bench/jobs.py)"
 
     def __init__(self) -> None:
         self._memory = SpecMemory()
