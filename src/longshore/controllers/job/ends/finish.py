@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import lru_cache
 
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
@@ -32,8 +33,13 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
     draft["conditions"] = changed if changed is not None else known
     if verdict.type == "Complete":
         draft["completionTime"] = now
-    why = Reason(verdict.type, f"{verdict.type} {verdict.reason}")
-    return Ending(draft, True, verdict, _events(plan, verdict, draft), (why,))
+    why = (_ended(verdict.type, verdict.reason),)
+    return Ending(draft, True, verdict, _events(plan, verdict, draft), why)
+
+
+@lru_cache(maxsize=64)
+def _ended(type: str, reason: str) -> Reason:
+    return Reason(type, f"{type} {reason}")
 
 
 def _waits(verdict: Outcome, many: int) -> Reason:

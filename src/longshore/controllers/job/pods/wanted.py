@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from longshore.api.types import Obj
@@ -56,12 +57,17 @@ def manage(
     waited_for = len(count.terminating) if spec.only_replace_failed else 0
     missing = want - active - waited_for
     if missing <= 0:
-        words, numbers = f"{active} active, {want} wanted", {"active": active, "wanted": want}
         if waited_for and want > active:
-            words += f": replaces {_pods(waited_for)} only when ended"
-            return Change("tracking", Reason("PodsTerminating", words, {**numbers, "pods": waited_for}))
-        return Change("tracking", Reason("PodsActive", words, numbers))
+            words = f"{active} active, {want} wanted: replaces {_pods(waited_for)} only when ended"
+            numbers = {"active": active, "wanted": want, "pods": waited_for}
+            return Change("tracking", Reason("PodsTerminating", words, numbers))
+        return Change("tracking", _enough(active, want))
     return _creation(view, spec, count, found, record, missing)
+
+
+@lru_cache(maxsize=64)
+def _enough(active: int, want: int) -> Reason:
+    return Reason("PodsActive", f"{active} active, {want} wanted", {"active": active, "wanted": want})
 
 
 def _wanted(spec: Spec, succeeded: int, active: int) -> int:
@@ -101,7 +107,9 @@ def _creation(
     return Change("pods_created", _created(len(pods)), create=pods)
 
 
+@lru_cache(maxsize=64)
 def _created(many: int) -> Reason:
+    """Kept, as most Jobs create the same few numbers of pods."""
     return Reason("PodsCreated", f"creates {_pods(many)}", {"pods": many})
 
 
