@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from longshore.api import names, quantity
+from longshore.api import label_syntax, quantity
 from longshore.api.types import Obj
 
 Amounts: TypeAlias = dict[str, str]
@@ -30,7 +30,7 @@ def is_extended(name: str) -> bool:
     """A resource somebody else defines, such as `example.com/gpu`."""
     if is_native(name) or name.startswith("requests."):
         return False
-    return not names.qualified_name("requests." + name)
+    return not label_syntax.qualified_name("requests." + name)
 
 
 def can_overcommit(name: str) -> bool:

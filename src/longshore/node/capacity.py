@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from longshore.api import names, quantity
+from longshore.api import label_syntax, quantity
 
 PODS: Final = 500
 """Upstream's 110 stands for a machine full of network interfaces and cgroups; pods here are processes."""
@@ -61,4 +61,4 @@ def _wrong(name: str) -> str:
     if "/" not in name and not name.startswith("hugepages-"):
         native = ", ".join(_NATIVE)
         return f"no resource of a node; native ones are {native}, others have a domain: example.com/gpu"
-    return "; ".join(names.qualified_name(name))
+    return "; ".join(label_syntax.qualified_name(name))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longshore.api import names
+from longshore.api import identifiers, label_syntax, names
 
 SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
@@ -48,36 +48,36 @@ VALUE = (
         (names.dns1123_subdomain, "a..b", [SUBDOMAIN]),
         (names.dns1123_subdomain, "ö" * 127, ["must be no more than 253 characters", SUBDOMAIN]),
         (names.dns1035_label, "a1", []),
-        (names.qualified_name, "example.com/My_Name.1", []),
-        (names.qualified_name, "", ["name part must be non-empty", f"name part {QUALIFIED}"]),
-        (names.qualified_name, "/x", ["prefix part must be non-empty"]),
-        (names.qualified_name, "A/x", [f"prefix part {SUBDOMAIN}"]),
-        (names.qualified_name, "p" * 254 + "/x", ["prefix part must be no more than 253 bytes"]),
-        (names.qualified_name, "x" * 64, ["name part must be no more than 63 bytes"]),
+        (label_syntax.qualified_name, "example.com/My_Name.1", []),
+        (label_syntax.qualified_name, "", ["name part must be non-empty", f"name part {QUALIFIED}"]),
+        (label_syntax.qualified_name, "/x", ["prefix part must be non-empty"]),
+        (label_syntax.qualified_name, "A/x", [f"prefix part {SUBDOMAIN}"]),
+        (label_syntax.qualified_name, "p" * 254 + "/x", ["prefix part must be no more than 253 bytes"]),
+        (label_syntax.qualified_name, "x" * 64, ["name part must be no more than 63 bytes"]),
         (
-            names.qualified_name,
+            label_syntax.qualified_name,
             "a/b/c",
             [
                 f"a valid label key {QUALIFIED} with an optional DNS subdomain prefix and '/' "
                 "(e.g. 'example.com/MyName')"
             ],
         ),
-        (names.label_value, "", []),
-        (names.label_value, "a_b.c", []),
-        (names.label_value, "-a", [VALUE]),
-        (names.label_value, "a" * 64, ["must be no more than 63 bytes"]),
-        (names.env_var_name, "MY.var-1", []),
-        (names.env_var_name, "1 odd{name}", []),
-        (names.env_var_name, "", ["environment variable name must be non-empty"]),
-        (names.config_map_key, "..a", ["must not start with '..'"]),
-        (names.config_map_key, ".", ["must not be '.'"]),
-        (names.port_name, "http-1", []),
+        (label_syntax.label_value, "", []),
+        (label_syntax.label_value, "a_b.c", []),
+        (label_syntax.label_value, "-a", [VALUE]),
+        (label_syntax.label_value, "a" * 64, ["must be no more than 63 bytes"]),
+        (identifiers.env_var_name, "MY.var-1", []),
+        (identifiers.env_var_name, "1 odd{name}", []),
+        (identifiers.env_var_name, "", ["environment variable name must be non-empty"]),
+        (identifiers.config_map_key, "..a", ["must not start with '..'"]),
+        (identifiers.config_map_key, ".", ["must not be '.'"]),
+        (identifiers.port_name, "http-1", []),
         (
-            names.port_name,
+            identifiers.port_name,
             "8-",
             ["must contain at least one letter (a-z)", "must not begin or end with a hyphen"],
         ),
-        (names.port_name, "a--b", ["must not contain consecutive hyphens"]),
+        (identifiers.port_name, "a--b", ["must not contain consecutive hyphens"]),
         (names.path_segment, "any Thing!", []),
         (names.path_segment, "..", ["may not be '..'"]),
         (names.path_segment, "a/b%c", ["may not contain '/'", "may not contain '%'"]),
@@ -89,19 +89,19 @@ def test_a_rule_names_every_problem(rule: Callable[[str], list[str]], text: str,
 
 @pytest.mark.parametrize("text", ["A=b", "é", "a\tb", "\x7f"])
 def test_variables_are_named_in_printable_ascii_without_equals(text: str) -> None:
-    assert names.env_var_name(text) == [
+    assert identifiers.env_var_name(text) == [
         "a valid environment variable name must consist only of printable ASCII characters other than '='"
     ]
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "010.0.0.001", "::1", "::ffff:10.0.0.1", "2001:db8::ffff"])
 def test_addresses_of_both_families_are_fine(text: str) -> None:
-    assert names.ip(text) == []
+    assert identifiers.ip(text) == []
 
 
 @pytest.mark.parametrize("text", ["", "10.0.0", "10.0.0.256", "10.0.0.1/8", "fe80::1%eth0", "x", "1.2.3.4\n"])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    assert names.ip(text) == ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    assert identifiers.ip(text) == ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_no_address_is_refused(text: str) -> None:
 def test_a_domain_prefixed_path_names_the_part_that_is_wrong(
     text: str, problems: list[tuple[str, str]]
 ) -> None:
-    assert names.domain_prefixed_path(text) == problems
+    assert identifiers.domain_prefixed_path(text) == problems
 
 
 def test_a_generated_name_may_have_a_base_that_ends_in_a_dash() -> None:
@@ -134,5 +134,10 @@ def test_a_generated_name_may_have_a_base_that_ends_in_a_dash() -> None:
 
 @given(st.text(max_size=70))
 def test_no_text_breaks_a_rule_and_repeating_it_changes_nothing(text: str) -> None:
-    for rule in (names.qualified_name, names.label_value, names.dns1123_subdomain, names.config_map_key):
+    for rule in (
+        label_syntax.qualified_name,
+        label_syntax.label_value,
+        names.dns1123_subdomain,
+        identifiers.config_map_key,
+    ):
         assert rule(text) == rule(text)

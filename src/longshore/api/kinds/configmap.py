@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -23,12 +23,14 @@ class ConfigMapStrategy(Strategy):
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
         size = 0
         for key, value in data.items():
-            found += [field.invalid(f"data[{key}]", key, text) for text in names.config_map_key(key)]
+            found += [field.invalid(f"data[{key}]", key, text) for text in identifiers.config_map_key(key)]
             if key in binary:
                 found.append(field.invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
             size += len(value) if value.isascii() else len(value.encode())
         for key, value in binary.items():
-            found += [field.invalid(f"binaryData[{key}]", key, text) for text in names.config_map_key(key)]
+            found += [
+                field.invalid(f"binaryData[{key}]", key, text) for text in identifiers.config_map_key(key)
+            ]
             size += decoded_size(value)
         if size > MAX_DATA_BYTES:
             found.append(field.too_long("", MAX_DATA_BYTES))

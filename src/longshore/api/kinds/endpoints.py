@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -74,10 +74,12 @@ def _port(port: Obj, needs_name: bool, path: str) -> list[FieldError]:
         found += [field.invalid(f"{path}.name", name, text) for text in names.dns1123_label(name)]
     elif needs_name:
         found.append(field.required(f"{path}.name"))
-    found += [field.invalid(f"{path}.port", number, text) for text in names.port_number(number)]
+    found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
     if protocol not in _PROTOCOLS:
         found.append(field.not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
     app = port.get("appProtocol")
     if app is not None:
-        found += [field.invalid(f"{path}.appProtocol", app, text) for text in names.qualified_name(app)]
+        found += [
+            field.invalid(f"{path}.appProtocol", app, text) for text in label_syntax.qualified_name(app)
+        ]
     return found

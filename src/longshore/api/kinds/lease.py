@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -34,7 +34,9 @@ class LeaseStrategy(Strategy):
             # The doubled word is in Kubernetes' own paths.
             path = "spec.strategy.strategy"
             if "/" in strategy:
-                found += [field.invalid(path, strategy, text) for text in names.qualified_name(strategy)]
+                found += [
+                    field.invalid(path, strategy, text) for text in label_syntax.qualified_name(strategy)
+                ]
             elif strategy != "OldestEmulationVersion":
                 found.append(field.not_supported(path, strategy, ("OldestEmulationVersion",)))
         if spec.get("preferredHolder") and not strategy:

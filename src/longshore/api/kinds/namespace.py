@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import errors, field, names
+from longshore.api import errors, field, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, NameRule, Strategy
 from longshore.api.types import Obj
@@ -99,7 +99,7 @@ def _label(meta: Obj) -> None:
 
 
 def _finalizer(name: str, path: str) -> list[FieldError]:
-    found = [field.invalid(path, name, text) for text in names.qualified_name(name)]
+    found = [field.invalid(path, name, text) for text in label_syntax.qualified_name(name)]
     if "/" not in name and name not in metadata.STANDARD_FINALIZERS:
         text = "name is neither a standard finalizer name nor is it fully qualified"
         found.append(field.invalid(path, name, text))

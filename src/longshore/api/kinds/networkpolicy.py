@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -71,7 +71,7 @@ def _port(port: Obj, path: str) -> list[FieldError]:
         if end < number:
             text = "must be greater than or equal to `port`"
             found.append(field.invalid(f"{path}.endPort", end, text))
-        found += [field.invalid(f"{path}.endPort", end, text) for text in names.port_number(end)]
+        found += [field.invalid(f"{path}.endPort", end, text) for text in identifiers.port_number(end)]
     return found
 
 

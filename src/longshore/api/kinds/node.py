@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 from longshore.api.defaults.quantities import round_up_list
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
@@ -85,8 +85,8 @@ def _taints(spec: Obj) -> list[FieldError]:
         # Upstream says metadata here, and clients see it.
         path = f"metadata.taints[{i}]"
         key, value, effect = taint.get("key", ""), taint.get("value", ""), taint.get("effect", "")
-        found += [field.invalid(f"{path}.key", key, text) for text in names.qualified_name(key)]
-        wrong = names.label_value(value)
+        found += [field.invalid(f"{path}.key", key, text) for text in label_syntax.qualified_name(key)]
+        wrong = label_syntax.label_value(value)
         if wrong:
             found.append(field.invalid(f"{path}.value", value, ";".join(wrong)))
         if not effect:

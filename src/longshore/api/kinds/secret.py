@@ -9,7 +9,7 @@ import base64
 import json
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.codec import gosyntax
 from longshore.api.field import FieldError
 from longshore.api.kinds.configmap import MAX_DATA_BYTES, decoded_size, frozen
@@ -43,7 +43,7 @@ class SecretStrategy(Strategy):
         data = obj.get("data") or {}
         size = 0
         for key, value in data.items():
-            found += [field.invalid(f"data[{key}]", key, text) for text in names.config_map_key(key)]
+            found += [field.invalid(f"data[{key}]", key, text) for text in identifiers.config_map_key(key)]
             size += decoded_size(value or "")
         if size > MAX_DATA_BYTES:
             found.append(field.too_long("data", MAX_DATA_BYTES))

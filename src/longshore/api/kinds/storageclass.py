@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, Strategy
 from longshore.api.types import Obj
@@ -29,7 +29,7 @@ class StorageClassStrategy(Strategy):
     def validate_create(self, obj: Obj, ctx: Context) -> list[FieldError]:
         provisioner = obj.get("provisioner", "")
         if provisioner:
-            wrong = names.qualified_name(provisioner.lower())
+            wrong = label_syntax.qualified_name(provisioner.lower())
             found = [field.invalid("provisioner", provisioner, text) for text in wrong]
         else:
             found = [field.required("provisioner")]

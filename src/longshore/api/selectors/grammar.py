@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 
 _BINARY: Final = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _EXPECTED: Final = ", ".join(_BINARY.values())
@@ -146,7 +146,7 @@ def _is_word(token: str) -> bool:
 
 
 def _check_key(key: str) -> None:
-    problems = names.qualified_name(key)
+    problems = label_syntax.qualified_name(key)
     if problems:
         raise Unparsable(f"<nil>: Invalid value: {field.quoted(key)}: {'; '.join(problems)}")
 
@@ -158,7 +158,7 @@ def _check_values(key: str, operator: str, values: tuple[str, ...]) -> None:
             text = "for 'Gt', 'Lt' operators, the value must be an integer"
             problems.append(field.invalid(f"values[{i}]", value, text))
     for i, value in enumerate(values):
-        wrong = names.label_value(value)
+        wrong = label_syntax.label_value(value)
         if wrong:
             problems.append(field.invalid(f"values[{i}][{key}]", value, "; ".join(wrong)))
     if problems:

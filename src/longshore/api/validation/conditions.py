@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
@@ -37,7 +37,7 @@ def validate_conditions(conditions: Iterable[Obj], path: str) -> list[FieldError
 
 def _condition(condition: Obj, path: str) -> list[FieldError]:
     kind, status = condition.get("type", ""), condition.get("status", "")
-    found = [field.invalid(f"{path}.type", kind, text) for text in names.qualified_name(kind)]
+    found = [field.invalid(f"{path}.type", kind, text) for text in label_syntax.qualified_name(kind)]
     if status not in _STATUSES:
         found.append(field.not_supported(f"{path}.status", status, _STATUSES))
     generation = condition.get("observedGeneration", 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -41,7 +41,7 @@ def _complete(event: Obj, reporter: str) -> list[FieldError]:
     component = event.get("reportingComponent", "")
     if not component:
         found.append(field.required(reporter))
-    found += [field.invalid(reporter, component, text) for text in names.qualified_name(component)]
+    found += [field.invalid(reporter, component, text) for text in label_syntax.qualified_name(component)]
     for key, limit in _LIMITS.items():
         value = event.get(key, "")
         if not value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from longshore.api import field, job_labels, names, reads
+from longshore.api import field, identifiers, job_labels, names, reads
 from longshore.api.field import FieldError
 from longshore.api.job_labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from longshore.api.selectors import labels as label_selectors
@@ -168,7 +168,7 @@ CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_las
 def _managed_by(value: str, path: str) -> list[FieldError]:
     if not value:
         return [field.required(path)]
-    found = [field.invalid(path, part, text) for part, text in names.domain_prefixed_path(value)]
+    found = [field.invalid(path, part, text) for part, text in identifiers.domain_prefixed_path(value)]
     if len(value.encode()) > _MAX_MANAGED_BY_CHARACTERS:
         found.append(field.too_long(path, _MAX_MANAGED_BY_CHARACTERS))
     return found

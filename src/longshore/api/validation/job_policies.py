@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from longshore.api import field, indexes, names
+from longshore.api import field, indexes, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.metadata import NOT_NEGATIVE
@@ -91,7 +91,9 @@ def _patterns(patterns: list[Obj], path: str) -> list[FieldError]:
         found.append(field.too_many(path, len(patterns), _MAX_PATTERNS))
     for i, pattern in enumerate(patterns):
         name = pattern.get("type", "")
-        found += [field.invalid(f"{path}[{i}].type", name, text) for text in names.qualified_name(name)]
+        found += [
+            field.invalid(f"{path}[{i}].type", name, text) for text in label_syntax.qualified_name(name)
+        ]
         found += _choice(pattern.get("status", ""), f"{path}[{i}].status", _STATUSES)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import field, names, pod_resources, quantity
+from longshore.api import field, label_syntax, pod_resources, quantity
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import resources
@@ -18,7 +18,7 @@ def validate(limit_range: Obj) -> list[FieldError]:
     seen: set[str] = set()
     for i, item in enumerate(limit_range["spec"].get("limits") or ()):
         path, kind = f"spec.limits[{i}]", item.get("type", "")
-        wrong = names.qualified_name(kind)
+        wrong = label_syntax.qualified_name(kind)
         found += [field.invalid(f"{path}.type", kind, text) for text in wrong]
         if not wrong and "/" not in kind and kind not in _TYPES:
             text = "must be a standard limit type or fully qualified"

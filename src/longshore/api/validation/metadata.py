@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.strategy import NameRule
 from longshore.api.types import Obj
@@ -84,7 +84,7 @@ def _is_usual(meta: Obj, check: names.NameFunction) -> bool:
 def is_plain(meta: Obj) -> bool:
     """Whether labels, annotations, owner references and finalizers are such that nobody need look closer.
     Says no where in doubt; then the other functions tell."""
-    fits, value_fits = names.is_qualified_name, names.is_label_value
+    fits, value_fits = label_syntax.is_qualified_name, label_syntax.is_label_value
     labels = meta.get("labels") or _NOTHING
     for key in labels:
         if not fits(key):
@@ -184,10 +184,10 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
     """Keys and values; every complaint is about the map as a whole."""
     found: list[FieldError] = []
     for key, value in (labels or {}).items():
-        if names.is_qualified_name(key) and names.is_label_value(value):
+        if label_syntax.is_qualified_name(key) and label_syntax.is_label_value(value):
             continue
-        found += [field.invalid(path, key, text) for text in names.qualified_name(key)]
-        found += [field.invalid(path, value, text) for text in names.label_value(value)]
+        found += [field.invalid(path, key, text) for text in label_syntax.qualified_name(key)]
+        found += [field.invalid(path, value, text) for text in label_syntax.label_value(value)]
     return found
 
 
@@ -196,8 +196,8 @@ def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> li
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
-        if not names.is_qualified_name(key.lower()):
-            found += [field.invalid(path, key, text) for text in names.qualified_name(key.lower())]
+        if not label_syntax.is_qualified_name(key.lower()):
+            found += [field.invalid(path, key, text) for text in label_syntax.qualified_name(key.lower())]
         size += len(key) + (len(value) if value.isascii() else len(value.encode()))
     if size > MAX_ANNOTATIONS_BYTES:
         found.append(field.too_long(path, MAX_ANNOTATIONS_BYTES))
@@ -238,10 +238,10 @@ def validate_requirement(term: Obj, path: str, *, allow_invalid_values: bool = F
     else:
         found.append(field.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = term.get("key", "")
-    found += [field.invalid(f"{path}.key", key, text) for text in names.qualified_name(key)]
+    found += [field.invalid(f"{path}.key", key, text) for text in label_syntax.qualified_name(key)]
     if not allow_invalid_values:
         for i, value in enumerate(values):
-            found += [field.invalid(f"{path}.values[{i}]", value, t) for t in names.label_value(value)]
+            found += [field.invalid(f"{path}.values[{i}]", value, t) for t in label_syntax.label_value(value)]
     return found
 
 
@@ -290,7 +290,7 @@ def _owner(ref: Obj) -> Obj:
 def validate_finalizers(finalizers: Sequence[str], path: str) -> list[FieldError]:
     found: list[FieldError] = []
     for name in finalizers:
-        found += [field.invalid(path, name, text) for text in names.qualified_name(name)]
+        found += [field.invalid(path, name, text) for text in label_syntax.qualified_name(name)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         found.append(
             field.invalid(

@@ -6,7 +6,7 @@ import re
 import socket
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.field import FieldError
 
 _CIDR_TEXT: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -19,12 +19,12 @@ def is_v6(address: str) -> bool:
 
 
 def validate_ip(address: str, path: str) -> list[FieldError]:
-    return [field.invalid(path, address, text) for text in names.ip(address)]
+    return [field.invalid(path, address, text) for text in identifiers.ip(address)]
 
 
 def is_cidr(text: str) -> bool:
     address, _, prefix = text.partition("/")
-    if names.ip(address) or _is_prefix(prefix) is None:
+    if identifiers.ip(address) or _is_prefix(prefix) is None:
         return False
     return int(prefix) <= (128 if is_v6(address) else 32)
 
@@ -42,7 +42,7 @@ def packed(address: str) -> bytes:
 
 def validate_not_special(address: str, path: str) -> list[FieldError]:
     """Refuses addresses that make no sense for traffic between machines."""
-    if names.ip(address):
+    if identifiers.ip(address):
         return [field.invalid(path, address, "must be a valid IP address")]
     raw, v6 = packed(address), is_v6(address)
     if not any(raw):
@@ -60,7 +60,7 @@ def validate_not_special(address: str, path: str) -> list[FieldError]:
 
 def validate_port_or_name(value: int | str, path: str) -> list[FieldError]:
     """A port as a number, or the name of one."""
-    wrong = names.port_number(value) if isinstance(value, int) else names.port_name(value)
+    wrong = identifiers.port_number(value) if isinstance(value, int) else identifiers.port_name(value)
     return [field.invalid(path, value, text) for text in wrong]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, label_syntax, names
 from longshore.api.defaults.service import externally_accessible
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
@@ -80,13 +80,15 @@ def _port(port: Obj, needs_name: bool, seen: set[str], path: str) -> list[FieldE
     elif needs_name:
         found.append(field.required(f"{path}.name"))
     number = port.get("port", 0)
-    found += [field.invalid(f"{path}.port", number, text) for text in names.port_number(number)]
+    found += [field.invalid(f"{path}.port", number, text) for text in identifiers.port_number(number)]
     if port["protocol"] not in _PROTOCOLS:
         found.append(field.not_supported(f"{path}.protocol", port["protocol"], _PROTOCOLS))
     found += net.validate_port_or_name(port["targetPort"], f"{path}.targetPort")
     protocol = port.get("appProtocol")
     if protocol is not None:
-        found += [field.invalid(f"{path}.appProtocol", protocol, t) for t in names.qualified_name(protocol)]
+        found += [
+            field.invalid(f"{path}.appProtocol", protocol, t) for t in label_syntax.qualified_name(protocol)
+        ]
     return found
 
 
@@ -188,7 +190,7 @@ def _load_balancer(spec: Obj) -> list[FieldError]:
     if class_ is not None:
         path = "spec.loadBalancerClass"
         if balances:
-            found += [field.invalid(path, class_, text) for text in names.qualified_name(class_)]
+            found += [field.invalid(path, class_, text) for text in label_syntax.qualified_name(class_)]
         else:
             found.append(field.forbidden(path, _FOR_LOAD_BALANCERS))
     return found
@@ -206,7 +208,9 @@ def _traffic(spec: Obj) -> list[FieldError]:
         found.append(field.not_supported(path, outside, _TRAFFIC_POLICIES))
     health = spec.get("healthCheckNodePort", 0)
     if spec["type"] == "LoadBalancer" and outside == "Local":
-        found += [field.invalid("spec.healthCheckNodePort", health, t) for t in names.port_number(health)]
+        found += [
+            field.invalid("spec.healthCheckNodePort", health, t) for t in identifiers.port_number(health)
+        ]
     elif health:
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         found.append(field.invalid("spec.healthCheckNodePort", health, text))
@@ -272,7 +276,7 @@ def validate_status(new: Obj, old: Obj) -> list[FieldError]:
         host = ingress.get("hostname")
         if host:
             found += [field.invalid(f"{path}.hostname", host, t) for t in names.dns1123_subdomain(host)]
-            if not names.ip(host):
+            if not identifiers.ip(host):
                 text = "must be a DNS name, not an IP address"
                 found.append(field.invalid(f"{path}.hostname", host, text))
     return found

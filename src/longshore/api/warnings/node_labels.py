@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import names
+from longshore.api import label_syntax
 from longshore.api.types import Obj
 
 _RENAMED: Final = {
@@ -51,7 +51,7 @@ def _term(term: Obj, path: str, *, check_values: bool) -> list[str]:
             found.append(f"{path}.matchExpressions[{i}].key: {key} is {text}")
         if check_values:
             for j, value in enumerate(rule.get("values") or ()):
-                if problems := names.label_value(value):
+                if problems := label_syntax.label_value(value):
                     where = f"{path}.matchExpressions[{i}].values[{j}]"
                     found.append(f"{where}: {value} is invalid, {';'.join(problems)}")
     return found

@@ -195,13 +195,9 @@ def _taken(view: View, draft: Draft, name: str, refused: Exception) -> Obj | Pla
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
         draft.warning("FailedCreate", f"Error creating job: {refused}")
         return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
-    ask = Ask("get", "Job", name)
-    if ask not in view.answers:
-        return draft.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
-    job = view.answers[ask]
-    if not isinstance(job, dict):
-        assert isinstance(job, Exception)
-        return draft.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
+    job = draft.taken(view, name)
+    if isinstance(job, Plan):
+        return job
     if not owners.is_controlled_by(job, draft.cronjob):
         return draft.plan("ForeignJob", f"job {name} exists and belongs to somebody else: starts nothing")
     if draft.is_active(job["metadata"]["uid"]):

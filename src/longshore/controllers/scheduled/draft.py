@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.plan import Event, Plan, Skipped
-from longshore.controllers.scheduled.view import Answer, Ask
+from longshore.controllers.scheduled.view import Answer, Ask, View
 from longshore.machinery.reasons import Number, Reason
 
 
@@ -52,6 +52,16 @@ class Draft:
         self.drop(ask.uid)
         self.normal("SuccessfulDelete", self.deleted_words.format(name=ask.name))
         return True
+
+    def taken(self, view: View, name: str) -> Obj | Plan:
+        """The Job that has this name already, or the plan that asks for it."""
+        ask = Ask("get", "Job", name)
+        if ask not in view.answers:
+            return self.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
+        job = view.answers[ask]
+        if isinstance(job, dict):
+            return job
+        return self.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
 
     def plan(self, code: str = "", words: str = "", **more: Any) -> Plan:
         """The plan so far; a reason given is the last one."""

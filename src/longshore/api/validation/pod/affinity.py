@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -67,10 +67,10 @@ def _expression(rule: Obj, path: str, found: list[FieldError], *, check_values: 
     else:
         found.append(field.invalid(f"{path}.operator", operator, "not a valid selector operator"))
     key = rule.get("key") or ""
-    found += [field.invalid(f"{path}.key", key, text) for text in names.qualified_name(key)]
+    found += [field.invalid(f"{path}.key", key, text) for text in label_syntax.qualified_name(key)]
     if check_values:
         for i, value in enumerate(values):
-            found += [field.invalid(f"{where}[{i}]", value, text) for text in names.label_value(value)]
+            found += [field.invalid(f"{where}[{i}]", value, text) for text in label_syntax.label_value(value)]
 
 
 def _field_rule(rule: Obj, path: str, found: list[FieldError]) -> None:
@@ -118,7 +118,9 @@ def _pod_term(term: Obj, path: str, found: list[FieldError]) -> None:
     topology = term.get("topologyKey") or ""
     if not topology:
         found.append(field.required(f"{path}.topologyKey", "can not be empty"))
-    found += [field.invalid(f"{path}.topologyKey", topology, text) for text in names.qualified_name(topology)]
+    found += [
+        field.invalid(f"{path}.topologyKey", topology, text) for text in label_syntax.qualified_name(topology)
+    ]
 
 
 def validate_label_keys(
@@ -135,7 +137,7 @@ def validate_label_keys(
             found.append(field.forbidden(f"{path}.{name}", text))
             continue
         for i, key in enumerate(keys):
-            problems = names.qualified_name(key)
+            problems = label_syntax.qualified_name(key)
             found += [field.invalid(f"{path}.{name}[{i}]", key, text) for text in problems]
     if selector is not None and match:
         seen = set(selector.get("matchLabels") or ())

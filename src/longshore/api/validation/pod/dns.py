@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
@@ -39,7 +39,7 @@ def validate_config(config: Obj | None, policy: str, path: str, found: list[Fiel
         text = f"must not have more than {_MAX_SERVERS} nameservers"
         found.append(field.invalid(f"{path}.nameservers", servers, text))
     for i, server in enumerate(servers):
-        found += [field.invalid(f"{path}.nameservers[{i}]", server, text) for text in names.ip(server)]
+        found += [field.invalid(f"{path}.nameservers[{i}]", server, text) for text in identifiers.ip(server)]
     if len(searches) > _MAX_SEARCHES:
         text = f"must not have more than {_MAX_SEARCHES} search paths"
         found.append(field.invalid(f"{path}.searches", searches, text))
@@ -59,7 +59,7 @@ def validate_config(config: Obj | None, policy: str, path: str, found: list[Fiel
 def validate_host_aliases(aliases: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     for i, alias in enumerate(aliases):
         address = alias.get("ip") or ""
-        found += [field.invalid(f"{path}[{i}].ip", address, text) for text in names.ip(address)]
+        found += [field.invalid(f"{path}[{i}].ip", address, text) for text in identifiers.ip(address)]
         for j, name in enumerate(alias.get("hostnames") or ()):
             where = f"{path}[{i}].hostnames[{j}]"
             found += [field.invalid(where, name, text) for text in names.dns1123_subdomain(name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation.pod import paths
@@ -57,7 +57,7 @@ def validate_env(variables: Sequence[Obj], path: str, found: list[FieldError]) -
         name = variable.get("name")
         if not name:
             found.append(field.required(f"{path}[{i}].name"))
-        elif problems := names.env_var_name(name):
+        elif problems := identifiers.env_var_name(name):
             found += [field.invalid(f"{path}[{i}].name", name, text) for text in problems]
         if (source := variable.get("valueFrom")) is not None:
             _value_from(source, bool(variable.get("value")), f"{path}[{i}].valueFrom", found)
@@ -106,7 +106,7 @@ def validate_field_ref(ref: Obj, allowed: Sequence[str], path: str, found: list[
         found.append(field.invalid(f"{path}.fieldPath", label, text))
     elif key is not None:
         checked = key.lower() if base == "metadata.annotations" else key
-        found += [field.invalid(path, checked, text) for text in names.qualified_name(checked)]
+        found += [field.invalid(path, checked, text) for text in label_syntax.qualified_name(checked)]
     else:
         base = "spec.nodeName" if base == "spec.host" else base
         if base not in allowed:
@@ -166,7 +166,7 @@ def _key_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
     if not key:
         found.append(field.required(f"{path}.key"))
     else:
-        found += [field.invalid(f"{path}.key", key, text) for text in names.config_map_key(key)]
+        found += [field.invalid(f"{path}.key", key, text) for text in identifiers.config_map_key(key)]
 
 
 def _file_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
@@ -174,7 +174,7 @@ def _file_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
     if not key:
         found.append(field.required(f"{path}.key"))
     else:
-        found += [field.invalid(f"{path}.key", key, text) for text in names.env_var_name(key)]
+        found += [field.invalid(f"{path}.key", key, text) for text in identifiers.env_var_name(key)]
     if not volume:
         found.append(field.required(f"{path}.volumeName"))
     else:
@@ -188,7 +188,9 @@ def _file_ref(ref: Obj, path: str, found: list[FieldError]) -> None:
 def validate_env_from(sources: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     for i, source in enumerate(sources):
         if prefix := source.get("prefix"):
-            found += [field.invalid(f"{path}[{i}].prefix", prefix, t) for t in names.env_var_name(prefix)]
+            found += [
+                field.invalid(f"{path}[{i}].prefix", prefix, t) for t in identifiers.env_var_name(prefix)
+            ]
         count = 0
         for kind in ("configMapRef", "secretRef"):
             if (ref := source.get(kind)) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
@@ -16,7 +16,7 @@ def validate_ports(ports: Sequence[Obj], path: str, found: list[FieldError]) -> 
     seen: set[str] = set()
     for i, port in enumerate(ports):
         if name := port.get("name"):
-            problems = names.port_name(name)
+            problems = identifiers.port_name(name)
             if problems:
                 found += [field.invalid(f"{path}[{i}].name", name, text) for text in problems]
             elif name in seen:
@@ -28,10 +28,11 @@ def validate_ports(ports: Sequence[Obj], path: str, found: list[FieldError]) -> 
             found.append(field.required(f"{path}[{i}].containerPort"))
         elif not 1 <= number <= 65535:
             found += [
-                field.invalid(f"{path}[{i}].containerPort", number, t) for t in names.port_number(number)
+                field.invalid(f"{path}[{i}].containerPort", number, t)
+                for t in identifiers.port_number(number)
             ]
         if host := port.get("hostPort"):
-            found += [field.invalid(f"{path}[{i}].hostPort", host, t) for t in names.port_number(host)]
+            found += [field.invalid(f"{path}[{i}].hostPort", host, t) for t in identifiers.port_number(host)]
         protocol = port.get("protocol") or ""
         if not protocol:
             found.append(field.required(f"{path}[{i}].protocol"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
@@ -89,7 +89,9 @@ def _action(kind: str, action: Obj, grace: int | None, path: str, found: list[Fi
             found.append(field.not_supported(f"{path}.scheme", scheme, _SCHEMES))
         for header in action.get("httpHeaders") or ():
             name = header.get("name") or ""
-            found += [field.invalid(f"{path}.httpHeaders", name, t) for t in names.http_header_name(name)]
+            found += [
+                field.invalid(f"{path}.httpHeaders", name, t) for t in identifiers.http_header_name(name)
+            ]
     elif kind == "sleep":
         seconds = action.get("seconds") or 0
         if grace is not None and not 0 <= seconds <= grace:
@@ -101,5 +103,5 @@ def _action(kind: str, action: Obj, grace: int | None, path: str, found: list[Fi
 
 def validate_port(port: Any, path: str, found: list[FieldError]) -> None:
     """A port by number or by the name a container gave it."""
-    problems = names.port_name(port) if isinstance(port, str) else names.port_number(port)
+    problems = identifiers.port_name(port) if isinstance(port, str) else identifiers.port_number(port)
     found += [field.invalid(path, port, text) for text in problems]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from longshore.api import field, names, pod_resources, quantity
+from longshore.api import field, label_syntax, names, pod_resources, quantity
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
@@ -124,7 +124,7 @@ def _huge_pages(name: str, amount: str, path: str, found: list[FieldError]) -> N
 
 def validate_name(name: str, path: str, found: list[FieldError]) -> bool:
     """A resource name at all; False when it is so wrong that further checks make no sense."""
-    problems = names.qualified_name(name)
+    problems = label_syntax.qualified_name(name)
     if problems:
         found += [field.invalid(path, name, text) for text in problems]
         return False

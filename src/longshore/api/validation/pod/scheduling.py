@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, label_syntax
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -24,7 +24,7 @@ def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[Fiel
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
         effect, value = toleration.get("effect") or "", toleration.get("value") or ""
         if key:
-            if problems := names.qualified_name(key):
+            if problems := label_syntax.qualified_name(key):
                 found += [field.invalid(f"{path}[{i}].key", key, text) for text in problems]
         elif operator != "Exists":
             text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
@@ -37,7 +37,7 @@ def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[Fiel
                 text = "value must be empty when `operator` is 'Exists'"
                 found.append(field.invalid(f"{path}[{i}].operator", value, text))
         elif operator in ("", "Equal"):
-            if problems := names.label_value(value):
+            if problems := label_syntax.label_value(value):
                 found.append(field.invalid(f"{path}[{i}].operator", value, ";".join(problems)))
         else:
             # Lt and Gt are known, but switched off by default in this version.
@@ -82,7 +82,7 @@ def validate_scheduling_gates(gates: Sequence[Obj], path: str, found: list[Field
     seen: set[str] = set()
     for i, gate in enumerate(gates):
         name = gate.get("name") or ""
-        found += [field.invalid(f"{path}[{i}]", name, text) for text in names.qualified_name(name)]
+        found += [field.invalid(f"{path}[{i}]", name, text) for text in label_syntax.qualified_name(name)]
         if name in seen:
             found.append(field.duplicate(f"{path}[{i}]", name))
         seen.add(name)
@@ -91,7 +91,9 @@ def validate_scheduling_gates(gates: Sequence[Obj], path: str, found: list[Field
 def validate_readiness_gates(gates: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     for i, gate in enumerate(gates):
         kind = gate.get("conditionType") or ""
-        found += [field.invalid(f"{path}[{i}].conditionType", kind, t) for t in names.qualified_name(kind)]
+        found += [
+            field.invalid(f"{path}[{i}].conditionType", kind, t) for t in label_syntax.qualified_name(kind)
+        ]
 
 
 def validate_preemption(policy: str, path: str, found: list[FieldError]) -> None:

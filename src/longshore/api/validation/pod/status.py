@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from longshore.api import field, names
+from longshore.api import field, identifiers, label_syntax, names
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
@@ -59,7 +59,7 @@ def _condition(condition: Obj, path: str, found: list[FieldError]) -> None:
     if seen < 0:
         found.append(field.invalid(f"{path}.observedGeneration", seen, _GENERATION))
     if kind not in _SYSTEM_CONDITIONS:
-        found += [field.invalid(f"{path}.Type", kind, text) for text in names.qualified_name(kind)]
+        found += [field.invalid(f"{path}.Type", kind, text) for text in label_syntax.qualified_name(kind)]
 
 
 def _nominated(new: str, old: str, spec: Obj, found: list[FieldError]) -> None:
@@ -158,7 +158,7 @@ def _ips(new: list[Obj], old: list[Obj], path: str, found: list[FieldError]) -> 
     known = {entry.get("ip") for entry in old}
     for i, address in enumerate(listed):
         if address not in known:
-            found += [field.invalid(f"{path}[{i}]", address, text) for text in names.ip(address)]
+            found += [field.invalid(f"{path}[{i}]", address, text) for text in identifiers.ip(address)]
     if len(listed) > 1 and (len(listed) > 2 or len({":" in a for a in listed}) < 2):
         shown = [{"IP": address} for address in listed]
         text = "may specify no more than one IP for each IP family"

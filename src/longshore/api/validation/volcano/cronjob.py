@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from longshore.api import cron, field, names
+from longshore.api import cron, field, label_syntax
 from longshore.api.types import Obj
 
 _MAX_NAME_BYTES: Final = 52
@@ -53,6 +53,6 @@ def _name(name: str) -> list[str]:
             f"cronJob name must be no more than {_MAX_NAME_BYTES} characters to accommodate job name suffix "
             "(max 63 total)"
         ]
-    if problems := names.qualified_name(name):
+    if problems := label_syntax.qualified_name(name):
         return [f"invalid cronJob name {field.quoted(name)}: {'; '.join(problems)}"]
     return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from longshore.api import goflags, gotext, names
+from longshore.api import goflags, gotext, label_syntax
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import dag, job_volumes, policies, tasks
 
@@ -25,7 +25,7 @@ def validate(
         return "The specified mpi master task was not found"
     found = tasks.TIERS if _both_tiers(spec, listed) else ""
     found += _tasks(listed, name)
-    if problems := names.qualified_name(name):
+    if problems := label_syntax.qualified_name(name):
         found += f"create job with name {name} validate failed {gotext.plain(problems)}"
     if sum(task.get("replicas", 0) for task in listed) < spec.get("minAvailable", 0):
         found += " job 'minAvailable' should not be greater than total replicas in tasks;"

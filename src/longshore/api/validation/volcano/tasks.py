@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
-from longshore.api import gotext, names, quantity, types
+from longshore.api import gotext, label_syntax, quantity, types
 from longshore.api.defaults.pod import default_pod_template
 from longshore.api.types import Obj
 from longshore.api.validation import pod
@@ -19,7 +19,7 @@ def validate(task: Obj, index: int, job_name: str) -> str:
     name = task.get("name", "")
     found = policies.validate(task.get("policies") or (), "spec.tasks.policies")
     pod_name = f"{job_name}-{name}-{index}"
-    if problems := names.qualified_name(pod_name):
+    if problems := label_syntax.qualified_name(pod_name):
         found += f"create pod with name {pod_name} validate failed {gotext.plain(problems)};"
     found += _template(task, index)
     return found + partitions(task, job_name)

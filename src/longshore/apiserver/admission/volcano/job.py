@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from longshore.api import names, reads
+from longshore.api import label_syntax, reads
 from longshore.api.types import Obj
 from longshore.api.validation.volcano import job
 from longshore.apiserver.admission.lookup import Get, List
@@ -19,7 +19,7 @@ def _named_and_queued(new: reads.New) -> bool:
     obj = new.obj
     name, spec = obj["metadata"]["name"], obj["spec"]
     listed = [f"{name}-{task.get('name', '')}-{index}" for index, task in enumerate(spec["tasks"])]
-    if not all(map(names.is_qualified_name, (name, *listed))):
+    if not all(map(label_syntax.is_qualified_name, (name, *listed))):
         return False
     return not _queue(spec.get("queue", ""), new.get, new.every)
 

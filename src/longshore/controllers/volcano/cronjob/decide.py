@@ -164,13 +164,9 @@ def _taken(view: View, draft: Draft, when: Timing, name: str, refused: Exception
     if not isinstance(refused, StatusError) or refused.reason != "AlreadyExists":
         draft.warning("FailedCreate", f"Failed to create job: {refused}")
         return draft.plan("NotCreated", f"job {name} could not be created: {refused}", problem=refused)
-    ask = Ask("get", "Job", name)
-    if ask not in view.answers:
-        return draft.plan("NameTaken", f"there is a job {name} already: whose is it?", read=(ask,))
-    job = view.answers[ask]
-    if not isinstance(job, dict):
-        assert isinstance(job, Exception)
-        return draft.plan("Unreadable", f"job {name} cannot be read: {job}", problem=job)
+    job = draft.taken(view, name)
+    if isinstance(job, Plan):
+        return job
     if not owners.is_controlled_by(job, draft.cronjob):
         owner = (owners.controller_of(job) or {}).get("name", "none")
         text = f"Job {name} exists but is not owned by this CronJob (current owner: {owner})"
