@@ -67,7 +67,7 @@ class Actor:
         return self._starter.starts
 
     async def close(self) -> None:
-        """What was begun is left to the next run."""
+        """Unfinished work is left to the next run."""
         await self._starter.close()
 
     def ended(self, life: Life, state: State) -> None:
