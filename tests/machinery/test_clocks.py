@@ -90,7 +90,7 @@ def test_the_wall_clock_can_be_set_and_timers_do_not_notice() -> None:
 
 
 def test_waiting_for_nothing_is_told_instead_of_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(virtual, "_PATIENCE", 0.01)
+    monkeypatch.setattr(virtual, "_STUCK_SECONDS", 0.01)
 
     async def main(clock: VirtualClock) -> None:
         await asyncio.Event().wait()

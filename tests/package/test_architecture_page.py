@@ -86,7 +86,7 @@ def test_documents_name_files_that_exist(page: Path) -> None:
     missing = [
         name
         for name in _FILE.findall(page.read_text())
-        if not any(base.joinpath(name).is_file() for base in (ROOT, PACKAGE, *PACKAGE.glob("*/")))
+        if not any(base.joinpath(name).is_file() for base in (ROOT, *PACKAGE.rglob("*/"), PACKAGE))
         and ("/" in name or name not in modules)
     ]
     assert not missing

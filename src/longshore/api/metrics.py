@@ -84,7 +84,7 @@ class Gauge:
         return self._asked[values]() if values in self._asked else self._values.get(values, 0)
 
     def remove(self, *values: str) -> None:
-        """What these label values stood for is gone."""
+        """Drops the series of these label values: their subject is gone."""
         self._values.pop(values, None)
         self._asked.pop(values, None)
 

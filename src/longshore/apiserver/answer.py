@@ -1,4 +1,4 @@
-"""What a verb answers, before it is rendered for one client's Accept header."""
+"""Answers of verbs, before they are rendered for one client's Accept header."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def served(resource: Resource, obj: Obj) -> Obj:
 
 
 def served_raw(resource: Resource, entry: Entry) -> bytes:
-    """The same as JSON, from the stored bytes wherever they are the served form."""
+    """The served object as JSON, from the stored bytes wherever they are the served form."""
     if resource.strategy.converts:
         view = resource.strategy.from_storage(entry.obj)
         if view is not entry.obj:

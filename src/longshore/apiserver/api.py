@@ -69,7 +69,7 @@ class Api:
         self.pages: dict[str, Page] = {}
         """Documents of others that are served beside the API, by the beginning of their paths."""
         self.collectors: list[Collector] = []
-        """What others count, shown with the server's own metrics."""
+        """Metrics of other parts, shown with the server's own."""
         self._rng = rng
         self._now = (0, "")
 
@@ -159,7 +159,7 @@ class Api:
         return await list_(self, call)
 
     def write(self, call: Call) -> Answer:
-        """What create, update, patch and delete do until they would wait: the caller must not show the answer
+        """Runs create, update, patch or delete until it would wait: the caller must not show the answer
         before every one of its `staged` writes is durable, nor a conflict before `store.settled`."""
         self.authorizer.check(call)
         scaled = call.subresource == "scale"

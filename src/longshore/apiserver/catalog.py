@@ -27,7 +27,7 @@ _Path = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Defined:
-    """What one definition gives, at one of its revisions."""
+    """The rows of one definition, at one of its revisions."""
 
     revision: int
     rows: Sequence[Resource]
@@ -42,7 +42,7 @@ class Catalog:
         self._awaited = 0
         """The revision of the last write to a definition that the rows do not show yet; 0 for none."""
         self._known: dict[str, _Defined] = {}
-        """What each definition gives, by its name."""
+        """The rows of each definition, by its name."""
         self._load()
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:

@@ -1,4 +1,4 @@
-"""What the server counts, under upstream's names."""
+"""The metrics of the server, under upstream's names."""
 
 from __future__ import annotations
 

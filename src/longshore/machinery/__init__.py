@@ -1,4 +1,4 @@
-"""What controllers are made of: caches that follow the server, queues, expectations, events, election.
+"""The toolkit of controllers: caches that follow the server, queues, expectations, events, election.
 
 A toolkit that stands by itself: it knows a client (`longshore.client`) and the shapes of objects, and
 nothing of any controller. docs/toolkit.md is its tour, examples/toolkit/ a whole controller built on it.

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Hands:
-    """As many as there is work for. What an errand raises is logged."""
+    """The running tasks, as many as there is work for. An errand's error is logged."""
 
     def __init__(self) -> None:
         self._idle: list[asyncio.Future[Errand]] = []

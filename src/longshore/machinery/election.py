@@ -70,7 +70,7 @@ class Election:
             gauge.ask(lambda: float(self._leading), name)
         self._leading = False
         self._lease: Obj | None = None
-        """As last read or written."""
+        """The Lease as last read or written."""
         self._seen = 0.0
         """When it last changed, by the own clock."""
 

@@ -17,7 +17,7 @@ _OBJECTS: Final = 2000
 
 @dataclass(slots=True)
 class Explanation:
-    """What one look at an object decided, and by which rules. Repeats in a row are one, with a count.
+    """One decision about an object, and the rules behind it. Repeats in a row are one, with a count.
 
     Nobody changes one. It is not `frozen`, as every look makes one: that would cost ten times as much.
     """
@@ -27,7 +27,7 @@ class Explanation:
     """Seconds since 1970, of the last time."""
     why: tuple[Reason | str, ...]
     problem: str = ""
-    """What kept it from being carried out; empty when nothing did."""
+    """The error that kept the plan from being carried out; empty without one."""
     times: int = 1
 
 

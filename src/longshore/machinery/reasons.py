@@ -20,14 +20,14 @@ class Reason(NamedTuple):
     words: str
     """One sentence without a full stop, in the present tense, as `longshore why` shows it."""
     numbers: Mapping[str, Number] = _NO_NUMBERS
-    """What the words count, by name."""
+    """The numbers in the words, by name."""
 
     def __str__(self) -> str:
         return self.words
 
 
 class Plan(Protocol):
-    """What every `decide` returns, beside the steps of its own kind."""
+    """The common part of every plan that a `decide` returns, beside the steps of its own kind."""
 
     @property
     def why(self) -> tuple[Reason, ...]:

@@ -26,7 +26,7 @@ def _amounts(key: bytes) -> tuple[tuple[str, int], ...]:
 
 
 def requests_of(spec: Obj) -> tuple[tuple[str, int], ...]:
-    """What a pod asks for, cpu in thousandths. Pods of one template share the work."""
+    """The pod's requests, cpu in thousandths. Pods of one template share the work."""
     containers, inits = spec["containers"], spec.get("initContainers")
     whole, overhead = spec.get("resources"), spec.get("overhead")
     if not inits and not whole and not overhead and not any(c.get("resources") for c in containers):
@@ -49,7 +49,7 @@ def _asks(container: Obj) -> Obj:
 
 
 class Ledger:
-    """What is taken of a node's capacity."""
+    """The used part of a node's capacity."""
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity

@@ -49,7 +49,7 @@ from longshore.node.runtime import Runtime, State
 from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
-"""What events name as their source; kubectl and people look for it."""
+"""The source in the node's events; kubectl and people look for it."""
 OnStop = Literal["keep", "kill"]
 
 log = logging.getLogger(__name__)

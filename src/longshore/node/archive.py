@@ -20,8 +20,8 @@ from longshore.api import types
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 
-MOST_BYTES: Final = 256 << 20
-MOST_PODS: Final = 5000
+MAX_BYTES: Final = 256 << 20
+MAX_PODS: Final = 5000
 _RECORD: Final = "record.json"
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
@@ -45,7 +45,7 @@ class _Kept:
 class Archive:
     """In `directory`, which is made when it is needed. May be used from several threads."""
 
-    def __init__(self, directory: Path, *, most_bytes: int = MOST_BYTES, most_pods: int = MOST_PODS) -> None:
+    def __init__(self, directory: Path, *, most_bytes: int = MAX_BYTES, most_pods: int = MAX_PODS) -> None:
         self._directory = directory
         self._most_bytes, self._most_pods = most_bytes, most_pods
         self._lock = threading.Lock()
@@ -141,7 +141,7 @@ def failed(pod: Obj) -> bool:
 
 
 def record_of(pod: Obj, at: float) -> Obj:
-    """What is remembered of a pod beside its logs."""
+    """The record of a pod beside its logs."""
 
     meta, status = pod["metadata"], pod.get("status") or {}
     owners = [{key: o[key] for key in ("kind", "name", "uid")} for o in meta.get("ownerReferences") or ()]

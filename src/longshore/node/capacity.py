@@ -1,4 +1,4 @@
-"""What the node has to give: as the machine says, or as declared (`cpu=4,memory=8Gi,example.com/gpu=2`).
+"""The node's capacity: the machine's, or as declared (`cpu=4,memory=8Gi,example.com/gpu=2`).
 
 Amounts are quantities in Kubernetes' text. Declared ones replace the machine's one by one.
 """

@@ -89,7 +89,7 @@ class Cleaner:
             await self._in_thread(_remove, there)
 
     async def remove_strangers(self, present: set[str]) -> None:
-        """What is left of pods that are not in the API any more, from an earlier run."""
+        """Removes the remains of pods that are not in the API any more, from an earlier run."""
         for uid in await self._preparer.known() - present:
             self.gone(uid)
         if strangers := _strange_logs(self._logs, present):

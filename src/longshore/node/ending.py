@@ -22,7 +22,7 @@ from longshore.node.cleaning import Cleaner
 from longshore.node.metrics import NodeMetrics
 from longshore.node.pod.life import Life
 
-_DELETE_PAUSE: Final = 1.0
+_DELETE_RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +88,7 @@ class Endings:
                 log.warning("pod %s could not be deleted: %s", facts.title, err)
             except Unreachable as err:
                 log.info("pod %s: trying again: %s", facts.title, err)
-            await self._clock.sleep(_DELETE_PAUSE)
+            await self._clock.sleep(_DELETE_RETRY_SECONDS)
         self._drop(life)
 
     def _drop(self, life: Life) -> None:

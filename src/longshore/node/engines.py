@@ -61,7 +61,7 @@ class Engines:
         return self._runtimes.get(wanted) if wanted else self._default
 
     def take(self, uid: str) -> list[State] | None:
-        """What was remembered of a pod; None if nothing was. It is told once."""
+        """The containers remembered of a pod; None without any. They are told once."""
         found = self._known.pop(uid, None)
         return None if found is None else [state for _, state in found]
 

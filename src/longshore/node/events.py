@@ -11,8 +11,8 @@ from longshore.api.types import Obj
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time.clock import Clock
 
-RATE: Final = 50.0
-BURST: Final = 100.0
+EVENTS_PER_SECOND: Final = 50.0
+MAX_BURST: Final = 100.0
 
 
 class Events:
@@ -21,7 +21,7 @@ class Events:
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self.unsaid = 0
         self._recorder, self._clock = recorder, clock
-        self._tokens, self._filled = BURST, clock.monotonic()
+        self._tokens, self._filled = MAX_BURST, clock.monotonic()
 
     def pod(self, pod: Obj, type_: str, reason: str, message: str, path: str = "") -> None:
         """About a pod, or about the container at `path` (`spec.containers{main}`)."""
@@ -47,7 +47,7 @@ class Events:
 
     def _affordable(self) -> bool:
         now = self._clock.monotonic()
-        self._tokens = min(self._tokens + (now - self._filled) * RATE, BURST)
+        self._tokens = min(self._tokens + (now - self._filled) * EVENTS_PER_SECOND, MAX_BURST)
         self._filled = now
         if self._tokens < 1:
             self.unsaid += 1

@@ -21,13 +21,13 @@ from longshore.machinery.time.clock import Clock
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 
-SECONDS: Final = 10.0
+CHECK_SECONDS: Final = 10.0
 _STORAGE: Final = "ephemeral-storage"
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one pod may keep where, with the words for when it does not keep to it."""
+    """The limits of one pod's files, with the words for exceeding them."""
 
     volumes: tuple[tuple[str, Path, int, str], ...]
     """Name, place, bytes and text of the limit of each emptyDir that has one."""
@@ -65,7 +65,7 @@ def budget_of(spec: Obj, volumes: Mapping[str, Path], logs: Path) -> Budget | No
 
 
 def excess(budget: Budget) -> str:
-    """What the pod keeps too much of, in upstream's words; empty when nothing. Reads the disk."""
+    """The limit that the pod's files exceed, in upstream's words; empty if none. Reads the disk."""
     for name, place, most, shown in budget.volumes:
         if most and usage(place) > most:
             return f'Usage of EmptyDir volume "{name}" exceeds the limit "{shown}". '
@@ -115,7 +115,7 @@ class Evictions:
     async def run(self, lives: Mapping[str, Life]) -> None:
         """Looks until cancelled."""
         while True:
-            await self._clock.sleep(SECONDS)
+            await self._clock.sleep(CHECK_SECONDS)
             for life in [*lives.values()]:
                 if budget := self._budget(life):
                     message = await self._in_thread(excess, budget)

@@ -9,7 +9,7 @@ from longshore.api.metrics import Registry
 
 
 class Counts(Protocol):
-    """What the agent counts itself."""
+    """The agent's own counters."""
 
     @property
     def lives(self) -> Mapping[str, Any]: ...

@@ -65,7 +65,7 @@ class Registration:
         labels: Mapping[str, str] | None = None,
     ) -> None:
         self.annotations: dict[str, str] = {}
-        """What people may want to know of this node, e.g. how it keeps limits."""
+        """Facts of this node for people, e.g. how it enforces limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
         self._engines, self._machine, self._labels = engines, machine, dict(labels or {})
         self._lease: Obj | None = None

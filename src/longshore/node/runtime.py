@@ -1,4 +1,4 @@
-"""What the node asks of an engine that runs containers, in words that hold for each of them.
+"""The contract of an engine that runs containers, in words that hold for each of them.
 
 A container runs once: `Key` names one attempt of one container of one pod, and an engine starts a key at
 most once, even if longshore is killed in between and asks again. What ran is remembered, with its exit code,
@@ -40,7 +40,7 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a container may use. None means as much as there is."""
+    """The limits of a container. None means no limit."""
 
     cpu_millis: int | None = None
     cpu_request_millis: int | None = None
@@ -90,7 +90,7 @@ class Container:
 
 @dataclass(slots=True)
 class State:
-    """What became of a container. Times are seconds since 1970, to the microsecond."""
+    """The state of a container. Times are seconds since 1970, to the microsecond."""
 
     key: Key
     phase: Literal["running", "exited", "lost"]
@@ -101,7 +101,7 @@ class State:
     started_at: float = 0.0
     finished_at: float = 0.0
     exit_code: int = 0
-    """As a shell counts: 128 + N after signal N."""
+    """The exit code as a shell counts it: 128 + N after signal N."""
     signal: int = 0
     reason: str = ""
     """Completed, Error, OOMKilled, ContainerCannotRun …; empty while it runs."""
@@ -124,7 +124,7 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a container uses now."""
+    """The current usage of a container."""
 
     cpu_seconds: float
     """Since it started, children included."""
@@ -133,14 +133,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What an engine can do on this machine, for the node's events and `longshore status`."""
+    """The abilities of an engine on this machine, for the node's events and `longshore status`."""
 
     mounts: bool
     """Whether volumes can be mounted where the manifest says."""
     limits: str
     """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
     notes: tuple[str, ...] = field(default=())
-    """What does not work here and why, a sentence each."""
+    """The missing abilities and their reasons, a sentence each."""
 
 
 class Runtime(Protocol):

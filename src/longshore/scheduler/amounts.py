@@ -1,4 +1,4 @@
-"""What pods ask for and nodes have, as whole numbers: thousandths of a cpu, bytes, pieces.
+"""Requests of pods and capacities of nodes, as whole numbers: thousandths of a cpu, bytes, pieces.
 
 Numbers instead of quantities because a scheduler compares them thousands of times a second; they are
 parsed once per shape of pod and once per change of a node. Also says them again in words, for people.
@@ -18,7 +18,7 @@ Amounts: TypeAlias = dict[str, int]
 CPU, MEMORY, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 UNASKED_CPU: Final = 100
 UNASKED_MEMORY: Final = 200 * 1024 * 1024
-"""What a container that asks for nothing is taken for when nodes are compared, as upstream does."""
+"""The request assumed for a container without one when nodes are compared, as upstream does."""
 _BYTES: Final = (MEMORY, STORAGE)
 _UNITS: Final = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
 
@@ -33,7 +33,7 @@ def parse(amounts: Mapping[str, object] | None) -> Amounts:
 
 
 def requests(spec: Obj) -> Amounts:
-    """What a pod with this spec takes from a node; nothing that is zero."""
+    """The amounts a pod with this spec takes from a node, without zeros."""
     return {name: n for name, n in parse(pod_resources.pod_requests(spec)).items() if n}
 
 
@@ -56,7 +56,7 @@ def total(parts: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def rest(amounts: Mapping[str, int], less: Mapping[str, int]) -> Amounts:
-    """What is left of the first, nothing below zero."""
+    """The first amounts less the second, never below zero."""
     return {name: max(amount - less.get(name, 0), 0) for name, amount in amounts.items()}
 
 

@@ -64,7 +64,7 @@ class Cluster:
         self._view = View(self.ledger, self.volumes, self.namespace_labels, self._budgets)
 
     def view(self) -> View:
-        """What decisions are made from: always the present state."""
+        """The present state, on which decisions are made."""
         return self._view
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

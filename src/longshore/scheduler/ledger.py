@@ -53,7 +53,7 @@ class Node:
         self.nominated: dict[str, Pod] = {}
         """Pods that others make room for here."""
         self.remembered: dict[Shape, Failure | None] = {}
-        """What selectors, taints and such say of each shape; holds until the node itself changes."""
+        """The verdicts of selectors, taints and such for each shape; valid until the node itself changes."""
 
     def describe(self, obj: Obj) -> None:
         """Takes over what the Node object says."""
@@ -137,9 +137,9 @@ class Ledger:
         self.pods: dict[str, Pod] = {}
         """Every pod that counts somewhere, by uid."""
         self.assumed: set[str] = set()
-        """Those of them whose binding nobody has seen yet."""
+        """The pods whose binding is not seen yet."""
         self.repelling: dict[str, Pod] = {}
-        """Those of them with required anti-affinity: they may forbid others a node."""
+        """The pods with required anti-affinity: they may keep others off a node."""
         self._mentioned: dict[str, Node] = {}
 
     def __iter__(self) -> Iterator[Node]:

@@ -1,4 +1,4 @@
-"""What schedulers count, under upstream's names."""
+"""The metrics of schedulers, under upstream's names."""
 
 from __future__ import annotations
 

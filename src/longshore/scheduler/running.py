@@ -48,12 +48,12 @@ class Schedulers:
             cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
-        """What was decided about a pod, oldest first."""
+        """The decisions about a pod, oldest first."""
         told = self.pods.explain(namespace, name) if self.pods is not None else []
         return told or (self.gangs.explain(namespace, name) if self.gangs is not None else [])
 
     def explain_group(self, namespace: str, name: str) -> list[Explanation]:
-        """What was decided about a gang, oldest first."""
+        """The decisions about a gang, oldest first."""
         return self.gangs.explain_group(namespace, name) if self.gangs is not None else []
 
     async def run(self) -> None:

@@ -38,7 +38,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a decision about some pods depends on, at one moment."""
+    """The view for a decision about some pods, at one moment."""
 
     nodes: list[Obj]
     counted: list[Counted]

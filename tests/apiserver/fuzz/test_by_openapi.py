@@ -103,7 +103,7 @@ def _row_of(target: str) -> tuple[Resource | None, str]:
 async def test_requests_from_our_own_schema_break_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versions, "_PATIENCE", 0.01)
+    monkeypatch.setattr(versions, "_WAIT_SECONDS", 0.01)
     dice = random.Random(1)
     async with running(
         Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)

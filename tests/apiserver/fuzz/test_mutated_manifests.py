@@ -37,7 +37,7 @@ _ONLY_IN_UPDATES = re.compile(rb"status\.addresses\[|spec\.nodeName: Invalid val
 async def test_mutated_requests_break_nothing(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versions, "_PATIENCE", 0.01)
+    monkeypatch.setattr(versions, "_WAIT_SECONDS", 0.01)
     dice = random.Random(SEED)
     async with running(
         Options(in_memory=True, port=0, controllers=(), scheduler=False, node=False)

@@ -83,8 +83,8 @@ def test_nothing_is_remembered_of_a_job_that_has_ended(monkeypatch: pytest.Monke
 def test_what_is_too_much_for_one_sync_is_done_by_the_next(
     indexed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tracking, "MOST_UNCOUNTED", 2)
-    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(tracking, "MAX_UNCOUNTED_PODS", 2)
+    monkeypatch.setattr(wanted, "MAX_PODS_PER_SYNC", 2)
     more = {"completionMode": "Indexed"} if indexed else {}
 
     async def scene(stage: Stage) -> None:
@@ -102,7 +102,7 @@ def test_what_is_too_much_for_one_sync_is_done_by_the_next(
 def test_pods_to_be_removed_that_are_too_many_for_one_sync_are_removed_by_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(wanted, "MAX_PODS_PER_SYNC", 2)
 
     async def scene(stage: Stage) -> None:
         await stage.job(completions=7, parallelism=7)

@@ -67,8 +67,8 @@ def test_dying_among_pods_that_one_sync_cannot_deal_with_changes_nothing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended, _ = good_end(name)
-    monkeypatch.setattr(tracking, "MOST_UNCOUNTED", 2)
-    monkeypatch.setattr(wanted, "MOST_PER_SYNC", 2)
+    monkeypatch.setattr(tracking, "MAX_UNCOUNTED_PODS", 2)
+    monkeypatch.setattr(wanted, "MAX_PODS_PER_SYNC", 2)
     slow, writes = undisturbed(STORIES[name])
     assert slow == ended
     for last, death, away in every_crash(writes):

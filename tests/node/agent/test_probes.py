@@ -10,7 +10,7 @@ import pytest
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import RealClock
-from longshore.node.pod import hooks
+from longshore.node.probes import hooks
 from longshore.node.runtime import Key
 from longshore.testing.scripted_runtime import Exec, Run, ScriptedMachine, ScriptedRuntime
 from support.node_world import World, scripted, told

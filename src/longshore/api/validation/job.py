@@ -162,7 +162,7 @@ def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[Field
 
 
 CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_last_hostname)
-"""What `validate_job` asks of a new Job."""
+"""The checks of `validate_job` for a new Job."""
 
 
 def _managed_by(value: str, path: str) -> list[FieldError]:

@@ -75,7 +75,7 @@ class Authorizer:
         )
 
     def check_path(self, user: User, verb: str, path: str) -> None:
-        """The same for a path that is no resource: discovery, health, metrics."""
+        """Checks access to a path that is no resource: discovery, health, metrics."""
         if not self.allows(user, Wish(verb, path=path)):
             raise errors.StatusError(
                 403,

@@ -1,4 +1,4 @@
-"""What admission may ask of the store, and what it calls an object in its refusals."""
+"""The questions admission may ask of the store, and the names of objects in its refusals."""
 
 from __future__ import annotations
 

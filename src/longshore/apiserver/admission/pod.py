@@ -1,4 +1,4 @@
-"""What admission adds to a Pod: how important it is, and how long it stays on a node in trouble."""
+"""Admission of Pods: adds their priority, and how long they stay on a node in trouble."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def check_update(
 
 
 def release(resource: Resource, obj: Obj, quotas: Iterable[Obj], list_: List) -> list[Charge]:
-    """What a deleted object gives back."""
+    """The amounts that a deleted object gives back."""
     return _move(resource, None, obj, quotas, list_, enforce=False)
 
 

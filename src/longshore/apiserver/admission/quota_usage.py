@@ -1,4 +1,4 @@
-"""What an object counts for in a ResourceQuota, and which quotas look at it at all.
+"""The usage of an object in a ResourceQuota, and the quotas that count it.
 
 Every object counts as `count/<resource>`; some kinds also under an older plain name, pods and claims
 with the resources they ask for. A finished pod counts only as an object.
@@ -43,7 +43,7 @@ def governs(resource: Resource, name: str) -> bool:
 
 
 def usage(resource: Resource, obj: Obj) -> Usage:
-    """What one object counts for."""
+    """The usage of one object."""
     used: Usage = {f"count/{resource.qualified}": "1"}
     extra = _MEASURES.get(resource.storage)
     if extra is not None:

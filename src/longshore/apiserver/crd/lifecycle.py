@@ -1,4 +1,4 @@
-"""What follows from a write to a definition, or to an object of one that is being deleted.
+"""The consequences of a write to a definition, or to an object of one that is being deleted.
 
 All of it is staged together with the write itself: names are accepted before the create answers, and a
 deleted definition takes its objects with it. An object that a finalizer holds holds its definition, too;

@@ -32,11 +32,11 @@ class Document:
 
     @cached_property
     def body(self) -> bytes:
-        """What is sent: the document as JSON unless told otherwise."""
+        """The body: the document as JSON unless told otherwise."""
         return encode(self.obj)
 
     def with_headers(self, headers: Mapping[str, str]) -> Document:
-        """The same document under other headers."""
+        """This document under other headers."""
         return Document(self.obj, self.content_type, headers, body=self.body)
 
     @cached_property

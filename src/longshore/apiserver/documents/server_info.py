@@ -1,4 +1,4 @@
-"""What the server says of itself outside the API: its version, its health, its paths.
+"""Information about the server outside the API: its version, its health, its paths.
 
 The version is that of the Kubernetes whose behaviour is served, since clients decide by it what they
 may use; which program answers can be seen from the build details.

@@ -49,7 +49,7 @@ class Connection(RequestHandler):
         self._busy = False
         """Whether a request that came the short way is not answered yet."""
         self._kept = b""
-        """What the client has said meanwhile."""
+        """The bytes that have arrived meanwhile."""
 
     def take_over(self, receive: Callable[[bytes], None]) -> None:
         """From now on, what comes is no HTTP but goes to `receive`. For the running request's handler."""

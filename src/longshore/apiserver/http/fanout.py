@@ -1,4 +1,4 @@
-"""What many watchers have in common: they pause together, so that their next bundles of changes are the same,
+"""Work shared by many watchers: they pause together, so that their next bundles of changes are the same,
 and each bundle is joined and framed once for all of them. What is left for each is its own encryption."""
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _MOST_STREAMS: Final = 1000
 
 @dataclass(slots=True)
 class _Context:
-    """What is known of a request so far, for the answer to one that fails half way."""
+    """The facts of a request so far, for the answer to one that fails half way."""
 
     call: Call | None = None
     warnings: list[str] = field(default_factory=list)
@@ -229,7 +229,7 @@ def _call(
     find: router.Find,
     warnings: list[str],
 ) -> Call:
-    """What the request asks for; raises the 404 or 405 of a path that cannot be asked for it."""
+    """The call of a request; raises the 404 or 405 of a path that does not take it."""
     resource = router.resource_of(route, find)
     call = Call(
         resource,

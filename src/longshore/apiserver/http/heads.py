@@ -67,7 +67,7 @@ def read(data: bytes) -> Read | None:
 
 @lru_cache(maxsize=512)
 def _head(lines: bytes) -> Head | None:
-    """What the lines between the first one and the empty one say."""
+    """The header lines between the first line and the empty one."""
     try:
         text = lines.decode("ascii")
     except UnicodeDecodeError:

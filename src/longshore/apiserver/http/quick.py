@@ -128,7 +128,7 @@ def _now(work: Coroutine[Any, Any, _Found]) -> _Found:
 
 
 def problem_of(error: Exception, method: str, path: str) -> errors.StatusError:
-    """What a client is told of an error: nothing of the inside, which goes to the log."""
+    """The error that a client sees: nothing of the inside, which goes to the log."""
     if isinstance(error, errors.StatusError):
         return error
     if isinstance(error, StoreError):

@@ -29,7 +29,7 @@ _NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
 
 
 class Asked(Protocol):
-    """What an answer depends on of a request, whoever has read it."""
+    """The parts of a request that an answer depends on, whoever has read it."""
 
     @property
     def method(self) -> str: ...
@@ -68,7 +68,7 @@ def answer(
 
 
 def reply(request: Asked, api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Reply:
-    """What is sent for an answer that has something to say."""
+    """The body of an answer that has one."""
     body = _body(request, api, call, output, found)
     code = 200 if isinstance(found, ListAnswer) else found.code
     return Reply(code, output.media_type, body, warning_headers(call.warnings) if call.warnings else ())

@@ -19,7 +19,7 @@ def _texts() -> dict[str, dict[str, str]]:
 
 
 def of_message(message: str) -> str:
-    """What a message is; empty when nothing is written about it."""
+    """The description of a message; empty without one."""
     own = _texts().get(message, {}).get("")
     if own:
         return own
@@ -28,6 +28,6 @@ def of_message(message: str) -> str:
 
 
 def of_field(message: str, field: str) -> str:
-    """What a field is for; empty when nothing is written about it."""
+    """The description of a field; empty without one."""
     texts = _texts()
     return texts.get(message, {}).get(field) or texts["*"].get(field, "")

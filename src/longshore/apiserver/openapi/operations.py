@@ -38,7 +38,7 @@ _LIST: Final = (
     "watch",
 )
 _DELETE: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-_DELETE_MANY: Final = (*(p for p in _LIST if p not in ("allowWatchBookmarks", "watch")), *_DELETE)
+_DELETE_COLLECTION: Final = (*(p for p in _LIST if p not in ("allowWatchBookmarks", "watch")), *_DELETE)
 
 _STATUS: Final = "meta/v1.Status"
 _CONNECTS: Final = frozenset(("attach", "exec", "portforward", "proxy"))
@@ -135,7 +135,7 @@ class _Kind:
                 f"delete collection of {self._r.kind}",
                 "deletecollection",
                 self._gvk,
-                _DELETE_MANY,
+                _DELETE_COLLECTION,
                 names.of_message("meta/v1.DeleteOptions"),
                 self._types,
                 self._types,

@@ -110,7 +110,7 @@ def _builtin(
 
 
 def _with_wish(obj: Obj, value: Obj) -> Obj:
-    """The same for a value."""
+    """The object of a parsed value."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
         obj["metadata"]["managedFields"] = []

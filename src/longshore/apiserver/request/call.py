@@ -28,7 +28,7 @@ INTERNAL: Final = User("system:longshore", ("system:masters", "system:authentica
 
 
 class Call(msgspec.Struct):
-    """What a verb needs to know. `warnings` collects texts for `Warning:` headers on the way.
+    """The call of a verb. `warnings` collects texts for `Warning:` headers on the way.
 
     A struct, as `Answer` is: one is made for every request, in a quarter of the time a dataclass takes.
     """
@@ -45,7 +45,7 @@ class Call(msgspec.Struct):
     content_type: str | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
     value: Any = None
-    """What the body would say, from a caller in this process; never changed. There is no body then."""
+    """The value of the body, from a caller in this process; never changed. There is no body then."""
 
     def one(self, key: str) -> str:
         """The first value of a query parameter, or an empty string."""

@@ -12,7 +12,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call
 
 _FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
-_LONGEST: Final = 19  # digits of the greatest number
+_MAX_DIGITS: Final = 19  # digits of the greatest number
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
@@ -142,7 +142,7 @@ def parse_int(text: str) -> int:
     if not digits.isascii() or not digits.isdigit():
         raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: invalid syntax")
     digits = digits.lstrip("0") or "0"
-    number = int(sign + digits) if len(digits) <= _LONGEST else 2**63
+    number = int(sign + digits) if len(digits) <= _MAX_DIGITS else 2**63
     if not -(2**63) <= number < 2**63:
         raise errors.bad_request(f"strconv.ParseInt: parsing {field.quoted(text)}: value out of range")
     return number
@@ -186,7 +186,7 @@ def _list_problems(o: ListOptions) -> list[FieldError]:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """What a DELETE asks for. `policy` is None when the client chose none."""
+    """The options of a DELETE. `policy` is None when the client chose none."""
 
     grace: int | None
     uid: str | None

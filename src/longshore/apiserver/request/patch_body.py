@@ -191,7 +191,7 @@ def _with_wish(obj: Obj, result: Obj) -> Obj:
 
 
 def _judge(problems: list[str], field_validation: str, warnings: list[str], shown: Callable[[], str]) -> None:
-    """What strict decoding found is an error, a warning or nothing, as the client wishes."""
+    """Turns the findings of strict decoding into an error, warnings or nothing, as the client wishes."""
     if not problems or field_validation == "Ignore":
         return
     if field_validation == "Strict":

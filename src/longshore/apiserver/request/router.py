@@ -14,7 +14,7 @@ Find = Callable[[str, str, str], Resource | None]
 
 _VERB_OF_ITEM: Final = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERB_OF_COLLECTION: Final = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_SHORT: Final = 128
+_MAX_REMEMBERED_CHARACTERS: Final = 128
 CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
 
 
@@ -33,7 +33,7 @@ class Route:
 
 def split(path: str) -> Route | None:
     """The parts of a resource path; None for anything else (discovery, health, ...)."""
-    return _known(path) if len(path) <= _SHORT else _split(path)
+    return _known(path) if len(path) <= _MAX_REMEMBERED_CHARACTERS else _split(path)
 
 
 def _split(path: str) -> Route | None:

@@ -30,7 +30,7 @@ ORPHAN_WARNING: Final = (
 
 @dataclass(slots=True)
 class Outcome:
-    """What a delete did: the object as it is now, whether it is gone, and the writes to wait for."""
+    """The result of a delete: the object as it is now, whether it is gone, and the writes to wait for."""
 
     obj: Obj
     removed: bool

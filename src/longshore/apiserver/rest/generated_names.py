@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MAX_PREFIX_CHARACTERS: Final = 58
 """Characters of a generateName that go into the name: 63 of a label, less the random suffix."""
 ANY_SUFFIX: Final = "xxxxx"
-"""As long as a random suffix, and of the same letters."""
+"""A stand-in with the length and letters of a random suffix."""
 _MAX_TRIES: Final = 8  # as many as upstream makes before it gives up on a generateName
 
 

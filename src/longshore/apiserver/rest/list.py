@@ -95,7 +95,7 @@ def scope(call: Call) -> str | None:
 
 
 def predicate(call: Call, wanted: options.ListOptions) -> Predicate | None:
-    """What the selectors (and the name in an old-style watch path) keep; None keeps everything."""
+    """The filter of the selectors (and of the name in an old-style watch path); None keeps everything."""
     resource = call.resource
     by_label = labels.parse(wanted.label_selector) if wanted.label_selector else None
     by_field = fields.parse(wanted.field_selector, resource, resource.selectable)

@@ -226,7 +226,7 @@ def _prepare(call: Call, new: Obj, old: Obj, context: strategy.Context) -> list[
 
 
 def _keep_system_fields(meta: Obj, old: Obj) -> None:
-    """What an update can never change is taken from the stored object; a differing uid is an error."""
+    """Takes fields that no update can change from the stored object; a differing uid is an error."""
     for name in ("creationTimestamp", "generation", "selfLink"):
         if name in old:
             meta[name] = old[name]

@@ -9,8 +9,8 @@ from longshore.api import errors, field
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_LONGEST: Final = 20  # digits of the greatest version
-_PATIENCE: Final = 3.0  # seconds upstream waits for its cache before it answers 504
+_MAX_DIGITS: Final = 20  # digits of the greatest version
+_WAIT_SECONDS: Final = 3.0  # seconds upstream waits for its cache before it answers 504
 
 
 def parse(text: str, *, listing: bool = False) -> int:
@@ -29,7 +29,7 @@ def parse(text: str, *, listing: bool = False) -> int:
 def number(text: str) -> int:
     """Reads a version as Go's ParseUint does; ValueError with its words."""
     digits = text.lstrip("0") or text[:1] if text.isascii() and text.isdigit() else ""
-    if digits and len(digits) <= _LONGEST and int(digits) < 2**64:
+    if digits and len(digits) <= _MAX_DIGITS and int(digits) < 2**64:
         return int(digits)
     why = "value out of range" if digits else "invalid syntax"
     raise ValueError(f"strconv.ParseUint: parsing {field.quoted(text)}: {why}")
@@ -40,7 +40,7 @@ async def wait_until(api: Api, revision: int) -> None:
     if revision <= api.store.revision:
         return
     try:
-        async with api.clock.timeout(_PATIENCE):
+        async with api.clock.timeout(_WAIT_SECONDS):
             await api.store.reached(revision)
     except TimeoutError:
         raise too_large(revision, api.store.revision) from None

@@ -22,13 +22,13 @@ from longshore.store import Compacted, Entry, Event, EventType, WatchOverflow
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_BOOKMARK_EVERY: Final = 60.0
-_BOOKMARK_BEFORE_END: Final = 2.0
+_BOOKMARK_SECONDS: Final = 60.0
+_LAST_BOOKMARK_SECONDS: Final = 2.0
 INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
 
 
 class Notice(NamedTuple):
-    """What a watch says beside changes: a bookmark has `metadata`, an error `status`."""
+    """A message of a watch beside changes: a bookmark has `metadata`, an error `status`."""
 
     type: Literal["BOOKMARK", "ERROR"]
     metadata: Obj | None = None
@@ -75,7 +75,7 @@ async def _stream(
             yield first
         now = api.clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
-        bookmark = min(now + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END) if wanted.bookmarks else end
+        bookmark = min(now + _BOOKMARK_SECONDS, end - _LAST_BOOKMARK_SECONDS) if wanted.bookmarks else end
         while (now := api.clock.monotonic()) < end:
             # The nudge ends the wait below: the time is up, or a bookmark is due.
             timer = api.clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
@@ -89,7 +89,7 @@ async def _stream(
             else:
                 return
             if wanted.bookmarks and api.clock.monotonic() >= bookmark:
-                bookmark = api.clock.monotonic() + _BOOKMARK_EVERY
+                bookmark = api.clock.monotonic() + _BOOKMARK_SECONDS
                 yield [_bookmark(api.store.revision)]
     except WatchOverflow:
         yield [_expired(since, api.store.oldest)]
@@ -118,7 +118,7 @@ def _as(event: Event, kind: EventType, entry: Entry) -> Event:
 
 
 def _at(entry: Entry, revision: int) -> Entry:
-    """The same content under a newer resourceVersion."""
+    """The entry's content under a newer resourceVersion."""
     obj = {**entry.obj, "metadata": {**entry.obj["metadata"], "resourceVersion": str(revision)}}
     return msgspec.structs.replace(entry, revision=revision, raw=types.encode(obj), _obj=obj)
 

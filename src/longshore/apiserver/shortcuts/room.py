@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Shortcut(Protocol):
-    """What every shortcut says of itself. See the package for what it promises."""
+    """The declaration of a shortcut. See the package for its contract."""
 
     relies_on: ClassVar[tuple[str, ...]]
-    """What must hold for its answers to be those of the long way."""
+    """The facts a shortcut relies on for its answers to be those of the long way."""
     earns: ClassVar[str]
     """The figure it improves, by how much, and the benchmark that shows it."""
 

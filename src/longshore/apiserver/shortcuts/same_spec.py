@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
     """An object that may be like others."""
 
     meta: Obj
-    """As it was sent."""
+    """The object as it was sent."""
     mark: Mark
     told: container_texts.Told
     hostname: str | None
@@ -71,7 +71,7 @@ class SameSpec:
         self._differences: dict[str, Differences | None] = {}
         """By storage; of kinds that come with the program, whose rules stay."""
         self._pending: tuple[Call, _Asked] | None = None
-        """What went the long way last, to be learned from."""
+        """The last object that went the long way, to be learned from."""
 
     def create(self, api: Api, call: Call, wanted: WriteOptions) -> Answer | None:
         self._pending = None
@@ -216,7 +216,7 @@ def _like(storage: str, known: Known, asked: _Asked, meta: Obj) -> Obj:
 
 
 def _value_of(call: Call) -> Any:
-    """What is to be created, as plain JSON without its type: from a caller in this process, or from a body
+    """The object to be created, as JSON without its type: from a caller in this process, or from a body
     that can be read in one way only."""
     if call.value is not None:
         return call.value if call.resource.message else _untyped(call.value, call.resource)

@@ -9,7 +9,7 @@ from longshore.api.shape import FieldSet, Shape
 from longshore.api.types import Obj
 
 Mark: TypeAlias = tuple[str, bytes, tuple[tuple[str, ...], ...]]
-"""What objects that are alike have in common: where they are stored, what they were made from, and in which
+"""The common part of objects with one spec: where they are stored, what they were made from, and in which
 fields of containers texts were left out of that (a body may say anything in their place)."""
 _Sort: TypeAlias = tuple[tuple[str, ...], ...]
 _MAX_SPECS: Final = 64
@@ -18,7 +18,7 @@ _ANY_UID: Final = "any"
 
 
 class Known:
-    """What the first object of its sort came to. Frozen, as everything stored."""
+    """The result of the first object of its sort. Frozen, as everything stored."""
 
     __slots__ = ("_owned", "_shape", "fields", "spec", "status")
 

@@ -1,4 +1,4 @@
-"""What makes two new objects of the same spec differ, gathered from what the rules of their kind say of
+"""The differences between two new objects of one spec, gathered from what the rules of their kind say of
 themselves.
 
 Nothing here knows a rule by name. Where one of them does not say what it reads (`api/reads.py`), or reads
@@ -18,7 +18,7 @@ from longshore.apiserver.rest import admission
 
 
 class Differences(NamedTuple):
-    """What to look at in an object of one kind before its spec is taken for that of another."""
+    """The parts of an object that must agree before its spec is taken for that of another."""
 
     parts: frozenset[str]
     """Parts of the spec that let a rule look beyond it."""
@@ -40,7 +40,7 @@ class Differences(NamedTuple):
         return not self.parts.isdisjoint(spec) or any(looks(spec) for looks in self.when)
 
     def read_annotations(self, annotations: Obj) -> Obj:
-        """Those annotations that rules read."""
+        """The annotations that rules read."""
         own, prefixes = self.annotations, self.prefixes
         return {key: annotations[key] for key in annotations if key in own or key.startswith(prefixes)}
 

@@ -1,4 +1,4 @@
-"""What the API server asks of the node that runs a pod, when a request is for the pod's processes themselves.
+"""The node's side of requests for a pod's processes: logs, exec, attach, ports, usage.
 
 The server checks who may ask and what they ask for, and speaks the clients' protocols; behind the door are
 plain bytes. A server without a node has no door (`Api.door is None`) and says so to whoever knocks.
@@ -21,7 +21,7 @@ class NodeDoor(Protocol):
 
     @property
     def node(self) -> str:
-        """Its name: pods of other nodes are not behind this door."""
+        """The node's name: pods of other nodes are not behind this door."""
 
     async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
         """The lines asked for. What cannot be had is refused at once, not by the generator."""
@@ -39,4 +39,4 @@ class NodeDoor(Protocol):
         """A connection to a port of the pod. Raises OSError when nobody listens there."""
 
     async def measure(self) -> Measured:
-        """What the node and its containers use."""
+        """The usage of the node and its containers."""

@@ -1,4 +1,4 @@
-"""What the columns of many kinds share: column definitions, ages, containers, selectors as text."""
+"""Cells that many kinds share: column definitions, ages, containers, selectors as text."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class _Restarts:
 
 @dataclass(slots=True)
 class _Init:
-    """What the init containers say. `stuck` is the word to show while they are not through."""
+    """The state of the init containers. `stuck` is the word to show while they are not through."""
 
     stuck: str = ""
     ready: int = 0

@@ -25,7 +25,7 @@ _CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
 class Items(NamedTuple):
-    """What a command is run for: a row of fields for each completion, nearly always of one field."""
+    """The items of a command: a row of fields for each completion, nearly always of one field."""
 
     rows: list[tuple[str, ...]]
     columns: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def from_csv(name: str) -> Items:
 
 
 def shuffled(items: Items) -> Items:
-    """The same items in a random order."""
+    """The items in a random order."""
     return items._replace(rows=random.sample(items.rows, len(items.rows)))
 
 

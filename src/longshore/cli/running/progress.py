@@ -23,7 +23,7 @@ class Failed:
     why: str
     exit_code: int | None = None
     item: str = ""
-    """What it was run for, where the run has items."""
+    """The item of the index, where the run has items."""
     lines: list[str] = field(default_factory=list)
 
 
@@ -52,7 +52,7 @@ class Run:
     started: float = 0.0
     finished: float = 0.0
     items: list[str] = field(default_factory=list)
-    """What each index is run for; empty where that is nothing but the index."""
+    """The item of each index; empty for a run without items."""
     waits: str = ""
     """The last warning about it, as long as nothing moves."""
     failures: list[Failed] = field(default_factory=list)

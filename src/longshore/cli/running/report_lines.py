@@ -56,7 +56,7 @@ def ended(run: Run) -> str:
 
 
 def _lost(run: Run) -> str:
-    """What failed for good: by item where there are items and not too many, else by index."""
+    """The indexes that failed for good: by item where there are items and not too many, else by number."""
     if not run.lost:
         return ""
     names = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]

@@ -234,7 +234,7 @@ class _Session:
             self._nobody_reads()
 
     def _nobody_reads(self) -> None:
-        """What is still buffered goes nowhere, without a complaint at the end of the program."""
+        """Drops buffered output, so that Python does not complain at the end of the program."""
         self._closed.set()
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

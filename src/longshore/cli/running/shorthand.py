@@ -41,7 +41,7 @@ class Wanted:
     env_all: bool = False
     """The caller's whole environment, not only `PASSED`."""
     items: Items | None = None
-    """What it is run for, one completion each."""
+    """The items, one completion each."""
     items_file: str = ""
     """Where the node finds them."""
     cpu: str = ""

@@ -1,4 +1,4 @@
-"""What was missed, in words: which scheduled times passed without a run, and by which rule."""
+"""Missed runs in words: which scheduled times passed without a run, and by which rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from longshore.controllers.cronjob.timing import Timing
 from longshore.controllers.scheduled.plan import Skipped
 from longshore.controllers.scheduled.view import Outage
 
-MOST_RECENT: Final = "only the most recent missed time is started"
+LATEST_ONLY_RULE: Final = "only the most recent missed time is started"
 SEARCH: Final = "the search for the most recent one goes back about two intervals, and found none there"
 _COUNTED: Final = 100
 """Beyond so many nobody counts; Kubernetes itself warns from here on."""
@@ -21,7 +21,7 @@ def deadline_rule(seconds: int) -> str:
 
 
 def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
-    """What will never be run now that `due` is, or, without one, that nothing is."""
+    """The times that will never be run now that `due` is, or, without one, that nothing is."""
     first = timing.next(timing.base)
     end = timing.now if due is None else due - 1
     if first is None or first > end:
@@ -31,7 +31,7 @@ def passed_over(timing: Timing, due: Instant | None) -> list[Skipped]:
     if timing.deadline is not None:
         cut = max(cut, timing.now - timing.deadline * SECOND)
         found.append(_skipped(timing, timing.base, min(cut, end), deadline_rule(timing.deadline)))
-    found.append(_skipped(timing, cut, end, MOST_RECENT if due is not None else SEARCH))
+    found.append(_skipped(timing, cut, end, LATEST_ONLY_RULE if due is not None else SEARCH))
     return [skipped for skipped in found if skipped is not None]
 
 
@@ -46,7 +46,7 @@ def _skipped(timing: Timing, after: Instant, until: Instant, rule: str) -> Skipp
 
 
 def during(outage: Outage, timing: Timing, created: Instant) -> str | None:
-    """What was missed in an outage, in words; None when nothing was."""
+    """The runs missed in an outage, in words; None without any."""
     after = max(timing.base, created, outage.since or 0)
     missed = _skipped(timing, after, min(outage.until, timing.now), "")
     if missed is None:

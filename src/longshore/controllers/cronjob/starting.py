@@ -79,7 +79,7 @@ def _schedule(draft: Draft) -> cron.Schedule | cron.Every | None:
 
 
 def _remarks(draft: Draft, when: Timing) -> None:
-    """What longshore adds to Kubernetes' rules, if anything."""
+    """longshore's addition to Kubernetes' rules, if any."""
     if when.bad_jitter:
         draft.warning("InvalidJitter", when.bad_jitter)
         draft.because("BadJitter", f"no jitter: {when.bad_jitter}")

@@ -1,4 +1,4 @@
-"""What one kind of object says of its end and its time to live."""
+"""The dialect of one kind of object: how it tells its end and its time to live."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Dialect:
     """The queue's name in metrics."""
     workers: int
     slim: Callable[[Obj], Obj]
-    """What the cache keeps of an object: all that the other two need."""
+    """The part of an object that the cache keeps: all that the other two need."""
     wanted: Callable[[Obj], bool]
     """Whether the object may ever be due as it is: quick, for every change of every object."""
     decide: Callable[[Obj, Instant], Plan]
-    """What is due now. May raise TryAgain."""
+    """The plan for now. May raise TryAgain."""
     harmless: tuple[int, ...] = (404,)
     """Answers to a delete that say that the object is none of the loop's business any more."""
     late_metric: tuple[str, str] | None = None

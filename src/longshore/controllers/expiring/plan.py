@@ -1,4 +1,4 @@
-"""What is due for an object that has a time to live."""
+"""The plan for an object that has a time to live."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Plan:
     skew: bool = False
     """Whether the object claims to have ended in the future."""
     problem: str = ""
-    """What a person should put right."""
+    """The problem that a person should put right."""
 
 
 def kept(code: str, words: str, problem: str = "") -> Plan:

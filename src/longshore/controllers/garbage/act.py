@@ -14,7 +14,7 @@ from longshore.controllers.garbage.decide import Action, Live, Plan, View, decid
 from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.owners import is_gone, metadata
 
-_AT_ONCE: Final = 20
+_MAX_WRITES: Final = 20
 """Dependents let go at the same time, as many as upstream has workers."""
 
 
@@ -80,8 +80,8 @@ class Actor:
         """Takes the owner out of the references of all dependents, those that come meanwhile included."""
         done: set[str] = set()
         while todo := [node for uid, node in owner.dependents.items() if uid not in done]:
-            for at in range(0, len(todo), _AT_ONCE):
-                released = (self._release(node, owner.uid) for node in todo[at : at + _AT_ONCE])
+            for at in range(0, len(todo), _MAX_WRITES):
+                released = (self._release(node, owner.uid) for node in todo[at : at + _MAX_WRITES])
                 for outcome in await asyncio.gather(*released, return_exceptions=True):
                     if outcome is not None:
                         raise outcome

@@ -23,7 +23,7 @@ class Backlog:
         return sum(map(len, self._of.values()))
 
     def add(self, owner: str, dependents: Iterable[str]) -> None:
-        """These wait behind others of the same owner."""
+        """Adds objects that wait behind others of the same owner."""
         waiting = self._of.get(owner)
         if waiting is None:
             waiting = self._of[owner] = deque()

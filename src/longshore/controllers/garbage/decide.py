@@ -1,4 +1,4 @@
-"""What to do about one object, from its metadata, the state of its owners and the number of its dependents.
+"""The decision about one object, from its metadata, the state of its owners and the number of its dependents.
 
 A pure function: no I/O, and the same answer however often it is asked. An object is deleted only if no owner
 it names is there to keep it; it is kept whenever something about an owner cannot be known.
@@ -21,7 +21,7 @@ _POLLS: Final = Doubling(0.1, 300.0)
 
 
 class Owner(Enum):
-    """What became of an owner, as one reference names it."""
+    """The state of an owner that one reference names."""
 
     SOLID = "is there"
     WAITING = "waits for its dependents to be deleted"
@@ -114,7 +114,7 @@ def pause(polls: int) -> float:
 
 
 def _changed_meanwhile(view: View, live: Obj | None) -> Plan:
-    """It was to be deleted, and is not what it was. If its owners are the same, it goes in whichever state it
+    """The object was to be deleted and has changed. If its owners are the same, it goes in whichever state it
     is, unless it is being deleted already."""
     if live is None or live["uid"] != view.meta["uid"]:
         return Plan(Action.FORGET, (Reason("GoneAlready", "it is gone already"),))

@@ -76,7 +76,7 @@ class Monitors:
         await self._ready.wait()
 
     def rediscover(self) -> None:
-        """What is served may have changed."""
+        """Notes that the list of served resources may have changed."""
         self._wanted.set()
 
     async def _discover(self, group: asyncio.TaskGroup) -> None:
@@ -137,7 +137,7 @@ class Monitors:
         self._ready.set()
 
     def _compare(self, old: Informer, new: Informer) -> None:
-        """What vanished between the last look at one version of a resource and the first at another."""
+        """The objects that vanished between the last look at one version and the first at another."""
         there = {obj["metadata"]["uid"] for obj in new.cache}
         for obj in old.cache:
             if obj["metadata"]["uid"] not in there:

@@ -1,4 +1,4 @@
-"""What became of the owners that an object names. Reads the graph, and asks the server where it cannot know.
+"""The state of the owners that an object names. Reads the graph, and asks the server where it cannot know.
 
 An owner that was seen and is named rightly needs no request: if it changes, the graph hears of it and its
 dependents are looked at again. Any other one is asked for by the coordinates given, and one that is absent

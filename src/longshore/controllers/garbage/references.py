@@ -43,7 +43,7 @@ class Identity(NamedTuple):
     uid: str
 
     def __str__(self) -> str:
-        """As upstream's events print it."""
+        """The identity in the form of upstream's events."""
         where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
         return f"[{self.api_version}/{self.kind}, {where}]"
 

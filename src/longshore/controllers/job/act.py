@@ -22,7 +22,7 @@ from longshore.machinery.writes.pod_control import (
 )
 
 FAILURES = (StatusError, Unreachable, NoLabels)
-"""What a write may raise."""
+"""The errors that a write may raise."""
 
 
 class Act:

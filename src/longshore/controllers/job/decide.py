@@ -33,7 +33,7 @@ _POSTPONED: Final = Reason(
 
 
 def decide(view: View) -> Plan:
-    """What to do about the Job's pods now."""
+    """The plan for the Job's pods now."""
     spec = job_spec.read(view.job)
     count = counting.count(view, spec)
     status = view.job.get("status") or {}

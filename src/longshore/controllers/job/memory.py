@@ -1,4 +1,4 @@
-"""What the controller remembers between syncs. All of it may be lost: a restarted controller reads
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads
 everything anew, and only waits shorter than it would have."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `decide` hands to `act`, and what comes back between the writes.
+"""The plan that `decide` hands to `act`, and the results that come back between the writes.
 
 Writes can fail half way, so a sync goes on in stages: a `Plan` for the pods; from its `PodResults` a
 `Tracking` of what to write down and which finalizers to strip; from what was stripped an `Ending`. Each is

@@ -24,7 +24,7 @@ _NO_LIMIT: Final = 2**31 - 1
 
 @dataclass(slots=True)
 class Spec:
-    """What the Job asks for. None means that the field is not set."""
+    """The Job's spec. None means that the field is not set."""
 
     parallelism: int
     completions: int | None

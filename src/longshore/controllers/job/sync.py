@@ -24,7 +24,7 @@ from longshore.machinery.time.clock import Clock
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every sync of a controller works with."""
+    """The tools that every sync of a controller shares."""
 
     client: Client
     clock: Clock

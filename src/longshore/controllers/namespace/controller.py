@@ -20,7 +20,7 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 
 
 async def run(
@@ -33,9 +33,9 @@ async def run(
 ) -> None:
     """Empties terminating namespaces until cancelled. Reasons go to `explanations`, without a namespace."""
     told = explanations or Explanations()
-    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _MAX_PAUSE_SECONDS))
     failures: dict[str, tuple[str, ...]] = {}
-    """What could not be deleted in the last pass, by namespace: the next one shows it."""
+    """The failures to delete in the last pass, by namespace: the next one shows them."""
 
     def changed(namespace: Obj) -> None:
         if wanted(namespace):

@@ -1,4 +1,4 @@
-"""What to do with a terminating namespace: what to delete, which conditions to show, when it is done.
+"""The plan for a terminating namespace: what to delete, which conditions to show, when it is done.
 
 Pods go first and alone, since other objects (a ConfigMap, a Secret) may be what they need to stop in order.
 An object is deleted once and then waited for: its finalizers or its grace period are not ours to cut short.

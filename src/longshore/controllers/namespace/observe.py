@@ -42,7 +42,7 @@ class View:
     undiscovered: str = ""
     """Why the resources could not be found out; empty when they could."""
     failures: tuple[str, ...] = ()
-    """What could not be listed now or deleted in the pass before."""
+    """The failures to list now or to delete in the pass before."""
 
 
 def wanted(namespace: Obj) -> bool:

@@ -30,7 +30,7 @@ from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
 
-_AT_ONCE: Final = 20
+_MAX_WRITES: Final = 20
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ async def run(
 
 
 def slim(pod: Obj) -> Obj:
-    """What a decision needs of a pod; the cache keeps no more."""
+    """The part of a pod that a decision needs; the cache keeps no more."""
     meta, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     return {
         "metadata": {key: meta[key] for key in _META if key in meta},
@@ -129,8 +129,8 @@ class PodGc:
             plan = decide(await self._view())
             for removal in plan.removals:
                 log.info("removing pod %s: %s", _name(removal), removal.cause.why)
-            for at in range(0, len(plan.removals), _AT_ONCE):
-                some = plan.removals[at : at + _AT_ONCE]
+            for at in range(0, len(plan.removals), _MAX_WRITES):
+                some = plan.removals[at : at + _MAX_WRITES]
                 await asyncio.gather(*(self._remove(removal) for removal in some))
             await self._clock.sleep(plan.look_again)
 

@@ -19,7 +19,7 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 class Cause(Enum):
-    """What a pod goes for, as upstream's metrics call it."""
+    """The reason of a removal, as upstream's metrics call it."""
 
     TERMINATED = "terminated"
     OUT_OF_SERVICE = "out-of-service"

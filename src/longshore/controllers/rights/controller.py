@@ -20,7 +20,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
 _EVERYTHING: Final = "workload rights"
-_LONGEST_PAUSE: Final = 30.0
+_MAX_PAUSE_SECONDS: Final = 30.0
 
 
 async def run(
@@ -33,7 +33,7 @@ async def run(
 ) -> None:
     """Keeps the bindings in place until cancelled. Reasons go to `explanations`, by namespace."""
     told = explanations or Explanations()
-    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _MAX_PAUSE_SECONDS))
     informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     bindings = informers.get(kinds.ROLE_BINDINGS, fields=f"metadata.name={NAME}")

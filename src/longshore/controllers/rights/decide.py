@@ -40,12 +40,12 @@ class View:
 
     namespaces: Sequence[Obj]
     bindings: Mapping[str, Obj]
-    """Those of this name, by namespace."""
+    """The bindings of this name, by namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What happens to one namespace: its binding is created or deleted."""
+    """The plan for one namespace: its binding is created or deleted."""
 
     namespace: Obj
     create: Obj | None = None

@@ -1,4 +1,4 @@
-"""What one kind of CronJob is called, and by which rules it goes."""
+"""The dialect of one kind of CronJob: its names and its rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Dialect:
     decide: Callable[[View], Plan]
     """The next step for a CronJob; asked again with the answers until the plan is final."""
     reschedule: Callable[[View], float | Event]
-    """What a new schedule asks for: a look in so many seconds, or an event that says what is wrong."""
+    """The answer to a new schedule: a look after some seconds, or an event that names the problem."""
     by_owner: Callable[[Obj], tuple[str, ...]]
     """An indexer of Jobs."""
     owner_key: Callable[[Obj], str]
@@ -34,12 +34,12 @@ class Dialect:
     matters: Callable[[Obj, Obj], bool]
     """Whether a change of a Job calls for a look at its CronJob."""
     slim: Callable[[Obj], Obj] | None = None
-    """What the cache keeps of a Job; None for all of it."""
+    """The part of a Job that the cache keeps; None for all of it."""
     gone_is_deleted: bool = False
     """Whether the delete of a Job that is gone already went well."""
     late_metric: tuple[str, str] | None = None
     """Name and help of the histogram of how late Jobs were created."""
 
     def resource(self, kind: Kind) -> str:
-        """As errors name it: `jobs.batch`."""
+        """The resource as errors name it: `jobs.batch`."""
         return f"{kind[1].lower()}s.{kind[0].partition('/')[0]}"

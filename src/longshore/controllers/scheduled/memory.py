@@ -1,4 +1,4 @@
-"""What the controller remembers between syncs. All of it may be lost: a restarted one reads it all anew."""
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads it anew."""
 
 from __future__ import annotations
 

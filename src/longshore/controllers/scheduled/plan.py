@@ -1,4 +1,4 @@
-"""What `decide` hands to `act`.
+"""The plan: `decide` makes it, and `act` carries it out.
 
 A plan with something to `read`, `delete` or `create` is a step on the way: carry that out and decide again
 with the answers. One without is the end: events, status, and when to look again.

@@ -26,7 +26,7 @@ class Ask(NamedTuple):
 
 
 Answer: TypeAlias = Obj | Exception | None
-"""What came back: the object, nothing (after a delete), or `StatusError` or `Unreachable`."""
+"""The answer: the object, nothing (after a delete), or `StatusError` or `Unreachable`."""
 
 
 class Outage(NamedTuple):

@@ -19,7 +19,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
 _EVERYTHING = "service accounts"
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 
 
 async def run(
@@ -36,7 +36,7 @@ async def run(
     `ca` is the PEM of the authority. Reasons go to `explanations`, by the name of the namespace.
     """
     told = explanations or Explanations()
-    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
+    queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.005, _MAX_PAUSE_SECONDS))
     informers = informers or Informers(client, clock=clock, rng=rng)
     namespaces = informers.get(kinds.NAMESPACES)
     accounts = informers.get(kinds.SERVICE_ACCOUNTS, fields=f"metadata.name={ACCOUNT}")

@@ -25,13 +25,13 @@ class View:
     accounts: Collection[str]
     """Namespaces that have an account named `default`."""
     config_maps: Mapping[str, Obj]
-    """Those named `kube-root-ca.crt`, by namespace."""
+    """The ConfigMaps named `kube-root-ca.crt`, by namespace."""
     ca: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one namespace gets."""
+    """The plan for one namespace."""
 
     namespace: Obj
     account: Obj | None = None

@@ -34,7 +34,7 @@ class BadAnnotation(ValueError):
 
 
 def slim(job: Obj) -> Obj:
-    """What a decision needs of a Job; the cache keeps no more."""
+    """The part of a Job that a decision needs; the cache keeps no more."""
     meta, spec = job["metadata"], job.get("spec") or {}
     kept = {key: meta[key] for key in _META if key in meta}
     if annotations := meta.get("annotations"):
@@ -46,7 +46,7 @@ def slim(job: Obj) -> Obj:
 
 
 def decide(job: Obj, now: Instant) -> Plan:
-    """What is due for this Job. Raises TryAgain when it does not say when it finished."""
+    """The plan for this Job. Raises TryAgain when it does not say when it finished."""
     if "deletionTimestamp" in job["metadata"]:
         return plan.kept("BeingDeleted", "it is being deleted already")
     end = job_state.end_of(job)

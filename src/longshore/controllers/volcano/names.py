@@ -72,7 +72,7 @@ def opens_gate(phase: str) -> bool:
 
 
 def owner_reference(job: Obj) -> Obj:
-    """What objects of a Job carry, so that they go with it."""
+    """The owner reference on objects of a Job, so that they are deleted with it."""
     return owners.controller_ref(job, kinds.VOLCANO_JOBS)
 
 

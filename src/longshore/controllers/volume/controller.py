@@ -29,7 +29,7 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-_LONGEST_PAUSE: Final = 30.0
+_MAX_PAUSE_SECONDS: Final = 30.0
 
 
 class Key(NamedTuple):
@@ -76,7 +76,7 @@ class Controller:
         explanations: Explanations,
     ) -> None:
         self._client, self._clock, self._explanations = client, clock, explanations
-        self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _LONGEST_PAUSE))
+        self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _MAX_PAUSE_SECONDS))
         self._informers = informers
         self._claims = self._informers.get(kinds.CLAIMS)
         self._volumes = self._informers.get(kinds.VOLUMES)

@@ -1,4 +1,4 @@
-"""What to do about one claim, or one volume. Pure functions of what is there.
+"""The decisions about one claim, or one volume. Pure functions of what is there.
 
 The words of events are Kubernetes'. Data is deleted only in directories that longshore made for a claim, and
 only once that claim is gone and its volume's policy says so.
@@ -75,7 +75,7 @@ def claim(view: ClaimView) -> Plan:
 
 
 def _protected(obj: Obj, plan: Plan, finalizer: str) -> Plan:
-    """What needs no other step is at least protected, so that nobody deletes it under those who use it."""
+    """Protects a claim or volume that needs no other step, so that nobody deletes it while it is used."""
     if plan.step is not None or finalizer in (obj["metadata"].get("finalizers") or ()):
         return plan
     why = Reason("Protected", f"gets the finalizer {finalizer}, which it lacks")

@@ -37,5 +37,5 @@ def is_going(obj: Obj) -> bool:
 
 
 def volume_name(claim: Obj) -> str:
-    """What a volume made for this claim is called. The same at every attempt, so it is made once."""
+    """The name of a volume made for this claim, equal at every attempt, so that the volume is made once."""
     return f"pvc-{claim['metadata']['uid']}"

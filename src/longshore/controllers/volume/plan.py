@@ -1,4 +1,4 @@
-"""What was decided about a claim or a volume: at most one step, an event, and the reasons."""
+"""The plan for a claim or a volume: at most one step, an event, and the reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Protect:
 
 @dataclass(frozen=True, slots=True)
 class Unprotect:
-    """It is being deleted, and may go: take the finalizer away."""
+    """Takes the finalizer off a claim or volume that is being deleted and may go."""
 
     finalizer: str
 

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def reference(obj: Obj, kind: tuple[str, str]) -> Obj:
-    """What an event says it is about. `kind` is the object's apiVersion and kind, which it does not carry."""
+    """A reference to the object of an event. `kind` is its apiVersion and kind, which it does not carry."""
     meta = obj["metadata"]
     ref = {"kind": kind[1], "apiVersion": kind[0]}
     for part in ("namespace", "name", "uid", "resourceVersion"):

@@ -18,7 +18,7 @@ from longshore.machinery.informers.cache import Key, key_of
 
 
 class Kind(Enum):
-    """What the server, or our own clock, says of an object."""
+    """The kind of a change, from the server or from our own clock."""
 
     ADDED = "it exists, in this state"
     MODIFIED = "it exists, now in this state"
@@ -53,7 +53,7 @@ class Deltas:
         """Whether updates that come together are folded into one."""
 
     def listed(self, objects: Sequence[Obj], revision: int) -> None:
-        """These exist and no others. What was collected before is still told first."""
+        """Takes the complete list of objects. Changes collected before are still told first."""
         self._next()
         self._batch = Batch(listing=objects, revision=revision)
 

@@ -21,7 +21,7 @@ from longshore.machinery.time.clock import Clock
 
 _WATCH_SECONDS: Final = (300, 600)
 """Each watch asks the server to end it after a time in this range, so that not all end together."""
-_SHORT: Final = 1.0
+_SHORT_WATCH_SECONDS: Final = 1.0
 """A watch that ends sooner than this and told nothing is a failure in disguise."""
 _NOT_OFFERED: Final = frozenset((400, 405, 422))
 """Answers of servers that know no initial events."""
@@ -78,7 +78,9 @@ class Reflector:
                 problem = err
             if problem is not None and self._expected(problem):
                 problem = None
-            if problem is None and (self._heard > heard or self._clock.monotonic() - begun >= _SHORT):
+            if problem is None and (
+                self._heard > heard or self._clock.monotonic() - begun >= _SHORT_WATCH_SECONDS
+            ):
                 continue
             log.warning(
                 "cannot follow %s: %s", _name(self._what), problem or "the server ends watches at once"

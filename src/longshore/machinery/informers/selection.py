@@ -19,13 +19,13 @@ from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
 from longshore.machinery.informers.reflector import Reflector
 from longshore.machinery.time.clock import Clock, Timer
 
-_TURN: Final = 512
+_TURN_CHANGES: Final = 512
 """Changes applied before others in the event loop get their turn."""
 
 _BROKEN_HANDLER: Final = "a handler failed; it misses this change, and the others still hear of it"
 
 Transform: TypeAlias = Callable[[Obj], Obj]
-"""What is kept of an object: at least name, namespace, uid and resourceVersion. Changes nothing in place."""
+"""Gives the part of an object to keep: at least name, namespace, uid, resourceVersion. Changes no object."""
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Following:
         self._clock, self._resync, self._transform = clock, resync, transform
         self._deltas = Deltas()
         self._work: list[Delta] = []
-        """What is being applied, last first; it belongs to `_batch`."""
+        """The changes of `_batch` that are being applied, last first."""
         self._batch: Batch | None = None
         self._running = self._awake = False
         self._timer: Timer | None = None
@@ -161,7 +161,7 @@ class Following:
 
     def _apply_some(self) -> None:
         self._awake = False
-        left = _TURN
+        left = _TURN_CHANGES
         while self._running:
             work = self._work
             while work and left:

@@ -1,4 +1,4 @@
-"""What a work queue tells of itself."""
+"""The metrics of a work queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _QUEUE_BUCKETS: Final = exponential_buckets(10e-9, 10, 12)
 
 
 class QueueMetrics:
-    """What a `WorkQueue` tells of itself, under the names client-go gives it."""
+    """The metrics of a `WorkQueue`, under client-go's names."""
 
     def __init__(self, registry: Registry, name: str, clock: Clock) -> None:
         self._name, self._clock = name, clock

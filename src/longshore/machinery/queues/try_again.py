@@ -1,4 +1,4 @@
-"""What a sync raises when it must be called again, and nothing is wrong with the controller."""
+"""The error of a sync that must be called again, while nothing is wrong with the controller."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
 """Looks at one key. Returns in how many seconds to look again by itself, or None when only a change calls
 for it. Raises when it must be tried again."""
 
-_TURN: Final = 64
+_TURN_KEYS: Final = 64
 """Keys that a crowd begins with before others in the event loop get their turn."""
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
 
 
 def _report(key: Hashable, err: Exception) -> None:
-    """What the next try may put right is no news; anything else is a bug."""
+    """Logs an error: one that the next try may put right is no news; any other is a bug."""
     if isinstance(err, TryAgain):
         log.log(err.log_level, "%s: trying again: %s", key, err)
     elif isinstance(err, StatusError | Unreachable):
@@ -106,7 +106,7 @@ class Crowd(Generic[K]):
                 self._taken += 1
                 tasks.create_task(self._one(key))
                 begun += 1
-                if not begun % _TURN:
+                if not begun % _TURN_KEYS:
                     await asyncio.sleep(0)  # what has begun may run, and so may everybody else
 
     async def others_first(self) -> None:
@@ -121,7 +121,7 @@ class Crowd(Generic[K]):
 
     def _go_on(self) -> None:
         """Lets those go on who waited, some in each turn of the loop."""
-        for _ in range(min(_TURN, len(self._patient))):
+        for _ in range(min(_TURN_KEYS, len(self._patient))):
             waiter = self._patient.popleft()
             if not waiter.done():
                 waiter.set_result(None)

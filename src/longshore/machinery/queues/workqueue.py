@@ -20,7 +20,7 @@ K = TypeVar("K", bound=Hashable)
 
 DEFAULT_PAUSES: Final = Doubling(0.005, 1000.0)
 """Seconds of upstream's default rate limiter."""
-_SOONEST: Final = 1e-6
+_MIN_DELAY_SECONDS: Final = 1e-6
 """Delays below a clock's resolution count as passed."""
 
 
@@ -29,7 +29,7 @@ class ShutDown(Exception):
 
 
 class Gauges(Protocol):
-    """What a queue tells of itself; `metrics.QueueMetrics` keeps it."""
+    """The measurements of a queue; `metrics.QueueMetrics` keeps them."""
 
     def added(self, key: Hashable) -> None: ...
 
@@ -200,7 +200,7 @@ class WorkQueue(Generic[K]):
 
     def _ring(self) -> None:
         self._timer = None
-        now = self._clock.monotonic() + _SOONEST
+        now = self._clock.monotonic() + _MIN_DELAY_SECONDS
         heap, due = self._heap, self._due
         while heap and heap[0][0] <= now:
             when, _, key = heapq.heappop(heap)

@@ -20,9 +20,9 @@ from longshore.machinery.time.clock import Timer
 T = TypeVar("T")
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
-_RESOLUTION: Final = 1e-6
+_RESOLUTION_SECONDS: Final = 1e-6
 """Timers this near count as due: less would drown in a float's error after some years."""
-_PATIENCE: Final = 10.0
+_STUCK_SECONDS: Final = 10.0
 """Real seconds to wait for a thread or a socket when no timer is set."""
 
 
@@ -83,7 +83,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._elapsed = 0.0
         super().__init__(_Jumping(self._jump))
-        self._clock_resolution = _RESOLUTION
+        self._clock_resolution = _RESOLUTION_SECONDS
 
     def time(self) -> float:
         return self._elapsed
@@ -93,7 +93,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     ) -> asyncio.TimerHandle:
         # What is due later must not be due now: who looks again in a nanosecond would look again for ever.
         if when > self._elapsed:
-            when = max(when, self._elapsed + _RESOLUTION)
+            when = max(when, self._elapsed + _RESOLUTION_SECONDS)
         return super().call_at(when, callback, *args, context=context)
 
     def _jump(self, seconds: float) -> None:
@@ -114,7 +114,7 @@ class _Jumping(selectors.BaseSelector):
         if timeout is not None:
             self._jump(timeout)
             return []
-        ready = self._real.select(_PATIENCE)
+        ready = self._real.select(_STUCK_SECONDS)
         if not ready:
             raise Stuck
         return ready

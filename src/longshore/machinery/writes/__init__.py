@@ -1,1 +1,1 @@
-"""What a controller wrote and has not seen yet, and the writes that many controllers make: pods, owners."""
+"""Writes of controllers: those not seen yet in a cache, and those that many make (pods, owners)."""

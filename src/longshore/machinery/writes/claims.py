@@ -63,7 +63,7 @@ class Claims:
         self._may_adopt: bool | CannotAdopt = False
 
     async def claim(self, objects: Iterable[Obj]) -> list[Obj]:
-        """Those of `objects` that belong to the owner now, in their order; adopted ones as patched.
+        """The members of `objects` that belong to the owner now, in their order; adopted ones as patched.
 
         Goes through all of them, then raises the first error there was: `StatusError`, `Unreachable` or
         `CannotAdopt`.

@@ -1,4 +1,4 @@
-"""What a controller has done and not yet seen. Until it has, its cache is too old to count by.
+"""Expectations: writes of a controller that its cache does not show yet, so that it is too old to count by.
 
 `Expectations` counts creations and deletions per key and gives up after five minutes, since a lost
 event must not stop a controller for ever. `UidExpectations` remembers which objects, and never gives up.
@@ -59,7 +59,7 @@ class Expectations(Generic[K]):
         return self._clock.monotonic() - entry.since > self._timeout
 
     def pending(self, key: K) -> Pending | None:
-        """What is still expected; None when nothing ever was."""
+        """The expectation of a key; None when there never was one."""
         entry = self._entries.get(key)
         return None if entry is None else Pending(entry.creations, entry.deletions)
 
@@ -96,7 +96,7 @@ class UidExpectations(Generic[K]):
                 del self._entries[key]
 
     def uids(self, key: K) -> Set[str]:
-        """Those still expected. A view: it changes as events come; copy it to keep it."""
+        """The UIDs still expected. A view: it changes as events come; copy it to keep it."""
         return self._entries.get(key, _NONE)
 
     def forget(self, key: K) -> None:

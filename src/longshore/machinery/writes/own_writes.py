@@ -34,7 +34,7 @@ class StaleCache(TryAgain):
 
 
 class Versioned(Protocol):
-    """What is asked of a cache."""
+    """The part of a cache that is used here."""
 
     @property
     def revision(self) -> int: ...

@@ -17,7 +17,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
 
-_LONGEST_NAME: Final = 253
+_MAX_NAME_CHARACTERS: Final = 253
 
 
 class NoLabels(Exception):
@@ -41,7 +41,7 @@ def from_template(template: Obj, ref: Obj, *, generate_name: str, finalizers: It
 
 def name_prefix(owner: str) -> str:
     """`<owner>-`; without the hyphen where a pod's name would become too long for it."""
-    return f"{owner}-" if len(owner) < _LONGEST_NAME else owner
+    return f"{owner}-" if len(owner) < _MAX_NAME_CHARACTERS else owner
 
 
 class PodControl:

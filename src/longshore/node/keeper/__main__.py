@@ -21,7 +21,7 @@ from longshore.node.keeper.talking import frames
 from longshore.node.keeper.walls import namespaces
 from longshore.node.keeper.walls.namespaces import Namespaces
 
-_WAIT_FOR_LOCK = 5.0
+_LOCK_SECONDS = 5.0
 _FILES = 65536
 
 
@@ -82,7 +82,7 @@ def _allow_many_files() -> None:
 
 
 def _acquire(lock: int) -> bool:
-    until = time.monotonic() + _WAIT_FOR_LOCK
+    until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from longshore.node.keeper.talking.frames import Spec
     from longshore.node.keeper.walls.limits import Limiter
 
-_SWEEP = 0.25  # seconds after an end until those who left its session are looked for
-_FORGET = 15.0  # seconds between looks at namespaces that nobody uses
-_TELL_AGAIN = 1.0  # seconds until the journal of a full disk is tried again
-_LOOK = 0.1  # seconds until memory is looked at for the first time
-_KILL_AGAIN = 0.05  # seconds; until they are all gone
-_ASK_AGAIN = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
+_SWEEP_SECONDS = 0.25  # seconds after an end until those who left its session are looked for
+_FORGET_SECONDS = 15.0  # seconds between looks at namespaces that nobody uses
+_TELL_AGAIN_SECONDS = 1.0  # seconds until the journal of a full disk is tried again
+_FIRST_LOOK_SECONDS = 0.1  # seconds until memory is looked at for the first time
+_KILL_AGAIN_SECONDS = 0.05  # seconds; until they are all gone
+_ASK_AGAIN_SECONDS = 0.02  # seconds; an adopted process' exit code is known when its own parent has reaped it
 _ASK_TIMES = 25
 _NO_CODE = "its exit code is not known: the keeper that started it was killed"
 
@@ -84,7 +84,7 @@ class Containers:
             self._loop.add(entry.pidfd, functools.partial(self._adopted_ended, entry, 0))
             self._limiter.started(entry)
             if entry.memory:
-                self._loop.at("limits", _LOOK, self._look)
+                self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
             entry.pipe = adoption.reopen_output(entry)
             if entry.pipe >= 0:
                 self._listen(entry)
@@ -139,12 +139,12 @@ class Containers:
     def _launch(self, entry: Entry) -> None:
         launching.container(entry, self._namespaces, self._limiter)
         if self._namespaces.keeps_some:
-            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
+            self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
         entry.phase = "running"
         self._running[entry.pid] = entry
         self._listen(entry)
         if entry.memory:
-            self._loop.at("limits", _LOOK, self._look)
+            self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
         again = self._limiter.look(list(self._running.values()))
@@ -153,7 +153,7 @@ class Containers:
 
     def _forget_namespaces(self) -> None:
         if self._namespaces.forget_unused():
-            self._loop.at("namespaces", _FORGET, self._forget_namespaces)
+            self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
 
     def _listen(self, entry: Entry) -> None:
         def ready(mask: int) -> None:
@@ -206,9 +206,9 @@ class Containers:
         self._namespaces.release(entry)
         _let_go(entry)
         if limited:
-            self._loop.at("limits", _LOOK, self._look)
+            self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
         self._ended.append(entry)
-        self._loop.at("sweep", _SWEEP if is_whole else 0.0, self.sweep)
+        self._loop.at("sweep", _SWEEP_SECONDS if is_whole else 0.0, self.sweep)
 
     def _note_end(self, entry: Entry, status: int | None) -> None:
         """When and how it ended; without a status nobody knows how."""
@@ -239,7 +239,7 @@ class Containers:
             killing.group(entry.pid, signal.SIGKILL)
         if status is None and asked < _ASK_TIMES:
             again = functools.partial(self._adopted_ended, entry, asked + 1)
-            self._loop.at(f"ask {entry.key}", _ASK_AGAIN, again)
+            self._loop.at(f"ask {entry.key}", _ASK_AGAIN_SECONDS, again)
             return
         os.close(entry.pidfd)
         entry.pidfd = -1
@@ -255,7 +255,7 @@ class Containers:
             self._book.ended(ended)
         except OSError:
             self._ended = ended  # nobody is told what could be forgotten
-            self._loop.at("tell", _TELL_AGAIN, self._tell)
+            self._loop.at("tell", _TELL_AGAIN_SECONDS, self._tell)
             return
         self._told(ended)
 
@@ -286,7 +286,7 @@ class Containers:
         self._doomed = [entry for entry in self._doomed if entry.phase == "running"]
         if self._doomed:
             killing.containers(self._doomed, {*self._running, *self.others})
-            self._loop.at("kill", _KILL_AGAIN, self._kill)
+            self._loop.at("kill", _KILL_AGAIN_SECONDS, self._kill)
 
 
 def _let_go(entry: Entry) -> None:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from longshore.node.keeper.talking.frames import Message, Spec
 
-_IDLE = 10.0  # seconds with nothing running and nobody connected, after which it leaves
+_IDLE_SECONDS = 10.0  # seconds with nothing running and nobody connected, after which it leaves
 _TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
 
 
 class Keeper:
     def __init__(
-        self, directory: str, server: socket.socket, namespaces: Namespaces, *, idle: float = _IDLE
+        self, directory: str, server: socket.socket, namespaces: Namespaces, *, idle: float = _IDLE_SECONDS
     ) -> None:
         self._idle = idle
         self._loop = Loop()

@@ -14,11 +14,12 @@ from typing import Any
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
-from longshore.node.pod import ends, hooks, plan
+from longshore.node.pod import ends, plan
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Record, Stopping
 from longshore.node.pod.preparation import Preparation
 from longshore.node.pod.starting import Starter
+from longshore.node.probes import hooks
 from longshore.node.probes.prober import Prober
 from longshore.node.runtime import Key, State
 
@@ -66,7 +67,7 @@ class Actor:
         return self._starter.starts
 
     async def close(self) -> None:
-        """What was begun is left to the next run."""
+        """Unfinished work is left to the next run."""
         await self._starter.close()
 
     def ended(self, life: Life, state: State) -> None:

@@ -23,5 +23,5 @@ def due(record: Record) -> tuple[float, float]:
 
 
 def recalled(attempt: int) -> float:
-    """What a container that was restarted so often has come to, if it crashed all the way."""
+    """The back-off of a container that was restarted this often, if it crashed every time."""
     return 0.0 if attempt == 0 else PAUSES.after(attempt)

@@ -1,4 +1,4 @@
-"""What a pod needs next. A pure function of a view of it: no I/O, no clock, no dice.
+"""The next steps of a pod. A pure function of its view: no I/O, no clock, no dice.
 
 First the ends: a pod that is deleted, has a verdict or has run to its outcome only stops (`stopping.py`).
 Then the order of a start: volumes, init containers one by one, sidecars as soon as their turn comes, then all
@@ -186,7 +186,7 @@ def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:
 
 
 def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float) -> None:
-    """What one container that should run needs."""
+    """The steps for one container that should run."""
     state, facts = record.state, record.facts
     if record.starting:
         draft.because("Starting", f"{facts.name} waits for the engine to start it")

@@ -1,4 +1,4 @@
-"""What the node needs of a pod's spec, looked up once. The spec of a bound pod hardly ever changes.
+"""The node's facts of a pod's spec, looked up once. The spec of a bound pod hardly ever changes.
 
 Facts are never changed. They are not `frozen`, as every pod has some: that would cost ten times as much.
 """

@@ -29,28 +29,28 @@ class Life:
     runtime: Runtime | None
     """None when the pod wants an engine this node does not have."""
     adopting: bool = False
-    """It is being remembered after a restart; nothing is decided meanwhile."""
+    """Whether the pod is being recalled after a restart; nothing is decided meanwhile."""
     queued: bool = False
-    """It will be looked at in this turn of the loop."""
+    """Whether the pod will be looked at in this turn of the loop."""
     timer: Timer | None = None
     due: float = 0.0
     """When the timer rings."""
     prepared: Any = None
-    """What the preparer made for it; None as long as that is not done."""
+    """The prepared pod; None until the preparer is done."""
     probing: dict[str, Probing] = field(default_factory=dict)
     """The probes that run on its containers, by name."""
     paths: dict[str, Paths] = field(default_factory=dict)
     keys: set[Key] = field(default_factory=set)
-    """What the engine remembers of it."""
+    """The containers that the engine remembers."""
     final: bool = False
     """Nothing of it runs, and nothing will again."""
     hold: float = 0.0
-    """Its status is held back until this moment; 0 when it is not,"""
+    """The moment until which the status is held back; 0 when it is not,"""
     held: float = 0.0
     """and since when."""
     writing: bool = False
     dirty: bool = False
-    """Its status is to be written again after the write under way."""
+    """Whether the status must be written again after the write under way."""
     written: Obj | None = None
     """The status as last written."""
     closed: bool = False

@@ -1,4 +1,4 @@
-"""What the node remembers of one pod. `decide` reads it and never writes; everything else that happens to a
+"""The node's memory of one pod. `decide` reads it and never writes; everything else that happens to a
 pod (a container ended, a probe answered, somebody deletes it) is written down here first.
 
 Plain data, so that it can be saved and looked at elsewhere (`machinery/views.py`). What is under way for a
@@ -50,7 +50,7 @@ class Record:
     ended: Obj | None = None
     """`state.terminated` of the status, made once when the run ended."""
     last: Obj | None = None
-    """The same of the run before."""
+    """The record of the run before."""
     starting: bool = False
     """The engine has been asked and has not answered."""
     waiting: Waiting | None = None
@@ -66,13 +66,13 @@ class Record:
     hook: Literal["", "running", "done"] = ""
     """How far its postStart hook is."""
     started: bool = False
-    """It runs, its postStart hook is done and its startup probe has succeeded."""
+    """Whether the container runs, its postStart hook is done and its startup probe has succeeded."""
     ready: bool = False
     stopping: Stopping | None = None
     doom: tuple[str, float] | None = None
-    """It must stop although its pod goes on: the event's message and the grace period."""
+    """The event's message and the grace period of a container that must stop although its pod goes on."""
     probed: bool = False
-    """Its probes run."""
+    """Whether the container's probes run."""
 
     @property
     def running(self) -> bool:
@@ -80,7 +80,7 @@ class Record:
 
     @property
     def over(self) -> bool:
-        """Its last attempt has ended."""
+        """Whether the last attempt has ended."""
         return self.state is not None and self.state.phase != "running"
 
     @property
@@ -106,13 +106,13 @@ class Memory:
 
     facts: Facts
     pod: Obj
-    """As last seen."""
+    """The pod as last seen."""
     ip: str
     inits: list[Record] = field(default_factory=list)
     mains: list[Record] = field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The same in seconds since 1970."""
+    """The deletion time in seconds since 1970."""
     rejected: bool = False
     """The node did not take it in; nothing of it ever ran."""
     verdict: Verdict | None = None
@@ -130,11 +130,11 @@ class Memory:
     stopping_since: float | None = None
     """Since when the pod as a whole stops."""
     gone: bool = False
-    """It is not in the API any more."""
+    """Whether the pod is not in the API any more."""
     leaving: bool = False
     """The node is stopping: start nothing, whatever else."""
     initialized: bool = False
-    """Its main containers have been started once; init containers do not run again."""
+    """Whether the main containers have been started once; init containers do not run again."""
     terminal: str = ""
     """Succeeded or Failed, once it is in the API. It never changes."""
     image_said: bool = False

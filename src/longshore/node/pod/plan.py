@@ -1,4 +1,4 @@
-"""What to do next for a pod, as data. Nobody changes a plan; what those of every pod are made of is not
+"""The next steps of a pod, as data. Nobody changes a plan; what those of every pod are made of is not
 `frozen`, which would cost ten times as much.
 """
 
@@ -18,7 +18,7 @@ class Start:
     record: Record
     again: bool = False
     backoff: float = 0.0
-    """What the next crash soon after this one will cost."""
+    """The pause after the next crash, if it comes soon."""
 
 
 @dataclass(frozen=True, slots=True)

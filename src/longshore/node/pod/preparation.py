@@ -1,4 +1,4 @@
-"""What the agent asks of whoever prepares pods; `preparing.Preparer` does it."""
+"""The contract of a preparer of pods; `preparing.Preparer` fulfils it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Preparation(Protocol):
         """Makes volumes, or finds them as they are; the result is handed to the other methods."""
 
     def at_once(self, pod: Obj) -> Any:
-        """What `pod` would return, if there is nothing to wait for; else None."""
+        """The answer of `pod`, if there is nothing to wait for; else None."""
 
     def container(self, prepared: Any, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container: ...
 

@@ -49,7 +49,7 @@ class Starter:
         self._preparer, self._events, self._clock = preparer, events, clock
         self._spawn, self._wake, self._shortcuts = spawn, wake, shortcuts
         self._starting: set[asyncio.Future[State]] = set()
-        """What engines were asked to start and have not answered."""
+        """The starts that engines have not answered yet."""
 
     async def close(self) -> None:
         """Nothing is heard any more of what an engine was asked to start; the next run finds it there."""
@@ -137,7 +137,7 @@ class Starter:
             self._begin(life, record)
 
     async def _begin_anew(self, life: Life, record: Record) -> None:
-        """What it lacked may be there by now."""
+        """Tries again: the missing object may exist by now."""
         try:
             await self._preparer.refresh(life.prepared, life.memory.pod)
         except Exception as err:

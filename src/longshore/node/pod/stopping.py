@@ -14,9 +14,9 @@ from longshore.node.pod.plan import BeginStop, Hook, Plan, Shorten, Signal
 if TYPE_CHECKING:
     from longshore.node.pod.decide import Draft
 
-LEAST_GRACE: Final = 2.0
+MIN_GRACE_SECONDS: Final = 2.0
 """Upstream gives every container so much time after the stop signal."""
-_AGAIN: Final = 5.0
+_KILL_AGAIN_SECONDS: Final = 5.0
 """Seconds after which a container that outlived a kill is killed again."""
 _DONE: Final = Plan(why=(Reason("Over", "nothing of it runs, and nothing will again"),), done=True)
 
@@ -62,16 +62,20 @@ def progress(record: Record, draft: Draft, now: float) -> None:
     if going.asked is None:
         draft.actions.append(Signal(record, "stop"))
         draft.because("AskedToStop", f"{name} gets SIGTERM")
-        draft.look(max(deadline - now, LEAST_GRACE))
+        draft.look(max(deadline - now, MIN_GRACE_SECONDS))
         return
-    due = max(deadline, going.asked + LEAST_GRACE) if going.killed is None else going.killed + _AGAIN
+    due = (
+        max(deadline, going.asked + MIN_GRACE_SECONDS)
+        if going.killed is None
+        else going.killed + _KILL_AGAIN_SECONDS
+    )
     if now < due:
         draft.look(due - now)
         draft.because("GracePeriod", f"{name} has time to end by itself", seconds=going.grace)
     else:
         draft.actions.append(Signal(record, "kill"))
         draft.because("Killed", f"{name} did not end in time and is killed", seconds=going.grace)
-        draft.look(_AGAIN)
+        draft.look(_KILL_AGAIN_SECONDS)
 
 
 def _grace(memory: Memory) -> float:

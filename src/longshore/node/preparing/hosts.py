@@ -23,7 +23,7 @@ from longshore.api.types import Obj
 TARGET: Final = "/etc/hosts"
 VARIABLE: Final = "LONGSHORE_HOSTS"
 _DOMAIN: Final = "svc.cluster.local"
-_LONGEST: Final = 63
+_MAX_HOSTNAME_CHARACTERS: Final = 63
 _FIELDS: Final = 6
 """Of the line of a pod with a subdomain: its address and five names."""
 _HEAD: Final = """\
@@ -38,10 +38,10 @@ fe00::2\tip6-allrouters
 
 
 def hostname_of(pod: Obj) -> str:
-    """What the pod calls itself: its hostname, else its name, cut to what a host name may be."""
+    """The pod's host name: its hostname, else its name, cut to the length of a host name."""
     spec = pod["spec"]
     name: str = spec.get("hostnameOverride") or spec.get("hostname") or pod["metadata"]["name"]
-    return name if len(name) <= _LONGEST else name[:_LONGEST].rstrip("-.")
+    return name if len(name) <= _MAX_HOSTNAME_CHARACTERS else name[:_MAX_HOSTNAME_CHARACTERS].rstrip("-.")
 
 
 def wants_own(spec: Obj) -> bool:

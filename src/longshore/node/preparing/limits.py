@@ -13,7 +13,7 @@ NONE: Final = Limits()
 
 
 def of_container(spec: Obj, pod_spec: Obj) -> Limits:
-    """Its own limits; where it has none, those of the pod as a whole are the most it can use."""
+    """The container's own limits; where it has none, the pod's are the most it can use."""
     resources = spec.get("resources")
     whole = pod_spec.get("resources")
     if not resources and not whole:

@@ -44,7 +44,7 @@ _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
 """An annotation of pods: with "true", nothing of their logs is dropped while they run."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
-"""What a container can do without where nothing can be mounted: Volcano's svc says the same in variables."""
+"""Mounts a container can do without where nothing can be mounted: Volcano's svc has variables, too."""
 
 
 class Preparer:
@@ -118,7 +118,7 @@ class Preparer:
         return prepared
 
     def at_once(self, pod: Obj) -> PreparedPod | None:
-        """What `pod` would return for most pods of a Job: nothing of their own, and an account whose files
+        """The answer of `pod` for most pods of a Job: nothing of their own, and an account whose files
         are there. None for all that takes more than a look."""
         meta, spec = pod["metadata"], pod["spec"]
         if not self._shortcuts or self._can_mount is not None:
@@ -137,7 +137,7 @@ class Preparer:
         return prepared
 
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
-        """What the engine needs to start this container for the `attempt`-th time, counted from 0.
+        """The container as the engine starts it for the `attempt`-th time, counted from 0.
 
         Raises CannotPrepare; where that is for want of a ConfigMap or Secret, `refresh` looks for it again.
         """

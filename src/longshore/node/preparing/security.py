@@ -86,7 +86,7 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
 
 
 def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
-    """What the pod's containers ask for and do not get, a sentence each."""
+    """The settings that the pod's containers ask for and do not get, a sentence each."""
     spec = pod["spec"]
     if engine_of(spec, node) != "process":
         return ()

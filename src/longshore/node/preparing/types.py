@@ -1,4 +1,4 @@
-"""What preparing takes and gives, and the two ways in which it says no."""
+"""The inputs and results of preparing, and its two errors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What preparing must know of the node it prepares for."""
+    """The facts of the node that preparing needs."""
 
     name: str
     host_ip: str = "127.0.0.1"
@@ -79,8 +79,8 @@ class PreparedPod:
     account: tuple[Mount, ...] = ()
     """The service account's files, for containers that do not mount that path themselves."""
     hosts: Mount | None = None
-    """Its own /etc/hosts, if it asks for anything the machine's does not say."""
+    """The pod's own /etc/hosts, if it asks for names that the machine's does not have."""
     warnings: tuple[str, ...] = ()
-    """What the manifest asks for and does not get here, a sentence each, for one event."""
+    """Settings of the manifest that are not available here, a sentence each, for one event."""
     follows: bool = False
     """Whether something on disk follows objects of the API: then call `refresh` now and then."""

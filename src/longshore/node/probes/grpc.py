@@ -10,7 +10,7 @@ import asyncio
 from typing import Final
 
 from longshore.api.types import Obj
-from longshore.node.pod.hooks import Result
+from longshore.node.probes.hooks import Result
 
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RST, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7

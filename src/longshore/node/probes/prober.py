@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
-from longshore.node.pod import hooks
-from longshore.node.pod.hooks import Target
+from longshore.node.probes import hooks
+from longshore.node.probes.hooks import Target
 
 Told: TypeAlias = Callable[[Any, Any, str, str], None]
 """Life, record, verdict (`started`, `ready`, `unready`, `liveness`, `startup` or empty), text of an event."""

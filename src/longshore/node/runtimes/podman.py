@@ -32,7 +32,7 @@ from longshore.node.runtimes import podman_usage
 from longshore.node.runtimes.podman_cli import Cli, PodmanMissing, Ran, ulimits
 from longshore.node.runtimes.podman_session import EXEC_TAG, PodmanSession
 
-_SETTLING: Final = 0.1
+_SETTLING_SECONDS: Final = 0.1
 _TRIES: Final = 50
 """How often, and how far apart, podman is asked about a container whose monitor has just ended."""
 _PULL_PAUSES: Final = Doubling(10.0, 300.0)
@@ -138,7 +138,7 @@ class PodmanRuntime:
         return state
 
     async def _asked(self) -> arguments.Machine:
-        """What containers need on this machine, asked once."""
+        """The settings that containers need on this machine, asked once."""
         if not self._is_asked:
             runtime = await self._cli.oci_runtime()
             self._machine = arguments.Machine(self._machine.owner, runtime, ulimits())
@@ -267,12 +267,12 @@ class PodmanRuntime:
         return found
 
     async def _settled(self, key: Key, unlike: tuple[str, ...]) -> dict[str, Any] | None:
-        """What podman says once the status is none of these; None when it stays so, or nothing is there."""
+        """The state once its status is none of these; None if it stays, or there is no container."""
         for _ in range(_TRIES):
             seen = await self._inspect(key)
             if seen is None or seen["State"]["Status"] not in unlike:
                 return seen
-            await asyncio.sleep(_SETTLING)
+            await asyncio.sleep(_SETTLING_SECONDS)
         return None
 
     def _learn(self, key: Key, seen: dict[str, Any]) -> State:

@@ -13,7 +13,7 @@ from longshore.node.runtime import Container, Key, Mount
 KEY_LABEL: Final = "dev.longshore.key"
 OWNER_LABEL: Final = "dev.longshore.owner"
 _LOG_SIZE: Final = "50mb"
-"""As much as the other engine keeps in its five files. Podman cannot rotate: the file begins anew."""
+"""The size of the other engine's five log files. Podman cannot rotate: the file begins anew."""
 
 _DOMAIN: Final = (
     r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*"
@@ -28,7 +28,7 @@ _REFERENCE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What this machine asks of every container."""
+    """The settings of this machine for every container."""
 
     owner: str
     """Marks the containers of one longshore."""
@@ -105,7 +105,7 @@ def _mount(mount: Mount) -> str:
 
 
 def _quoted(field: str) -> str:
-    """As podman reads comma-separated values."""
+    """A text quoted for podman's comma-separated values."""
     return '"' + field.replace('"', '""') + '"' if set(field) & set(',"\n') else field
 
 

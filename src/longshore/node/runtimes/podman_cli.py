@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from longshore.api.types import decode
 
-_AT_ONCE: Final = 4
+_MAX_COMMANDS: Final = 4
 """Each is a program of some fifty megabytes, and podman's database lets one write at a time."""
 _CAP_SYS_RESOURCE: Final = 1 << 24
 
@@ -39,10 +39,10 @@ class PodmanMissing(Exception):
 class Cli:
     def __init__(self, program: str = "podman") -> None:
         self.program = program
-        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._turns = asyncio.Semaphore(_MAX_COMMANDS)
 
     async def run(self, *words: str) -> Ran:
-        """Its output goes to files in memory: pipes would be held open by the monitor that `start` leaves."""
+        """Runs podman. Output goes to files in memory: the monitor of `start` would hold pipes open."""
         out, err = os.memfd_create("out"), os.memfd_create("err")
         try:
             async with self._turns:
@@ -65,7 +65,7 @@ class Cli:
             os.close(err)
 
     async def json(self, *words: str) -> Any:
-        """What a command that must succeed prints."""
+        """The output of a command that must succeed."""
         ran = await self.run(*words)
         if ran.code:
             raise RuntimeError(f"podman {' '.join(words)}: {ran.problem}")

@@ -1,4 +1,4 @@
-"""What a container of podman uses, read from the control group of its first process."""
+"""The usage of a podman container, read from the control group of its first process."""
 
 from __future__ import annotations
 

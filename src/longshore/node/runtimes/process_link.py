@@ -19,7 +19,7 @@ import longshore
 from longshore.node.keeper.talking import frames
 from longshore.node.runtime import CannotStart
 
-_PATIENCE = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
+_RETRY_SECONDS = (0.0, 0.05, 0.2, 0.5, 1.0)  # seconds before each attempt to have a keeper again
 
 _COPIED = (
     "this data directory is a copy: the processes of the longshore it was copied from are left alone, "
@@ -191,7 +191,7 @@ class Link(asyncio.Protocol):
 
     async def _reconnect(self) -> None:
         problem: Exception = KeeperGone()
-        for pause in _PATIENCE:
+        for pause in _RETRY_SECONDS:
             await asyncio.sleep(pause)
             try:
                 return await self.connect()

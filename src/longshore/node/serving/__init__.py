@@ -1,1 +1,1 @@
-"""What the node shows of its pods: logs, commands run in them, their ports, what they use."""
+"""The node's access to its pods: logs, commands run in them, their ports, their usage."""

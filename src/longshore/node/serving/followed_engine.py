@@ -16,7 +16,7 @@ class Watched:
         self.engine = engine
         self.name = engine.name
         self.running: dict[tuple[str, str], State] = {}
-        """What runs now, by pod and container."""
+        """The running containers, by pod and container."""
         self._waiting: dict[Key, asyncio.Event] = {}
 
     def runs(self, key: Key) -> bool:

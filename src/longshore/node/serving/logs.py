@@ -21,8 +21,8 @@ from longshore.machinery.time.clock import Clock
 
 _BLOCK: Final = 1 << 17
 _MARKER_BYTES: Final = 128
-_SHORTEST_PAUSE: Final = 0.02
-_LONGEST_PAUSE: Final = 0.25
+_MIN_PAUSE_SECONDS: Final = 0.02
+_MAX_PAUSE_SECONDS: Final = 0.25
 """A follower looks often while lines come, and ever less often while none do."""
 
 
@@ -89,8 +89,8 @@ def _same(path: Path, inode: int, expected: bool) -> bool:
 async def _follow(
     path: Path, files: list[BinaryIO], ended: asyncio.Event, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """What comes after the end of `files`. New files are added to it; the old ones are closed."""
-    pause = _SHORTEST_PAUSE
+    """The lines after the end of `files`. New files are added; old ones are closed."""
+    pause = _MIN_PAUSE_SECONDS
     file = files[-1] if files else None
     while True:
         over = ended.is_set()  # before reading: what was written before the end is then read
@@ -108,11 +108,11 @@ async def _follow(
                     yield lost
                 file.close()
             files[:] = [fresh]
-            file, pause = fresh, _SHORTEST_PAUSE
+            file, pause = fresh, _MIN_PAUSE_SECONDS
             continue
         if over:
             return
-        pause = _SHORTEST_PAUSE if found else min(pause * 1.5, _LONGEST_PAUSE)
+        pause = _MIN_PAUSE_SECONDS if found else min(pause * 1.5, _MAX_PAUSE_SECONDS)
         try:
             async with clock.timeout(pause):
                 await ended.wait()

@@ -1,4 +1,4 @@
-"""What pods and the machine use: CPU between two questions, memory at the second. Unasked it does nothing."""
+"""The usage of pods and the machine: CPU between two questions, memory at the second. Unasked it is idle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from longshore.machinery.time.clock import Clock
 from longshore.node.runtime import Key, Usage
 from longshore.node.serving.followed_engine import Watched
 
-_SHORTEST: Final = 1.0
+_MIN_INTERVAL_SECONDS: Final = 1.0
 """Asked again sooner, the last answer is good enough; over less time rates are dice."""
 _PROC: Final = Path("/proc")
 
@@ -30,7 +30,7 @@ class Meter:
     async def measure(self) -> Measured:
         now = self._clock.monotonic()
         window = now - self._at
-        if self._last is not None and window < _SHORTEST:
+        if self._last is not None and window < _MIN_INTERVAL_SECONDS:
             return self._last
         wall = self._clock.now().timestamp()
         found: dict[Key, Usage] = {}

@@ -1,1 +1,1 @@
-"""What the node reports of a pod: built from what it remembers, written with as few requests as possible."""
+"""The status of a pod: built from the node's memory, written with as few requests as possible."""

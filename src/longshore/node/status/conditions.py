@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.node.pod.memory import Memory, Record
 
-OURS: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
+OWN_TYPES: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 """In the order upstream writes them; whatever others wrote follows."""
 
 
@@ -22,7 +22,7 @@ def conditions(memory: Memory, phase: str, now: str, *, final: bool) -> list[Obj
         _containers_ready(memory, phase),
     )
     made = []
-    for kind, (status, reason, message) in zip(OURS, ours, strict=True):
+    for kind, (status, reason, message) in zip(OWN_TYPES, ours, strict=True):
         entry: Obj = {"type": kind}
         if generation:
             entry["observedGeneration"] = generation

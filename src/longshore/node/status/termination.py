@@ -8,7 +8,7 @@ from typing import Final
 from longshore.api.types import Obj
 from longshore.node.runtime import FilePath
 
-_MOST: Final = 4096
+_MAX_MESSAGE_BYTES: Final = 4096
 _LOG_BYTES, _LOG_LINES = 2048, 80
 _TAIL: Final = 16 * 1024
 """Bytes of the log file looked at: every line in it carries a time and a stream as well."""
@@ -36,7 +36,7 @@ def message(spec: Obj, file: FilePath | None, log: FilePath | None, code: int) -
 
 def _read(opened: int) -> bytes:
     try:
-        return os.read(opened, _MOST)
+        return os.read(opened, _MAX_MESSAGE_BYTES)
     except OSError:
         return b""
     finally:

@@ -27,10 +27,10 @@ HOLD_SECONDS: Final = 0.025
 """Enough for a command that does nothing, also where eight of them and longshore share two processors. A
 kubelet takes many times as long to notice that something runs.
 """
-_LONGEST_HOLD: Final = 1.0
-_ONE_TURN: Final = 0.001
+_MAX_HOLD_SECONDS: Final = 1.0
+_TURN_SECONDS: Final = 0.001
 MANAGER: Final = "kubelet"
-"""What upstream calls whoever reports on pods."""
+"""Upstream's name for the writer of pods' statuses."""
 _PAUSES: Final = Doubling(0.1, 10.0)
 
 log = logging.getLogger(__name__)
@@ -79,11 +79,11 @@ class StatusWriter:
         due = [life for until, life in self._taken(now) if life.hold == until]
         for life in due:
             # What the engine was asked for is waited for a little longer.
-            if now - life.held < _LONGEST_HOLD and life.memory.busy:
+            if now - life.held < _MAX_HOLD_SECONDS and life.memory.busy:
                 self._keep(life, now)
             else:
                 # In a loop that is late an end may be there unread: it is read before the next timer.
-                self._clock.call_later(_ONE_TURN, partial(self._over, life, life.hold))
+                self._clock.call_later(_TURN_SECONDS, partial(self._over, life, life.hold))
         if self._holding and self._timer is None:
             self._timer = self._clock.call_later(max(self._holding[0][0] - now, 0.0), self._ring)
 

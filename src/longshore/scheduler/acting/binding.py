@@ -22,7 +22,7 @@ from longshore.scheduler.ledger import Ledger
 
 _SETTLED: Final = (404, 409)
 """Gone, leaving, or bound by another: the watch tells which."""
-_MOST: Final = 512
+_MAX_BINDINGS: Final = 512
 log = logging.getLogger(__name__)
 
 Failed = Callable[[Pod, str], None]
@@ -50,7 +50,7 @@ class Binder:
     @property
     def busy(self) -> bool:
         """Whether more bindings are on their way than one commit should take."""
-        return self._under_way >= _MOST
+        return self._under_way >= _MAX_BINDINGS
 
     def start(self, pod: Pod, node: str) -> None:
         """Binds a pod that the ledger assumes on this node. Returns at once."""

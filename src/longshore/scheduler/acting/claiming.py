@@ -18,7 +18,7 @@ from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_claims import SELECTED_NODE, Needs, is_bound
 from longshore.scheduler.fitting.pod_shape import Pod
 
-_PATIENCE: Final = 600.0
+_CLAIM_WAIT_SECONDS: Final = 600.0
 
 
 class Claims:
@@ -44,7 +44,7 @@ class Claims:
             except (StatusError, Unreachable) as err:
                 return f"binding volumes: {err}"
             await self._cache.reached(int(claim["metadata"]["resourceVersion"]))
-        deadline = self._clock.monotonic() + _PATIENCE
+        deadline = self._clock.monotonic() + _CLAIM_WAIT_SECONDS
         while True:
             news = self._news
             verdict = self._look(pod, needs, node)

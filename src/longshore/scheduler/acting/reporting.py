@@ -29,9 +29,9 @@ from longshore.scheduler.fitting.pod_shape import Pod
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 _RATE: Final = 50.0
 _BURST: Final = 100.0
-_PATIENCE: Final = 0.2
+_REPORT_SECONDS: Final = 0.2
 """Seconds before a waiting pod is told: most of those that wait for others of their Job never are."""
-_LONGEST: Final = 1024
+_MAX_TEXT_CHARACTERS: Final = 1024
 """Characters that an event's message may have."""
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Allowance:
 
 @dataclass(slots=True)
 class Report:
-    """What a pod is to be told."""
+    """A report for a pod."""
 
     pod: Pod
     reason: str
@@ -82,7 +82,7 @@ class Reporter:
         clock: Clock,
         still: Callable[[str], bool],
         *,
-        patience: float = _PATIENCE,
+        patience: float = _REPORT_SECONDS,
     ) -> None:
         self._patience = patience
         self._client, self._recorder, self._clock, self._still = client, recorder, clock, still
@@ -151,7 +151,7 @@ class Reporter:
     async def _tell(self, report: Report) -> None:
         pod = report.pod
         self._told[pod.uid] = report.reason, report.message
-        text = report.text[:_LONGEST]
+        text = report.text[:_MAX_TEXT_CHARACTERS]
         version = pod.obj["metadata"].get("resourceVersion", "")
         self._recorder.event(_reference(pod.key, pod.uid, version), "Warning", "FailedScheduling", text)
         status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))

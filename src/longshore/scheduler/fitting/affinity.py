@@ -113,7 +113,7 @@ Place: TypeAlias = tuple[str, str]
 
 @dataclass(slots=True)
 class Survey:
-    """What the pods on nodes mean for one pod."""
+    """The effect of the pods on nodes on one pod."""
 
     attracting: tuple[dict[Place, int], ...]
     """For each required affinity term, how many pods match all of them, by place."""

@@ -29,7 +29,7 @@ _FULL: Final = "Too many pods"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is known of one pod before any node is asked."""
+    """The facts of one pod, gathered before any node is checked."""
 
     survey: Survey | None
     spreads: tuple[Spread, ...]

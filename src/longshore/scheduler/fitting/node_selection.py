@@ -14,7 +14,7 @@ Chooses: TypeAlias = Callable[[Labels, str], bool]
 
 
 def required(spec: Obj) -> Chooses | None:
-    """What nodeSelector and required node affinity ask for together; None when they ask for nothing."""
+    """The condition of nodeSelector and required node affinity together; None without any."""
     wanted: Labels = spec.get("nodeSelector") or {}
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     selector = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")

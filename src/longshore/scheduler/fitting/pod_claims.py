@@ -40,7 +40,7 @@ class Volumes:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a pod's claims ask of a node."""
+    """The requirements of a pod's claims on a node."""
 
     ties: tuple[node_selection.Chooses, ...] = ()
     waiting: tuple[Obj, ...] = ()
@@ -71,7 +71,7 @@ def claims_of(pod: Obj) -> list[tuple[str, bool]]:
 
 
 def needs(pod: Pod, volumes: Volumes) -> Needs | Refusal:
-    """What the claims of a pod ask for, or why no node will do before something else happens."""
+    """The requirements of a pod's claims, or the reason why no node fits until something else happens."""
     names = claims_of(pod.obj)
     if not names:
         return NOTHING

@@ -1,4 +1,4 @@
-"""What a scheduler has to know of a pod's spec, worked out once for all pods that look the same.
+"""The scheduler's facts of a pod's spec, computed once for all pods with equal specs.
 
 Thousands of pods come from one template. Their spec differs in a hostname or an environment variable,
 which no scheduler reads; what it reads is encoded to a few bytes, and equal bytes share one `Shape`.

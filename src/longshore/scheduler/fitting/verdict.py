@@ -25,7 +25,7 @@ class Failure:
     reasons: tuple[str, ...]
     """Upstream's words, e.g. `Insufficient cpu`."""
     wakes: int
-    """What may help, as flags."""
+    """The changes that may help, as flags."""
     resolvable: bool = False
     """Whether removing pods of less priority could help."""
     numbers: tuple[Reason, ...] = ()
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What all nodes say, whichever is asked: a claim is missing, say."""
+    """The reason that holds for every node, such as a missing claim."""
 
     reason: str
     wakes: int

@@ -24,7 +24,7 @@ from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
-from longshore.scheduler.gang.pacing import AFTER, LATER, Pace
+from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace
 from longshore.scheduler.gang.plan import Bind, Event, Evict, GroupReport, Plan
 from longshore.scheduler.gang.writing import Counts, Statuses
 from longshore.scheduler.metrics import Metrics
@@ -65,10 +65,10 @@ class Actor:
         self._told: dict[str, dict[str, str]] = {}
         """The last event about each matter of a group, by its uid."""
         self.explanations = Explanations()
-        """What was decided about groups, by key."""
+        """The decisions about groups, by key."""
         self._recorder = Recorder(client, name, clock=clock, rng=rng)
         self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)
-        """What pods are told; hears of those that have a node, or are gone."""
+        """The reports of pods; hears of pods that have a node, or are gone."""
         self._binder = Binder(
             client, self._ledger, clock=clock, rng=rng, bound=self._bound, failed=self._failed
         )
@@ -78,7 +78,7 @@ class Actor:
         self.statuses = Statuses(
             client, clock=clock, rng=rng, gave_up=observer.unwritten, busy=observer.is_busy
         )
-        """What groups are told; hears of those that are seen."""
+        """The reports of groups; hears of groups that are seen."""
         self._counts = Counts(client)
         self._metrics = Metrics(registry, name, observer.waiting_count)
         self._binding: set[asyncio.Task[None]] = set()
@@ -102,7 +102,7 @@ class Actor:
         self._told.pop(uid, None)
 
     def carry_out(self, plan: Plan) -> None:
-        """What a whole cycle decided."""
+        """The decisions of a whole cycle."""
         for bind in plan.binds:
             self._bind(bind)
         for evict in plan.evictions:
@@ -119,7 +119,7 @@ class Actor:
         for report in plan.reports:
             self._report(report)
         if plan.look_again is not None:
-            self._pace.room(plan.look_again + AFTER)
+            self._pace.room(plan.look_again + PAUSE_SECONDS)
 
     # ---- what groups are told
 
@@ -131,7 +131,7 @@ class Actor:
         ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
         if changed and phase == _OVER:
             # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.
-            self.statuses.put(group.obj, report.status, LATER, ready)
+            self.statuses.put(group.obj, report.status, LATER_SECONDS, ready)
         elif changed:
             self.statuses.put(group.obj, report.status)
             if phase == "Pending" and before not in ("", "Pending"):

@@ -1,4 +1,4 @@
-"""What a cycle says in the end: phases, counters and conditions of groups, and why tasks wait."""
+"""The reports at the end of a cycle: phases, counters and conditions of groups, and why tasks wait."""
 
 from __future__ import annotations
 

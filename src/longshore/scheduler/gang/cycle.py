@@ -31,7 +31,7 @@ class SeenGroup(NamedTuple):
 
     obj: Obj
     status: Obj
-    """As it was written last, which the object may not show yet."""
+    """The phase as it was written last, which the object may not show yet."""
     members: tuple[Member, ...]
     priority: int
     deadline: float | None = None
@@ -40,7 +40,7 @@ class SeenGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """What is seen at the beginning."""
+    """The view at the beginning of a cycle."""
 
     view: View
     groups: tuple[SeenGroup, ...]
@@ -50,9 +50,9 @@ class Cycle:
     """Names the cycle in conditions."""
     now: float
     time: str
-    """The same moment, as objects write it."""
+    """The moment of the cycle, as objects write it."""
     settled: Mapping[str, Sums] = field(default_factory=dict)
-    """What further gangs have that need not be looked at, by queue."""
+    """The amounts of settled gangs, which need no decision, by queue."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
 

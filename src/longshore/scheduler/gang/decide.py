@@ -42,7 +42,7 @@ def decide(cycle: Cycle) -> Plan:
 
 
 def _why(session: Session, reports: tuple[GroupReport, ...]) -> tuple[Reason, ...]:
-    """What the cycle does, in numbers."""
+    """The reasons of the cycle, in numbers."""
     waiting = sum(bool(report.waits) for report in reports)
     bound, evicted = len(session.binds), len(session.evictions)
     counted = (

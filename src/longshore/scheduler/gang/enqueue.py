@@ -11,13 +11,13 @@ from longshore.scheduler.gang.plan import Event
 from longshore.scheduler.gang.trying.trial import Session
 
 _WAITING = ("", "Pending")
-_LEAST_FACTOR, _FACTOR = 1.0, 1.2
+_MIN_FACTOR, _OVERCOMMIT_FACTOR = 1.0, 1.2
 
 
 def run(session: Session) -> None:
     """Lets gangs in, one a turn: the best queue, then its best gang. One that is refused blocks nobody."""
     factor = session.settings.overcommit
-    factor = factor if factor >= _LEAST_FACTOR else _FACTOR
+    factor = factor if factor >= _MIN_FACTOR else _OVERCOMMIT_FACTOR
     idle = {
         name: int(amount * factor) - session.used.get(name, 0)
         for name, amount in session.total.items()

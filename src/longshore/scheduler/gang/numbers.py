@@ -20,10 +20,10 @@ from longshore.scheduler.gang.model.task import PENDING, PIPELINED, Task
 from longshore.scheduler.gang.trying.trial import Session
 
 _FULL = ("Insufficient ", "Too many pods")
-"""What nodes say that only lack room."""
+"""The words of nodes that only lack room."""
 Asked = tuple[tuple[str, int], ...]
 Known = dict[Asked | Shape, tuple[int, int]]
-"""What nodes take, asked once for all gangs that ask for the same."""
+"""The capacity of nodes for a request, computed once for all gangs with equal requests."""
 
 
 def note(session: Session, groups: Iterable[Group]) -> None:
@@ -70,7 +70,7 @@ def _line(session: Session, group: Group, known: Known) -> Reason | None:
 
 
 def _queue(queue: Queue, group: Group, asked: Amounts) -> str:
-    """What is short of what is asked; all of it if nothing is."""
+    """The amounts that are short of the request; the whole request if none is."""
     have = queue.allocated
     if group.phase in ("", "Pending"):
         have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)

@@ -13,11 +13,11 @@ from typing import Final
 
 from longshore.machinery.time.clock import Clock, Timer
 
-SOON: Final = 0.01
-"""What comes together is dealt with together."""
-GATHER: Final = 0.2
-LATER: Final = 1.0
-AFTER: Final = 0.01
+SOON_SECONDS: Final = 0.01
+"""Changes that come together are handled together."""
+GATHERING_SECONDS: Final = 0.2
+LATER_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 0.01
 """Who wants to look when a moment has passed looks that much after it."""
 _REST: Final = 3
 """After a cycle, so many times as long as it took are left to others."""
@@ -47,7 +47,7 @@ class Pace:
         if self._timer is not None:
             self._timer.cancel()
 
-    def room(self, within: float = SOON) -> None:
+    def room(self, within: float = SOON_SECONDS) -> None:
         """Something may fit that did not before."""
         self._full = min(self._full, self._clock.monotonic() + within)
         self._arm()
@@ -57,19 +57,19 @@ class Pace:
         now = self._clock.monotonic()
         if self._gather == _NEVER:
             self._first = now
-        self._gather = min(now + GATHER, self._first + LATER)
-        self._open = min(self._open, now + SOON)
+        self._gather = min(now + GATHERING_SECONDS, self._first + LATER_SECONDS)
+        self._open = min(self._open, now + SOON_SECONDS)
         self._arm()
 
     def announced(self) -> None:
         """A group without pods: it wants to be let in, and its pods will follow."""
         now = self._clock.monotonic()
         if self._gather != _NEVER:
-            self._gather = min(now + GATHER, self._first + LATER)
-        self._open = min(self._open, now + SOON)
+            self._gather = min(now + GATHERING_SECONDS, self._first + LATER_SECONDS)
+        self._open = min(self._open, now + SOON_SECONDS)
         self._arm()
 
-    def tell(self, within: float = LATER) -> None:
+    def tell(self, within: float = LATER_SECONDS) -> None:
         """Nothing to place, but something to say."""
         self._tell = min(self._tell, self._clock.monotonic() + within)
         self._arm()
@@ -108,7 +108,7 @@ class Pace:
 
 
 class Traffic:
-    """How many groups and pods of groups change, counted anew every `LATER` seconds."""
+    """How many groups and pods of groups change, counted anew every `LATER_SECONDS` seconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -122,7 +122,7 @@ class Traffic:
         """Whether gangs come and go by the dozen."""
         now = self._clock.monotonic()
         passed = now - self._counted
-        if passed >= LATER:
+        if passed >= LATER_SECONDS:
             self._busy = self._changes > _MANY_A_SECOND * passed
             self._changes, self._counted = 0, now
         return self._busy

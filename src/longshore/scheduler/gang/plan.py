@@ -1,4 +1,4 @@
-"""What a cycle of the gang scheduler decided: whom to bind and remove, and how every group stands."""
+"""The plan of a gang cycle: pods to bind and to remove, and the report of every group."""
 
 from __future__ import annotations
 
@@ -65,16 +65,16 @@ class GroupReport:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do and say. Groups and tasks are the cycle's own; nobody changes them any more."""
+    """The steps and reports of a cycle. Groups and tasks are the cycle's own; nobody changes them."""
 
     binds: tuple[Bind, ...]
     evictions: tuple[Evict, ...]
     reports: tuple[GroupReport, ...]
     events: tuple[Event, ...]
     allocated: Mapping[str, Mapping[str, str]]
-    """What the gangs of each queue, and of those below it, have on nodes, as `status.allocated` says it.
+    """The amounts on nodes of each queue's gangs, and of the queues below it, as in `status.allocated`.
     Empty when only the gate was open."""
     why: tuple[Reason, ...] = ()
-    """What the cycle does all in all; `GroupReport.why` says it of each group."""
+    """The reasons of the whole cycle; `GroupReport.why` has those of each group."""
     look_again: float | None = None
     """Seconds until a gang has waited so long that it is let in whatever is free; None if there is none."""

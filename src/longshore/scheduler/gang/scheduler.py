@@ -29,14 +29,14 @@ from longshore.scheduler.gang.members import Members
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.sums import together
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, group_of
-from longshore.scheduler.gang.pacing import AFTER, LATER, Pace, Traffic
+from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace, Traffic
 from longshore.scheduler.gang.plan import Plan
 from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
 
 NAME: Final = "volcano"
-_FAILURE_PAUSE: Final = 1.0
-_BOUND: Final = 0.1
+_FAILURE_PAUSE_SECONDS: Final = 1.0
+_BOUND_SECONDS: Final = 0.1
 """After a binding was seen: nobody waits for it, but phases follow."""
 
 log = logging.getLogger(__name__)
@@ -96,7 +96,7 @@ class GangScheduler:
             if pod_state.has_ended(pod):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
-                self.pace.tell(LATER if self.is_busy() else _BOUND)
+                self.pace.tell(LATER_SECONDS if self.is_busy() else _BOUND_SECONDS)
             else:
                 self.pace.tell()
         elif (key := group_of(pod)) is not None and self.complete(key):
@@ -232,11 +232,11 @@ class GangScheduler:
 
     def unbound(self, pod: Pod) -> None:
         """A binding failed: the pod is left alone for a moment."""
-        self._members.block(pod, self._clock.monotonic() + _FAILURE_PAUSE)
+        self._members.block(pod, self._clock.monotonic() + _FAILURE_PAUSE_SECONDS)
         key = group_of(pod.obj)
         if key is not None:
             self.touch(key)
-        self.pace.room(_FAILURE_PAUSE + AFTER)
+        self.pace.room(_FAILURE_PAUSE_SECONDS + PAUSE_SECONDS)
 
     def unwritten(self, key: Key) -> None:
         """A group is not what it was told to be."""
@@ -257,11 +257,11 @@ class GangScheduler:
     # ---- what people ask
 
     def explain_group(self, namespace: str, name: str) -> list[Explanation]:
-        """What the last cycles decided about a gang, oldest first."""
+        """The last cycles' decisions about a gang, oldest first."""
         return [*self._act.explanations.of(namespace, name)]
 
     def explain(self, namespace: str, name: str) -> list[Explanation]:
-        """What was decided about a pod's gang."""
+        """The decisions about a pod's gang."""
         obj = self._cluster.pods.get(namespace, name)
         key = None if obj is None else group_of(obj)
         if obj is None or key is None:

@@ -1,4 +1,4 @@
-"""What a gang scheduler does in a cycle, and how."""
+"""The settings of a gang scheduler: its actions in a cycle, and their options."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Settled:
 
     @property
     def sums(self) -> Mapping[str, Sums]:
-        """What they have, by queue."""
+        """The amounts of settled gangs, by queue."""
         return self._sums
 
     def keep(self, group: Group, status: Obj) -> None:
@@ -57,7 +57,7 @@ class Settled:
         )
 
     def drop(self, key: Key) -> None:
-        """It must be looked at again, or is gone."""
+        """Drops a gang that must be decided again, or is gone."""
         known = self._groups.pop(key, None)
         if known is not None:
             group, _ = known

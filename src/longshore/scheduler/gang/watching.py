@@ -1,4 +1,4 @@
-"""What changes of groups, queues and priorities mean for the gang scheduler: a cycle soon, later, or none."""
+"""Turns changes of groups, queues and priorities into cycles of the gang scheduler: soon, later, or none."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
 
 _COUNTS: Final = ("running", "succeeded", "failed", "conditions")
-_PATIENCE: Final = 5
+_MAX_WAITS: Final = 5
 log = logging.getLogger(__name__)
 
 
 class Statuses:
-    """What groups are told, by uid."""
+    """The reports of groups, by uid."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Statuses:
     async def _write(self, key: Key, uid: str, after: float, then: Callable[[], None] | None) -> None:
         pauses = Backoff(self._clock, self._rng)
         try:
-            for _ in range(_PATIENCE if after else 0):
+            for _ in range(_MAX_WAITS if after else 0):
                 await self._clock.sleep(after)
                 if not self._busy() or uid not in self.latest:
                     break

@@ -30,14 +30,14 @@ class Plan:
 
     node: str = ""
     needs: Needs | None = None
-    """What the pod's claims need before it can be bound."""
+    """The requirements of the pod's claims before it can be bound."""
     victims: Victims | None = None
     message: str = ""
     """In upstream's words, why it waits."""
     numbers: tuple[Reason, ...] = ()
     """The part of `why` that events tell, too."""
     wakes: int = 0
-    """What may change the answer, as flags of `verdict`."""
+    """The changes that may change the answer, as flags of `verdict`."""
     why: tuple[Reason, ...] = ()
     look_again: float | None = None
     """Never set: what may help is in `wakes`."""
@@ -81,7 +81,7 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
 
 @lru_cache(maxsize=64)
 def _only(node: str, count: int) -> Plan:
-    """What all pods of a Job are told where one machine is the cluster."""
+    """The refusal that all pods of a Job get where one machine is the cluster."""
     words = f"node {node} is the only one of {count} that will do"
     return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"nodes": count}),))
 
@@ -121,7 +121,7 @@ def _unschedulable(message: str, nodes: int) -> Reason:
 
 
 def _after(pod: Pod, view: View, failures: Mapping[str, Failure]) -> tuple[str, Victims | None]:
-    """What preemption would give: words when it gives nothing."""
+    """The result of preemption: words when it finds no victims."""
     barred = preemption.eligible(pod, view.ledger)
     if barred:
         return f"preemption: {barred}", None

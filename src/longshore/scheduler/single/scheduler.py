@@ -27,7 +27,7 @@ from longshore.scheduler.single.waiting import Waiting
 from longshore.scheduler.view import View, snapshot
 
 NAME: Final = "default-scheduler"
-_TURN: Final = 256
+_TURN_PODS: Final = 256
 """Decisions before others in the event loop get their turn."""
 _ANYWAY_SECONDS: Final = 300.0
 """All who wait are tried again this often, should a change have gone unnoticed."""
@@ -55,7 +55,7 @@ class DefaultScheduler:
         )
         self._due = self._running = False
         self._news = 0
-        """What happened since the last pass, as flags."""
+        """The changes since the last pass, as flags."""
 
     async def run(self) -> None:
         """Schedules until cancelled."""
@@ -110,7 +110,7 @@ class DefaultScheduler:
             self._pending.wake(self._news)
             self._news = 0
         view = self._cluster.view()
-        for _ in range(_TURN):
+        for _ in range(_TURN_PODS):
             if not self._running or self._act.busy or (group := self._pending.pop()) is None:
                 return
             self._try(group, view)
@@ -175,7 +175,7 @@ class DefaultScheduler:
     # ---- what people ask
 
     def explain(self, namespace: str, name: str) -> list[Explanation]:
-        """What was decided about a pod, oldest first; for one that waits, the latest answer last."""
+        """The decisions about a pod, oldest first; for a waiting pod, the latest answer last."""
         told = [*self._explanations.of(namespace, name)]
         obj = self._cluster.pods.get(namespace, name)
         if obj is not None and (why := self._why_it_waits(obj)):

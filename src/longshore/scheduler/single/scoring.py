@@ -12,7 +12,7 @@ from longshore.scheduler.fitting.affinity import NamespaceLabels
 from longshore.scheduler.fitting.pod_shape import Pod, Shape
 from longshore.scheduler.ledger import Node
 
-_MOST: Final = 100.0
+_MAX_SCORE: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ def _resources(pod: Pod, node: Node, weights: Weights) -> float:
     """Emptier is better, and so is cpu and memory in balance."""
     cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
     memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
-    empty = _MOST * ((1 - cpu) + (1 - memory)) / 2
-    balanced = _MOST * (1 - abs(cpu - memory) / 2)
+    empty = _MAX_SCORE * ((1 - cpu) + (1 - memory)) / 2
+    balanced = _MAX_SCORE * (1 - abs(cpu - memory) / 2)
     return weights.least_allocated * empty + weights.balanced * balanced
 
 
@@ -100,7 +100,7 @@ def _scaled(counts: Mapping[str, int]) -> dict[str, float]:
     low, high = min(counts.values()), max(counts.values())
     if low == high:
         return dict.fromkeys(counts, 0.0)
-    return {name: _MOST * (count - low) / (high - low) for name, count in counts.items()}
+    return {name: _MAX_SCORE * (count - low) / (high - low) for name, count in counts.items()}
 
 
 def _blend(total: dict[str, float], more: Mapping[str, float], weight: int) -> None:

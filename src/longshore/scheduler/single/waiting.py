@@ -27,7 +27,7 @@ class Listener(Protocol):
         """A pod may be tried."""
 
     def tell(self, pods: list[Pod], plan: Plan) -> None:
-        """These pods wait, too, with an answer that was found before."""
+        """Notes pods that wait too, with an answer that was found before."""
 
     def gone(self, uid: str) -> None:
         """A pod that waited does not any more."""

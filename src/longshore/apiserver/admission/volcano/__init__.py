@@ -26,7 +26,7 @@ _Mutation: TypeAlias = Callable[[Obj, Get], None]
 _Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
 """(spec as Go reads it, object, get, list) -> what is wrong"""
 _UpdateCheck: TypeAlias = Callable[[Obj, Obj, Obj, Get, List], str]
-"""The same, with the object as it was in third place."""
+"""An update's check, with the old object in third place."""
 
 
 def mutate_create(storage: str, obj: Obj, get: Get) -> None:

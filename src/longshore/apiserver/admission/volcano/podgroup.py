@@ -21,7 +21,7 @@ def validate_create(spec: Obj, obj: Obj, get: Get, every: List) -> str:
 
 
 def validate_queue(name: str, get: Get, every: List) -> str:
-    """What speaks against this queue."""
+    """The problem with this queue."""
     if not name:
         return ""
     queue = queue_tree.get_queue(get, name)

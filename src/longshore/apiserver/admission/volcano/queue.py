@@ -131,7 +131,7 @@ def _below_ancestors(spec: Obj, name: str, get: Get) -> str:
 
 
 def _nearest_limit(parent: str, resource: str, get: Get) -> Decimal | None:
-    """What the nearest ancestor that limits this resource allows."""
+    """The limit of the nearest ancestor that limits this resource."""
     for _ in range(_MAX_DEPTH):
         queue = None if parent in ("", queue_tree.ROOT) else queue_tree.get_queue(get, parent)
         if queue is None:

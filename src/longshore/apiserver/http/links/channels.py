@@ -70,7 +70,7 @@ class Channels:
             await self._socket.send_bytes(bytes((channel,)) + data)
 
     async def messages(self) -> AsyncIterator[tuple[int, bytes]]:
-        """What the client sends, until it closes. Text is taken for bytes: some clients send it so."""
+        """The client's messages until it closes. Text is taken for bytes: some clients send it so."""
         while True:
             message = await self._socket.receive()
             self._activity.touch()

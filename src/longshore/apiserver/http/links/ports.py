@@ -17,7 +17,7 @@ from longshore.apiserver.subresources.link import Link
 
 SPDY_PROTOCOL: Final = "portforward.k8s.io"
 TUNNEL_PROTOCOL: Final = "SPDY/3.1+portforward.k8s.io"
-"""The same, inside a WebSocket."""
+"""The SPDY protocol inside a WebSocket."""
 _CHUNK: Final = 1 << 16
 
 Read = Callable[[], Awaitable[bytes]]

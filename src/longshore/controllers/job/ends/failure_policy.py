@@ -16,7 +16,7 @@ class Verdict(NamedTuple):
     action: str = ""
     rule: int = -1
     because: str = ""
-    """What the pod did, in Kubernetes' words: `Container main for pod ns/p failed with exit code 3`."""
+    """The pod's failure in Kubernetes' words: `Container main for pod ns/p failed with exit code 3`."""
 
     @property
     def counted(self) -> bool:

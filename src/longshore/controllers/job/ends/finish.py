@@ -15,7 +15,7 @@ from longshore.machinery.reasons import Reason
 
 
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
-    """What is left to write, given the status on record and the UIDs whose finalizer has gone.
+    """The last writes of a Job, given the status on record and the UIDs whose finalizer has gone.
 
     `failed` says that some finalizers could not be removed: their pods stay listed and the Job goes on.
     """

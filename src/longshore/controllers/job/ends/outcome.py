@@ -46,7 +46,7 @@ def recorded(status: Obj) -> Outcome | None:
 
 
 def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
-    """What makes the whole Job fail, but for its deadline."""
+    """The reason why the whole Job fails, except for its deadline."""
     if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
         pods += [p for p in view.pods if not pod_facts.tracked(p) and pod_state.phase_of(p) == "Failed"]
@@ -78,7 +78,7 @@ def time_left(view: View, spec: Spec, start_time: str | None) -> float | None:
 
 
 def of_indexes(spec: Spec, found: Indexes) -> Outcome | None:
-    """What the indexes decide: too many failed, nothing left to run, or enough succeeded."""
+    """The verdict of the indexes: too many failed, nothing left to run, or enough succeeded."""
     if found.failed:
         failed = runs.count(found.failed)
         if spec.max_failed_indexes is not None and failed > spec.max_failed_indexes:

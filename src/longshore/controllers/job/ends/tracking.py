@@ -23,7 +23,7 @@ from longshore.controllers.job.pods import wanted
 from longshore.controllers.job.pods.counting import Held, valid
 from longshore.machinery.reasons import Reason
 
-MOST_UNCOUNTED: Final = 500
+MAX_UNCOUNTED_PODS: Final = 500
 """Keeps the UIDs in the status below 20 kB, and leaves room for other Jobs."""
 
 _COMPLETIONS: Final = Reason(
@@ -32,7 +32,7 @@ _COMPLETIONS: Final = Reason(
 
 
 def track(plan: Plan, results: PodResults) -> Tracking:
-    """What to write down, and which pods to let go of, now that the plan's pods are dealt with."""
+    """The status to write, and the pods to release, now that the plan's pods are dealt with."""
     old = plan.view.job.get("status") or {}
     active = len(plan.count.active) - results.removed + results.created
     ready = plan.count.ready - results.removed_ready
@@ -78,7 +78,7 @@ def track(plan: Plan, results: PodResults) -> Tracking:
 
 
 def before_killing(plan: Plan) -> Tracking | None:
-    """What to write down before the plan's pods are deleted, as if that had been done; None when they may go
+    """The status to write before the plan's pods are deleted, as if they were; None when they may go
     first.
 
     A verdict is on record before pods are killed for it. Otherwise, after a crash in between, the dead pods
@@ -92,7 +92,7 @@ def before_killing(plan: Plan) -> Tracking | None:
 def _goes_on(plan: Plan, *, limit_hit: bool) -> bool:
     """Whether the Job must be looked at again even if nothing happens but what this sync did: it could not do
     all at once, or what it created lets failed pods go (`_is_kept`), or their indexes wait for their turn."""
-    most = wanted.MOST_PER_SYNC
+    most = wanted.MAX_PODS_PER_SYNC
     if limit_hit or len(plan.create) >= most or len(plan.release) >= most:
         return True
     return bool(plan.create) and plan.indexes is not None and bool(plan.indexes.delayed)
@@ -169,7 +169,7 @@ class _Tracker:
                 continue
             self.strip.append(each.pod)
             self._list(each)
-            if self._new_indexes + len(self._succeeded) + len(self._failed) >= MOST_UNCOUNTED:
+            if self._new_indexes + len(self._succeeded) + len(self._failed) >= MAX_UNCOUNTED_PODS:
                 self.limit_hit = True
                 break
         if self.flush:

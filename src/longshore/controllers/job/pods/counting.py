@@ -24,7 +24,7 @@ class Held(NamedTuple):
     uid: str
     phase: str
     failed: bool
-    """It counts as failed: by its phase or, where the Job replaces terminating pods, by its deletion."""
+    """Whether it counts as failed, by its phase or, where terminating pods are replaced, by its deletion."""
     completion_index: int
     going: bool
     """The finalizer is gone already; only the cache does not show it yet."""
@@ -44,7 +44,7 @@ class Count:
     """Being deleted and not ended, with or without the finalizer."""
     held: list[Held]
     ended: list[Held]
-    """Those held pods that have ended or count as failed."""
+    """The held pods that have ended or count as failed."""
     uncounted_succeeded: frozenset[str]
     uncounted_failed: frozenset[str]
     new_succeeded: list[Obj]
@@ -52,7 +52,7 @@ class Count:
     succeeded: int
     """Of all times, the uncounted and the new ones included."""
     failed: int
-    """As `succeeded`, without those a podFailurePolicy ignores."""
+    """The failed pods, without those a podFailurePolicy ignores."""
 
 
 def count(view: View, spec: Spec) -> Count:

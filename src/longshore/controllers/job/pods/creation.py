@@ -25,7 +25,7 @@ _INDEX_ENV: Final = {
     "name": _ENV,
     "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
 }
-_LONGEST_PREFIX: Final = 58
+_MAX_PREFIX_CHARACTERS: Final = 58
 """The API server adds five random characters and a name is a label of at most 63."""
 
 
@@ -59,7 +59,7 @@ def indexed_bodies(job: Obj, spec: Spec, numbers: list[int], delayed: Mapping[in
         if spec.per_index is not None:
             noted |= _failure_counts(spec, delayed.get(number))
         own = {
-            "generateName": name[: _LONGEST_PREFIX - len(suffix)] + suffix,
+            "generateName": name[: _MAX_PREFIX_CHARACTERS - len(suffix)] + suffix,
             "labels": {**labels, INDEX: text},
             "annotations": noted,
         }

@@ -50,7 +50,7 @@ def _count(pod: Obj, annotation: str) -> int:
 
 
 def _natural(text: str, otherwise: int) -> int:
-    """As Go reads an integer that is not negative."""
+    """An integer that is not negative, as Go reads it."""
     digits = text[1:] if text.startswith("+") else text
     return int(digits) if digits.isdecimal() and digits.isascii() else otherwise
 

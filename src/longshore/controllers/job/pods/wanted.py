@@ -15,18 +15,18 @@ from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
 from longshore.machinery.reasons import Reason
 
-MOST_PER_SYNC: Final = 500
+MAX_PODS_PER_SYNC: Final = 500
 """Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
-LEAST_WAIT: Final = 1.0
+MIN_WAIT_SECONDS: Final = 1.0
 """Looking again sooner than this after a back-off would only find it not quite over."""
 
 
 @dataclass(slots=True)
 class Change:
-    """What to do about the number of pods. `look_again` is None when nothing is due by time alone."""
+    """The change to the number of pods. `look_again` is None when nothing is due by time alone."""
 
     action: str
-    """As the sync metrics name it."""
+    """The name of the action in the sync metrics."""
     why: Reason
     release: Sequence[Obj] = ()
     """Pods to let go of and delete, without counting them as failed."""
@@ -50,7 +50,7 @@ def manage(
     else:
         gone = removal_order.surplus(count.active, need)
     if gone:
-        gone = gone[:MOST_PER_SYNC]
+        gone = gone[:MAX_PODS_PER_SYNC]
         words = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
         numbers = {"active": active, "wanted": want, "pods": len(gone)}
         return Change("pods_deleted", Reason("PodsRemoved", words, numbers), release=gone)
@@ -85,8 +85,8 @@ def _creation(
         if wait > 0:
             words = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
             why = Reason("BackingOff", words, {"failures": record.failures, "seconds": round(wait, 1)})
-            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
-    missing = min(missing, MOST_PER_SYNC)
+            return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
+    missing = min(missing, MAX_PODS_PER_SYNC)
     if found is None:
         return Change("pods_created", _created(missing), create=creation.bodies(view.job, missing))
     numbers = creation.pending_indexes(spec, count, found, missing)
@@ -101,7 +101,7 @@ def _creation(
             words = f"each index to run next failed lately: no new pod for {wait:.1f} s"
             counted = {"indexes": len(numbers), "seconds": round(wait, 1)}
             why = Reason("IndexesBackingOff", words, counted)
-            return Change("pods_created", why, look_again=max(LEAST_WAIT, wait))
+            return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
     return Change("pods_created", _created(len(pods)), create=pods)

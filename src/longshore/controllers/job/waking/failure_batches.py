@@ -16,7 +16,7 @@ from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock, Timer
 
 _QUIET_SECONDS: Final = 0.2
-_LONGEST_SECONDS: Final = 1.0
+_MAX_WAIT_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Gathering:
         if known is not None:
             known.timer.cancel()
             since = known.since
-        wait = min(now + _QUIET_SECONDS, since + _LONGEST_SECONDS) - now
+        wait = min(now + _QUIET_SECONDS, since + _MAX_WAIT_SECONDS) - now
         self._open[key] = _Open(since, self._clock.call_later(wait, lambda: self._close(key)))
 
     def _close(self, key: Key) -> None:

@@ -1,4 +1,4 @@
-"""What changes of Jobs and pods set in motion: keys on queues, and expectations that are met.
+"""Handlers of changes to Jobs and pods: they put keys on queues and lower expectations.
 
 Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
 Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits

@@ -40,7 +40,7 @@ class PodsOfJob:
     uid: str
     selected_uid: str
     selector: bytes
-    """As JSON; only where pods are not selected by UID."""
+    """The selector as JSON; only where pods are not selected by UID."""
 
 
 Orphan: TypeAlias = OnePod | PodsOfJob

@@ -24,7 +24,9 @@ from longshore.controllers.volcano.cronjob.ends import ended
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """The annotation of a Job that says which run it is."""
 _RUNNING = "Skipping job creation because another job is already running"
-_TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+_TOO_MANY_TEXT = (
+    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+)
 
 
 class Timing(NamedTuple):
@@ -61,7 +63,7 @@ def _parsed(cronjob: Obj) -> cron.Schedule | cron.Every | Exception:
 
 
 def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Timing:
-    """What the schedule says now."""
+    """The schedule's answer now."""
     created = rfc3339.parse(cronjob["metadata"]["creationTimestamp"])
     text = (cronjob.get("status") or {}).get("lastScheduleTime")
     last = rfc3339.parse(text) if text else None
@@ -92,7 +94,7 @@ def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> P
     if when.due is None:
         return draft.plan("NothingDue", "nothing is due", look_again=when.look_again)
     if when.too_many:
-        draft.warning("TooManyMissedTimes", _TOO_MANY)
+        draft.warning("TooManyMissedTimes", _TOO_MANY_TEXT)
     name = child.name(draft.cronjob, when.due)
     started = draft.last_schedule == rfc3339.from_instant(when.due)
     if started or any(ref.get("name") == name for ref in draft.active):

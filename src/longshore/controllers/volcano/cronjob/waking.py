@@ -23,7 +23,7 @@ _META: Final = (
 
 
 def slim(job: Obj) -> Obj:
-    """What is kept of a Job: whose it is, and how it ended."""
+    """The part of a Job that is kept: whose it is, and how it ended."""
     meta, state = job["metadata"], (job.get("status") or {}).get("state") or {}
     return {"metadata": {key: meta[key] for key in _META if key in meta}, "status": {"state": state}}
 

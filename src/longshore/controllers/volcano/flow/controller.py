@@ -80,7 +80,7 @@ async def run(
 
 
 def slim(job: Obj) -> Obj:
-    """What flows need to know of a Job: no specs."""
+    """The part of a Job that flows need: no specs."""
     meta = job["metadata"]
     kept = ("name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp")
     found: Obj = {"metadata": {key: meta[key] for key in kept if key in meta}}

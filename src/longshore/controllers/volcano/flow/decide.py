@@ -1,4 +1,4 @@
-"""What a JobFlow does next. A pure function of the flow, its Jobs and templates, and the time.
+"""The next step of a JobFlow. A pure function of the flow, its Jobs and templates, and the time.
 
 A flow that failed, or is being ended, stays as it is. One that succeeded starts nothing any more: upstream
 would run a finished Job again that somebody deleted, or whose time to live was over, as soon as it looks.
@@ -28,7 +28,7 @@ class View:
     flow: Obj
     named: Mapping[str, Obj]
     jobs: Sequence[Obj]
-    """Those that are marked as this flow's."""
+    """The Jobs that are marked as this flow's."""
     templates: Mapping[str, Obj]
     now: str
     """RFC 3339, in seconds."""
@@ -78,7 +78,7 @@ def decide(view: View) -> Plan:
 
 
 def _why(create: Sequence[Obj], missing: Sequence[str]) -> Iterator[Reason]:
-    """What is started, and what cannot be."""
+    """The Jobs to start, and those that cannot be started."""
     if create:
         names = ", ".join(job["metadata"]["name"] for job in create)
         yield Reason("JobsDue", f"starts {names}", {"jobs": len(create)})

@@ -102,7 +102,7 @@ def _job_status(job: Obj, histories: Sequence[Obj], now: str) -> Obj:
 
 
 def _histories(job: Obj, before: Sequence[Obj], now: str) -> list[Obj]:
-    """What is known, and behind it the phases the Job went through since."""
+    """The known history, and behind it the phases the Job went through since."""
     found: list[Obj] = types.copy_of(list(before))
     phase = phase_of(job)
     last = found[-1]["state"] if found else ""

@@ -15,7 +15,7 @@ _META: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestam
 
 
 def slim(job: Obj) -> Obj:
-    """What a decision needs of a Job; the cache keeps no more."""
+    """The part of a Job that a decision needs; the cache keeps no more."""
     meta, ttl = job["metadata"], (job.get("spec") or {}).get("ttlSecondsAfterFinished")
     found: Obj = {"metadata": {key: meta[key] for key in _META if key in meta}}
     if ttl is not None:
@@ -25,7 +25,7 @@ def slim(job: Obj) -> Obj:
 
 
 def decide(job: Obj, now: Instant) -> Plan:
-    """What is due for this Job."""
+    """The plan for this Job."""
     if not wanted(job):
         return plan.kept("NotDue", "it has not ended, has no time to live, or is being deleted already")
     ended = job["status"]["state"].get("lastTransitionTime")

@@ -40,7 +40,7 @@ from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock
 
-_PODS_AT_ONCE: Final = 500
+_MAX_PODS_PER_BATCH: Final = 500
 """Pods that are written side by side."""
 _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROUPS: "podgroups"}
 """Kinds whose writes the caches are waited for to show."""
@@ -48,7 +48,7 @@ _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROU
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What every visit of every Job shares."""
+    """The tools that every visit of every Job shares."""
 
     client: Client
     clock: Clock
@@ -92,8 +92,8 @@ class Act:
         if len(steps) == 1:
             return (await self._answer(steps[0]),)  # which needs no task of its own
         answers: list[Answer] = []
-        for start in range(0, len(steps), _PODS_AT_ONCE):
-            answers += await asyncio.gather(*map(self._answer, steps[start : start + _PODS_AT_ONCE]))
+        for start in range(0, len(steps), _MAX_PODS_PER_BATCH):
+            answers += await asyncio.gather(*map(self._answer, steps[start : start + _MAX_PODS_PER_BATCH]))
         return answers
 
     async def _answer(self, step: Step) -> Answer:
@@ -164,8 +164,8 @@ class Act:
 
     async def _create_pods(self, bodies: Sequence[Obj]) -> list[Answer]:
         answers: list[Answer] = []
-        for start in range(0, len(bodies), _PODS_AT_ONCE):
-            answers += await self._create_some(bodies[start : start + _PODS_AT_ONCE])
+        for start in range(0, len(bodies), _MAX_PODS_PER_BATCH):
+            answers += await self._create_some(bodies[start : start + _MAX_PODS_PER_BATCH])
         return answers
 
     async def _create_some(self, bodies: Sequence[Obj]) -> Sequence[Answer]:

@@ -32,7 +32,7 @@ from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.reasons import Number, Reason
 
 FAILURES: Final = (StatusError, Unreachable, Refused, ClaimMissing, PluginError)
-"""What a visit can break off with."""
+"""The errors that can break off a visit."""
 
 
 class Draft:
@@ -48,7 +48,7 @@ class Draft:
         self.grouped = view.remembered.grouped
         self.owing, self.owes = view.owing, False
         self.left: list[Request] = []
-        """What the next visit is asked."""
+        """The requests to the next visit."""
         self.asked = False
         """Whether something else was asked since the visit began."""
         self.why: list[Reason] = []

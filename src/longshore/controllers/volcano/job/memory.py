@@ -1,4 +1,4 @@
-"""What the controller remembers between visits. All of it may be lost: a new one reads it off the objects."""
+"""The controller's memory between visits. All of it may be lost: a new one reads it off the objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JobMemory:
 
     uid: str
     remembered: Remembered = NOTHING
-    """What the last plan asked to remember."""
+    """The memory that the last plan asked for."""
     going: set[str] = field(default_factory=set)
     """UIDs of pods deleted here whose end the cache does not show yet."""
     groups: set[str] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What `decide` hands to `act`, and what comes back.
+"""The plan that `decide` hands to `act`, and the answers that come back.
 
 A `Plan` with steps is one on the way: tell its events, carry its steps out side by side, and decide again
 with the answers. An `End` is the last plan of a visit: what is left to do, what to remember, and when to look
@@ -75,11 +75,11 @@ class NewKey(NamedTuple):
 Step: TypeAlias = Get | Create | Update | Patch | WriteStatus | Delete | NewKey
 
 Answer: TypeAlias = Obj | Exception
-"""What came back from a step: the object (empty if there is none to show), or what `act` was refused with."""
+"""The answer to a step: the object (empty if there is none to show), or the refusal."""
 
 
 class Answers(NamedTuple):
-    """What came back from a plan's steps, in their order, and what else changed meanwhile."""
+    """The answers to a plan's steps, in their order, and other changes meanwhile."""
 
     results: Sequence[Answer]
     asked: bool = False

@@ -23,7 +23,7 @@ from longshore.controllers.volcano.names import FORWARDING, PENDING
 
 
 class Synced(NamedTuple):
-    """What became of a sync."""
+    """The result of a sync."""
 
     changed: bool
     """Whether the phase is another one now."""
@@ -169,7 +169,7 @@ def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[N
 
 
 def delete_pods(draft: Draft, pods: Sequence[Obj]) -> Course[list[str]]:
-    """What went wrong, for each pod that is neither on its way out now nor gone."""
+    """The errors, for each pod that is neither being deleted now nor gone."""
     metas = [pod["metadata"] for pod in pods]
     answers = yield from draft.do(tuple(Delete(kinds.PODS, meta["name"], meta["uid"]) for meta in metas))
     return [

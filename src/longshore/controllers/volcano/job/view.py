@@ -18,7 +18,7 @@ Pods = Mapping[str, Mapping[str, Obj]]
 
 
 class Remembered(NamedTuple):
-    """What one plan asks to remember for the next. A new controller begins with nothing."""
+    """The memory that one plan leaves for the next. A new controller begins without any."""
 
     delays: Mapping[str, Delayed] = MappingProxyType({})
     """Actions that wait, by pod name; "" is the Job itself. Never changed, only replaced."""
@@ -49,7 +49,7 @@ class View:
     going: frozenset[str] = frozenset()
     """UIDs of pods this controller has deleted, whatever the cache still shows."""
     requests: tuple[Request, ...] = ()
-    """What the Job is asked to do, in the order it came."""
+    """The requests to the Job, in the order they came."""
     remembered: Remembered = NOTHING
     owing: bool = False
     """Whether counters wait to be written."""
@@ -57,7 +57,7 @@ class View:
     """Whether other Jobs wait for this Job's worker."""
 
     def having(self, job: Obj, group: Obj | None) -> View:
-        """The same moment with what was just written."""
+        """The view of the same moment with the latest writes."""
         return View(
             job,
             self.now,

@@ -272,7 +272,7 @@ def _finish(draft: Draft) -> Course[None]:
 
 
 def _notes(draft: Draft) -> Mapping[str, str | None]:
-    """What could not be read off the objects by another controller."""
+    """The facts that another controller could not read off the objects."""
     view = draft.view
     if not draft.delays and not any(
         view.is_going(pod) for pods in view.pods.values() for pod in pods.values()

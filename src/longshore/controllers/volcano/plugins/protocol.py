@@ -1,4 +1,4 @@
-"""What a job plugin is. Subclass `Plugin`, override what you need, and offer it as an entry point."""
+"""The contract of a job plugin. Subclass `Plugin`, override what you need, and offer it as an entry point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Plugin:
     """`arguments` are those of spec.plugins; `flags` reads them as Go's flag package does."""
 
     name: ClassVar[str]
-    """As in spec.plugins."""
+    """The plugin's name in spec.plugins."""
     marked: ClassVar[bool] = True
     """Whether status.controlledResources shows that the plugin has done its work. Objects need this: without
     the mark they are not removed when the Job is killed."""
@@ -47,7 +47,7 @@ class Plugin:
         """Changes a pod that is about to be created, in place. The Job is frozen. Raises `PluginError`."""
 
     def objects(self, job: Obj) -> Iterable[Wanted]:
-        """What must exist while the Job runs. Made before its pods, removed when it is killed."""
+        """The objects that must exist while the Job runs: created before its pods, removed by a kill."""
         return ()
 
     def text(self, flag: str) -> str:

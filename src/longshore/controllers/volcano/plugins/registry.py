@@ -26,7 +26,7 @@ _OWN: Final[Mapping[str, str]] = {
 }
 """Classes by name; each lives in the module of the plugin's name."""
 _LAST: Final = "hcclrank"
-"""It reads what others put into a pod."""
+"""The plugin that reads what others put into a pod."""
 
 
 @cache

@@ -67,7 +67,7 @@ class Svc(Plugin):
 
 
 def hosts_of(job: Obj) -> dict[str, str]:
-    """What the ConfigMap says: per task a file of names, the same for the environment, and their number."""
+    """The data of the ConfigMap: per task a file of names, and variables with the names and their number."""
     data: dict[str, str] = {}
     for task in job["spec"].get("tasks") or ():
         found = pieces.addresses(job, task)

@@ -1,4 +1,4 @@
-"""What becomes of the PodGroup of a pod that brings none, or of a workload that changed. A pure function.
+"""The plan for the PodGroup of a pod that brings none, or of a workload that changed. A pure function.
 
 Some rules want to see more than the caches hold: `decide` names what it wants to read (`Ask`), and is called
 again with the answers in the view.
@@ -17,7 +17,7 @@ from longshore.controllers.volcano.podgroup.wanted import GROUP, name_for, name_
 from longshore.machinery.reasons import Reason
 
 _OWNERS: Final = (kinds.REPLICA_SETS, kinds.DAEMON_SETS, kinds.STATEFUL_SETS, kinds.JOBS)
-"""Those whose annotations count for their pods."""
+"""The owners whose annotations count for their pods."""
 _REVISION: Final = "controller-revision-hash"
 
 
@@ -40,7 +40,7 @@ class View:
     pods: Sequence[Obj] = ()
     """The workload's; of those that have a group only names are cached."""
     answers: Mapping[Ask, Obj | None] = field(default_factory=dict)
-    """What was read; None for what is not there."""
+    """The object that was read; None if it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Plan:
 
 
 def decide(view: View) -> Plan:
-    """What to do. Call it again with the answers until there is nothing to read."""
+    """The plan. Call again with the answers until there is nothing to read."""
     if view.pod is not None:
         return _of_pod(view, view.pod)
     assert view.workload is not None

@@ -14,7 +14,7 @@ GROUP: Final = "scheduling.k8s.io/group-name"
 _PREFIX: Final = "podgroup-"
 _VOLCANO: Final = "volcano.sh/"
 _QUEUE: Final = "scheduling.volcano.sh/queue-name"
-_LEAST: Final = "scheduling.volcano.sh/group-min-member"
+_MIN_MEMBER_ANNOTATION: Final = "scheduling.volcano.sh/group-min-member"
 _MODE, _TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
 _OF_POD: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
 _LABELS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
@@ -61,7 +61,11 @@ def wanted(pod: Obj, owned_by: Iterable[Obj]) -> Obj:
 
 
 def _spec(pod: Obj, own: Mapping[str, str], inherited: Mapping[str, str]) -> Obj:
-    least = int(inherited.get(_LEAST, "")) if _is_count(inherited.get(_LEAST, "")) else 1
+    least = (
+        int(inherited.get(_MIN_MEMBER_ANNOTATION, ""))
+        if _is_count(inherited.get(_MIN_MEMBER_ANNOTATION, ""))
+        else 1
+    )
     spec: Obj = {"minMember": least, "minResources": _times(usage(pod["spec"]), least)}
     if own.get(_QUEUE):
         spec["queue"] = own[_QUEUE]
@@ -89,7 +93,7 @@ def _owners(pod: Obj) -> list[Obj]:
 
 
 def usage(spec: Obj) -> dict[str, str]:
-    """What a quota would charge one pod for."""
+    """The amounts that a quota would charge one pod for."""
     used = {"pods": "1", "count/pods": "1"}
     for name, amount in pod_resources.pod_requests(spec).items():
         extended = pod_resources.is_extended(name)

@@ -72,7 +72,7 @@ async def run(
 
 
 def slim(group: Obj) -> Obj:
-    """What is kept of a pod group: where it belongs, and its phase."""
+    """The part of a PodGroup that is kept: where it belongs, and its phase."""
     meta = group["metadata"]
     return {
         "metadata": {key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion")},

@@ -1,4 +1,4 @@
-"""What a queue does next. A pure function of the queue, its parent, its children and what was asked.
+"""The next step of a queue. A pure function of the queue, its parent, its children and the command.
 
 Which state follows from which is a table. A queue that still has pod groups, finished ones included, is
 Closing until the last of them is gone. Children close with their parent and are marked, so that they open
@@ -40,13 +40,13 @@ class Plan:
     state: str | None = None
     """The state to write; None when it stays."""
     mark: str | None = None
-    """What the queue's own mark becomes; None when it stays."""
+    """The queue's new mark; None when it stays."""
     ask: tuple[tuple[str, str], ...] = ()
     """Queues and the actions asked of them."""
     event: str = ""
-    """What is said to have succeeded."""
+    """The text of the success event."""
     problem: str = ""
-    """What is in the way of what was asked. It may not be for long, so this is tried again."""
+    """The obstacle to a command. It may not last, so the command is tried again."""
     look_again: float | None = None
     """Never: only a change calls for another look."""
 
@@ -68,7 +68,7 @@ class View:
 
 
 def decide(view: View, action: str) -> Plan:
-    """What to do."""
+    """The plan for the queue."""
     queue = view.queue
     state, name = state_of(queue), queue["metadata"]["name"]
     following = NEXT.get(action, NEXT[SYNC])[state if state in NEXT[SYNC] else "Unknown"]

@@ -1,4 +1,4 @@
-"""What a keeper does about containers that an earlier keeper started and did not see end.
+"""Adoption of containers that an earlier keeper started and did not see end.
 
 Those that still run are watched by pidfd. This keeper is not their parent, so it does not get their exit
 code, but may see it: in /proc until their parent has reaped them, and by pidfd afterwards (Linux 6.15). If it
@@ -23,7 +23,7 @@ _SAME_START = 10 * procfs.TICKS
 
 
 def survivors(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Those that run, with pid, start and pidfd filled in, and those that do not."""
+    """The containers that run, with pid, start and pidfd filled in, and those that do not."""
     alive: list[Entry] = []
     gone: list[Entry] = []
     tags: dict[str, list[int]] | None = None
@@ -72,7 +72,7 @@ def reopen_output(entry: Entry) -> int:
 
 
 def exit_status(entry: Entry) -> int | None:
-    """As `wait` gives it, of a process that has ended and is not our child; None if not known (yet)."""
+    """The `wait` status of an ended process that is not our child; None if not known (yet)."""
     info = bytearray(_INFO_SIZE)
     info[0:8] = _INFO_EXIT.to_bytes(8, "little")
     try:

@@ -97,7 +97,7 @@ def both(first: Step | None, second: Step | None) -> Step | None:
 
 
 def exit_code(status: int) -> int:
-    """As a shell counts."""
+    """The exit code as a shell counts it."""
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

@@ -34,7 +34,7 @@ def become_subreaper() -> None:
 
 
 def set_name(name: str) -> None:
-    """What `ps` and `top` show."""
+    """Sets the name that `ps` and `top` show."""
     _check(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0))
 
 

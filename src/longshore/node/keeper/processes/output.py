@@ -27,7 +27,7 @@ def open_pipe(entry: Entry) -> int:
 
 
 def read(entry: Entry) -> bytes | None:
-    """What is there now: b"" at the end, None when nothing is there yet."""
+    """The output available now: b"" at the end, None when there is none yet."""
     try:
         return os.read(entry.pipe, _CHUNK)
     except BlockingIOError:

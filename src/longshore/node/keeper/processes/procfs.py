@@ -1,4 +1,4 @@
-"""What /proc says about processes: when one started, who descends from it, which container it belongs to.
+"""Facts of processes from /proc: when one started, its descendants, the container it belongs to.
 
 A container's processes are found by three ways, since none is enough alone: the process group of its first
 process, the tree of children under it, and the tag in the environment of those whose parents have died.

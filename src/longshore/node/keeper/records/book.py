@@ -106,7 +106,7 @@ class Book:
             self.compact()
 
     def lost(self, entries: list[Entry], message: str) -> None:
-        """They did run or were about to; how it ended nobody can know."""
+        """Marks containers as lost: they ran or were about to, and nobody knows their end."""
         now = time.time()
         for entry in entries:
             entry.phase, entry.finished_at, entry.message = "lost", now, message

@@ -59,7 +59,7 @@ class Entry:
     ) -> None:
         self.key = key
         self.tag = ""
-        """What its processes carry in their environment: the keeper's own id and the key; see procfs.py."""
+        """The mark in the processes' environment: the keeper's id and the key; see procfs.py."""
         self.intended_at = intended_at
         self.phase = "intent"
         self.pid = 0
@@ -82,20 +82,20 @@ class Entry:
         self.master = -1
         """Our end of its terminal; then also `pipe`."""
         self.oom = False
-        """It was killed for its memory."""
+        """Whether the container was killed for its memory."""
         self.memory = memory
-        """Its limit in bytes, or 0."""
+        """The memory limit in bytes, or 0."""
         self.termination = termination
         """The file its last words go to, or ""."""
         self.message_file = ""
-        """What is mounted for it meanwhile,"""
+        """The mounts for the container meanwhile,"""
         self.copy: tuple[object, int] | None = None
         """and the namespace that it is mounted in; see namespaces.py."""
         self.cgroup = ""
         self.execs: set[int] = set()
         """Commands run beside it, which end with it."""
         self.listeners: list[Callable[[bytes], None]] = []
-        """Those who see its output live,"""
+        """The sessions that see the output live,"""
         self.watchers: list[Callable[[int], None]] = []
         """and hear its exit code."""
 

@@ -1,4 +1,4 @@
-"""What the keeper knows, on disk: a line per event, written before anyone is told.
+"""The keeper's records on disk: a line per event, written before anyone is told.
 
     boot     BOOT-ID                                     the machine these lines speak of
     home     ID DEVICE INODE                             the directory they were written in, by its own name

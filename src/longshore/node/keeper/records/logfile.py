@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import time
 
-_LONGEST = 16 * 1024  # upstream's limit for one line of a log
+_MAX_LINE_BYTES = 16 * 1024  # upstream's limit for one line of a log
 _ROTATE_AT = 10 << 20  # kubelet's containerLogMaxSize
 _FILES = 5  # kubelet's containerLogMaxFiles, the current one included
 
@@ -59,7 +59,7 @@ class LogFile:
         rest = lines.pop()
         stamp = _clock.stamp()
         full = stamp + b" stdout F "
-        if len(data) <= _LONGEST:
+        if len(data) <= _MAX_LINE_BYTES:
             self._rest = rest
             if lines:
                 self._write(full + (b"\n" + full).join(lines) + b"\n")
@@ -67,13 +67,13 @@ class LogFile:
         part = stamp + b" stdout P "
         out: list[bytes] = []
         for text in lines:
-            while len(text) > _LONGEST:
-                out += (part, text[:_LONGEST], b"\n")
-                text = text[_LONGEST:]
+            while len(text) > _MAX_LINE_BYTES:
+                out += (part, text[:_MAX_LINE_BYTES], b"\n")
+                text = text[_MAX_LINE_BYTES:]
             out += (full, text, b"\n")
-        while len(rest) >= _LONGEST:
-            out += (part, rest[:_LONGEST], b"\n")
-            rest = rest[_LONGEST:]
+        while len(rest) >= _MAX_LINE_BYTES:
+            out += (part, rest[:_MAX_LINE_BYTES], b"\n")
+            rest = rest[_MAX_LINE_BYTES:]
         self._rest = rest
         self._write(b"".join(out))
 

@@ -14,7 +14,7 @@ import stat
 import zlib
 
 _SHARED = "/dev/shm"
-_MOST = 64 * 1024  # bytes of the end that are kept; Kubernetes shows 4096
+_MAX_MESSAGE_BYTES = 64 * 1024  # bytes of the end that are kept; Kubernetes shows 4096
 _MODE = 0o666  # any user of the container may write, as kubelets allow
 
 
@@ -40,13 +40,13 @@ class Messages:
         return _make(f"{self._memory}/{os.getpid()}-{self._made}")
 
     def collect(self, file: str, wanted: str) -> bool:
-        """Its container has ended: what is in the file goes where it belongs. Whether the file is as new."""
+        """Moves the message of an ended container to its place. Returns whether the file is as new."""
         try:
             found = os.stat(file)
             if found.st_size and file != wanted:
                 with open(file, "rb") as source:
-                    source.seek(max(0, found.st_size - _MOST))
-                    text = source.read(_MOST)
+                    source.seek(max(0, found.st_size - _MAX_MESSAGE_BYTES))
+                    text = source.read(_MAX_MESSAGE_BYTES)
                 os.truncate(file, 0)
                 os.makedirs(os.path.dirname(wanted), exist_ok=True)
                 with open(wanted, "wb") as target:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longshore.node.keeper.talking.frames import Message
 
-_MOST_DESCRIPTORS = 4
+_MAX_DESCRIPTORS = 4
 _CHUNK = 1 << 16  # malloc has that at hand; more would be mapped and given back for every message
 
 
@@ -33,9 +33,9 @@ class Connection:
         self._unpacker = frames.Unpacker()
         self._unsent = b""
         self.descriptors: list[int] = []
-        """What the peer handed over with its messages, in order; whoever uses one takes it out."""
+        """The descriptors that came with the peer's messages, in order; a user of one takes it out."""
         self.on_close: Callable[[], None] | None = None
-        """What the peer's going means to its session."""
+        """Called when the peer has gone, for its session."""
         self.subscribed = False
         """Whether it wants to hear which containers end."""
         loop.add(self._fd, self._ready)
@@ -88,7 +88,7 @@ class Connection:
         if not mask & ~WRITE:
             return
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK, _MOST_DESCRIPTORS)
+            data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK, _MAX_DESCRIPTORS)
         except BlockingIOError:
             return
         except OSError:

@@ -16,7 +16,7 @@ import stat
 from longshore.node.keeper.processes import linux
 from longshore.node.keeper.talking.refused import Refused
 
-_MANY = 256  # entries of a directory that are too many to show one by one
+_MAX_SHOWN_ENTRIES = 256  # entries of a directory that are too many to show one by one
 _NOT_NEEDED = re.compile(r"(ttyS?|loop|ram|vcs[au]?|nbd|hvc)\d*$")
 """Devices that no container opens, and that there are a hundred of."""
 _SYSTEM = ("/proc", "/sys", "/dev")
@@ -103,7 +103,7 @@ class _Tree:
             raise Refused("RunContainerError", f"nothing can be mounted below {path}: it is the kernel's")
         elif not os.access(path, os.R_OK | os.X_OK):
             _memory(path, os.stat(path))  # what is in it could not be seen before, as in root's home
-        elif (path == "/dev" and os.geteuid() == 0) or len(os.listdir(path)) > _MANY:
+        elif (path == "/dev" and os.geteuid() == 0) or len(os.listdir(path)) > _MAX_SHOWN_ENTRIES:
             self._cover_by_overlay(path)
         else:
             self._cover_by_entries(path)  # /dev too: a user's overlay has no working devices
@@ -180,7 +180,7 @@ def _show_entries(source: str, target: str, *, devices: bool) -> None:
 
 
 def _mount_points(path: str) -> list[str]:
-    """Those at or below it, parents first."""
+    """The mounts at or below a path, parents first."""
     prefix = path.rstrip("/") + "/"
     found: list[str] = []
     with open("/proc/self/mountinfo") as file:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     class Limiter(Protocol):
         name: str
-        """As `Features.limits` says it."""
+        """The text of `Features.limits`."""
         notes: list[str]
-        """What it cannot do, a sentence each."""
+        """The missing abilities, a sentence each."""
 
         def prepare(self, entry: Entry) -> Callable[[], None] | None:
             """Before the start. What it returns runs in the child before its first instruction."""
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
             """For a command run beside it: what puts a process under the same limits, in the child."""
 
         def started(self, entry: Entry) -> None:
-            """It has a pid now, or was adopted with one."""
+            """Takes in a container that has a pid now, or was adopted with one."""
 
         def ended(self, entry: Entry) -> bool:
-            """Its first process has ended. Whether it was killed for its memory."""
+            """Drops a container that has ended. Returns whether it was killed for its memory."""
 
         def look(self, running: list[Entry]) -> float:
             """Called from time to time; returns in how many seconds again, 0 for never."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from longshore.node.keeper.talking.frames import Spec
 
 _KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
-_MOST_KEPT = 64
-_MOST_SEEN = 1024
+_MAX_KEPT = 64
+_MAX_SEEN = 1024
 
 
 def become_own_root() -> str:
@@ -86,7 +86,7 @@ class Namespaces:
         self._free: dict[object, list[tuple[int, str, float]]] = {}
         """Copies that no container uses, each with its file for the message, and since when."""
         self._seen: set[object] = set()
-        """What was asked for once."""
+        """The mounts that were asked for once."""
         self._renamed = False
 
     def enter(self, entry: Entry, spec: Spec) -> bool:
@@ -154,7 +154,7 @@ class Namespaces:
             return
         copy, entry.copy = entry.copy, None
         good = self.messages.collect(entry.message_file, entry.termination)
-        if copy is not None and good and len(self._free.get(copy[0], ())) < _MOST_KEPT:
+        if copy is not None and good and len(self._free.get(copy[0], ())) < _MAX_KEPT:
             self._free.setdefault(copy[0], []).append((copy[1], entry.message_file, time.monotonic()))
             return
         self.messages.discard(entry.message_file)
@@ -199,13 +199,13 @@ class Namespaces:
         linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
         file_tree.build(self._stage, mounts, termination, read_only)
         if key not in self._seen:
-            if len(self._seen) >= _MOST_SEEN:
+            if len(self._seen) >= _MAX_SEEN:
                 self._seen.clear()
             self._seen.add(key)
             return False
         fd = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._kept[key] = (fd, now)
-        if len(self._kept) > _MOST_KEPT:
+        if len(self._kept) > _MAX_KEPT:
             self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
         return True
 
@@ -241,7 +241,7 @@ class Namespaces:
 
 
 def _key(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """The same for the same files: a source that was made anew is another one."""
+    """An identity that is equal for equal files: a source that was made anew is another one."""
     try:
         sources = [os.stat(source) for source, _, _ in mounts]
     except OSError as error:

@@ -17,7 +17,7 @@ from longshore.node.keeper.processes import killing, procfs
 from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
 
-_OFTEN = 0.1  # seconds between looks
+_INTERVAL_SECONDS = 0.1  # seconds between looks
 _SHARE = 20  # a look may take one part in this many of the time
 _GUARD_FACTOR, _GUARD_MORE = 4, 1 << 30
 
@@ -59,7 +59,7 @@ class Sampling:
                 killing.group(entry.pid, signal.SIGKILL)
                 for pid in members:
                     killing.one(pid)
-        return max(_OFTEN, (time.thread_time() - began) * _SHARE)
+        return max(_INTERVAL_SECONDS, (time.thread_time() - began) * _SHARE)
 
     def usage(self, entry: Entry, snapshot: Snapshot) -> tuple[float, int] | None:
         return None
@@ -83,7 +83,7 @@ def _quick(pids: Iterable[int]) -> int:
 
 
 def _exact(pids: Iterable[int]) -> int:
-    """The same with shared pages divided among those who share them."""
+    """The memory with shared pages divided among those who share them."""
     total = 0
     for pid in pids:
         for line in procfs.read(f"/proc/{pid}/smaps_rollup").splitlines():

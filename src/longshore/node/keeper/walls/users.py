@@ -35,7 +35,7 @@ def identity(spec: Spec) -> Identity | None:
 
 
 def of_process(pid: int) -> Identity | None:
-    """What a process is, if that is not what the keeper is."""
+    """The identity of a process, if it differs from the keeper's."""
     found: dict[str, list[int]] = {}
     for line in procfs.read(f"/proc/{pid}/status").decode(errors="replace").splitlines():
         name, _, rest = line.partition(":")

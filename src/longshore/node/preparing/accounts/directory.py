@@ -25,8 +25,8 @@ from longshore.node.runtime import Mount
 TARGET: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _SECONDS: Final = 3607
 """Kubernetes' own hour for these tokens, told from an asked-for one by its seven seconds."""
-_LOOK_AGAIN: Final = 10.0
-_PATIENCE, _PAUSE = 2.0, 0.05
+_REFRESH_SECONDS: Final = 10.0
+_ACCOUNT_WAIT_SECONDS, _ACCOUNT_RETRY_SECONDS = 2.0, 0.05
 """A new namespace's `default` account is a moment behind it; pods of all its Jobs would pay for a retry."""
 
 
@@ -55,7 +55,7 @@ class Accounts:
         self._locks: dict[tuple[str, str], asyncio.Lock] = {}
 
     def ready(self, namespace: str, name: str) -> Ready | None:
-        """What `prepare` would return, if that is known without asking anybody."""
+        """The answer of `prepare`, if it is known without asking anybody."""
         found = self._ready.get((namespace, name))
         return found if found is not None and found.due > self._clock.monotonic() else None
 
@@ -67,7 +67,7 @@ class Accounts:
                 return found
             obj = await self._account(namespace, name)
             account = Account(namespace, name, obj["metadata"]["uid"])
-            due = self._clock.monotonic() + _LOOK_AGAIN
+            due = self._clock.monotonic() + _REFRESH_SECONDS
             mounts: tuple[Mount, ...] = ()
             if self._ca is not None:
                 token = await self.token(account, "", _SECONDS)
@@ -92,7 +92,7 @@ class Accounts:
                 self._ready.pop(key, None)  # the next pod that needs it is told why not
 
     async def _account(self, namespace: str, name: str) -> Obj:
-        patience = self._clock.monotonic() + _PATIENCE
+        patience = self._clock.monotonic() + _ACCOUNT_WAIT_SECONDS
         while True:
             try:
                 return await self._client.get(kinds.SERVICE_ACCOUNTS, name, namespace)
@@ -101,7 +101,7 @@ class Accounts:
                     raise _not_mounted(str(err)) from None
             except Unreachable as err:
                 raise _not_mounted(str(err)) from None
-            await self._clock.sleep(_PAUSE)
+            await self._clock.sleep(_ACCOUNT_RETRY_SECONDS)
 
     def _path(self, account: Account) -> Path:
         return self._directory / account.namespace / account.name

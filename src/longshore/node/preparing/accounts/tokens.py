@@ -13,8 +13,8 @@ from longshore.api.time.instants import SECOND
 from longshore.client import Client
 from longshore.machinery.time.clock import Clock
 
-_RENEW_AT: Final = 0.8
-_LONGEST: Final = 86400.0
+_RENEWAL_SHARE: Final = 0.8
+_MAX_TOKEN_SECONDS: Final = 86400.0
 
 
 class Account(NamedTuple):
@@ -60,7 +60,9 @@ class Tokens:
         )
         status = answer["status"]
         life = (rfc3339.parse(status["expirationTimestamp"]) - instants.of(self._clock.now())) / SECOND
-        return Token(status["token"], self._clock.monotonic() + min(life * _RENEW_AT, _LONGEST))
+        return Token(
+            status["token"], self._clock.monotonic() + min(life * _RENEWAL_SHARE, _MAX_TOKEN_SECONDS)
+        )
 
     def _forget_old(self) -> None:
         now = self._clock.monotonic()

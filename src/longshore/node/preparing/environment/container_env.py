@@ -72,7 +72,7 @@ def _take_all(values: dict[str, str], source: Obj, sources: Sources | None) -> N
 def _value(
     source: Obj, spec: Obj, pod: Obj, sources: Sources | None, node: NodeFacts, pod_ip: str
 ) -> str | None:
-    """What a `valueFrom` stands for; None leaves the variable undefined."""
+    """The value of a `valueFrom`; None leaves the variable undefined."""
     if ref := source.get("fieldRef"):
         return downward.field_value(pod, ref["fieldPath"], node, pod_ip)
     if ref := source.get("resourceFieldRef"):

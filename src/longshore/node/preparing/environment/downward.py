@@ -21,7 +21,7 @@ class NoSuchField(Exception):
 
 
 def field_value(pod: Obj, path: str, node: NodeFacts, pod_ip: str = "") -> str:
-    """What `fieldRef.fieldPath` stands for. Labels and annotations that are not there are empty."""
+    """The value of `fieldRef.fieldPath`. Missing labels and annotations are empty."""
     meta, spec = pod["metadata"], pod["spec"]
     match path:
         case "metadata.name" | "metadata.namespace" | "metadata.uid":
@@ -50,7 +50,7 @@ def lines(values: Mapping[str, str]) -> str:
 
 
 def resource_value(ref: Obj, pod: Obj, container: Obj | None, node: NodeFacts) -> str:
-    """What `resourceFieldRef` stands for: a whole number of divisors, rounded up."""
+    """The value of `resourceFieldRef`: a whole number of divisors, rounded up."""
     if name := ref.get("containerName"):
         container = _container(pod, name)
     if container is None:

@@ -12,14 +12,14 @@ from longshore.node.preparing.types import Server
 
 
 def of_server(server: Server) -> dict[str, str]:
-    """Those of `default/kubernetes`, which every pod gets: in-cluster clients find the API server by them."""
+    """The variables of `default/kubernetes`, by which clients in a pod find the API server."""
     port = {"name": "https", "port": server.port, "protocol": "TCP"}
     service = {"metadata": {"name": "kubernetes"}, "spec": {"clusterIP": server.host, "ports": [port]}}
     return of_services([service])
 
 
 def of_services(services: Iterable[Obj]) -> dict[str, str]:
-    """Those of each Service that has an address."""
+    """The variables of each Service that has an address."""
     result: dict[str, str] = {}
     for service in services:
         spec = service.get("spec") or {}

@@ -13,7 +13,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 
 Kind = Literal["configmap", "secret"]
-_WHAT: Final = {"configmap": kinds.CONFIG_MAPS, "secret": kinds.SECRETS}
+_KINDS: Final = {"configmap": kinds.CONFIG_MAPS, "secret": kinds.SECRETS}
 
 
 class Ref(NamedTuple):
@@ -28,7 +28,7 @@ class Missing(Exception):
 
 
 class Sources:
-    """What the referenced objects said when they were last read."""
+    """The referenced objects when they were last read."""
 
     def __init__(self, namespace: str, refs: Iterable[Ref]) -> None:
         self.namespace = namespace
@@ -40,7 +40,7 @@ class Sources:
 
         async def one(ref: Ref) -> Obj | StatusError | Unreachable:
             try:
-                return await client.get(_WHAT[ref.kind], ref.name, self.namespace)
+                return await client.get(_KINDS[ref.kind], ref.name, self.namespace)
             except (StatusError, Unreachable) as err:
                 return err
 
@@ -91,7 +91,7 @@ class Sources:
 
 
 def of_environment(spec: Obj) -> set[Ref]:
-    """What the variables of all containers refer to."""
+    """The objects that the variables of all containers refer to."""
     refs: set[Ref] = set()
     for part in ("initContainers", "containers"):
         for container in spec.get(part) or ():
@@ -104,7 +104,7 @@ def of_environment(spec: Obj) -> set[Ref]:
 
 
 def of_volumes(spec: Obj) -> set[Ref]:
-    """What the pod's volumes are filled from."""
+    """The objects that fill the pod's volumes."""
     refs: set[Ref] = set()
     for volume in spec.get("volumes") or ():
         for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):

@@ -28,7 +28,7 @@ GetToken: TypeAlias = Callable[[str, int], Awaitable[str]]
 
 
 async def files_of(volume: Obj, pod: Obj, sources: Sources, node: NodeFacts, token: GetToken) -> Files:
-    """What the volume holds now, by path."""
+    """The current files of the volume, by path."""
     kind, source = next((kind, volume[kind]) for kind in KINDS if kind in volume)
     mode = source.get("defaultMode")
     mode = _DEFAULT_MODE if mode is None else mode

@@ -1,1 +1,1 @@
-"""What a cycle is about: tasks, groups of them, queues, and what these have in sum."""
+"""The model of a cycle: tasks, groups of tasks, queues, and their sums."""

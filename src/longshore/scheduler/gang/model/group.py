@@ -53,7 +53,7 @@ class Group:
         self.ready_count = 0
         self.held_count = 0
         self.holding: Amounts = {}
-        """What its tasks have on nodes."""
+        """The amounts of the group's tasks on nodes."""
         self._idle = 0
         self._met: dict[str, int] = {}
         self._later: dict[str, int] = {}

@@ -24,10 +24,10 @@ class Queue:
         self.created: str = obj["metadata"]["creationTimestamp"]
         self.deserved: Amounts = {}
         self.limit: Amounts = {}
-        """What it may have at most, all in all."""
+        """The most that the queue may have in total."""
         self.allocated: Amounts = {}
         self.releasing: Amounts = {}
-        """What tasks on their way out still have."""
+        """The amounts of tasks that are being deleted."""
         self.request: Amounts = {}
         self.inqueue: Amounts = {}
         self.elastic: Amounts = {}

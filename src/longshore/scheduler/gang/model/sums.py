@@ -1,4 +1,4 @@
-"""What the gangs of one queue have and ask for, added up."""
+"""The sums of one queue's gangs: amounts on nodes and requests."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Sums:
-    """What the gangs of one queue have and ask for. Nothing that is zero is named."""
+    """The sums of one queue's gangs: amounts on nodes and requests, without zeros."""
 
     groups: int = 0
     pods: int = 0
-    """Those that have room on nodes."""
+    """The amounts on nodes."""
     allocated: Amounts = field(default_factory=dict)
     releasing: Amounts = field(default_factory=dict)
     request: Amounts = field(default_factory=dict)
     elastic: Amounts = field(default_factory=dict)
     inqueue: Amounts = field(default_factory=dict)
     reserved: Amounts = field(default_factory=dict)
-    """What was promised and is not used yet."""
+    """The amounts promised and not used yet."""
 
     def copy(self) -> Sums:
         amounts = (self.allocated, self.releasing, self.request, self.elastic, self.inqueue, self.reserved)

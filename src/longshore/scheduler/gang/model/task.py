@@ -59,7 +59,7 @@ class Task:
         self.index = _number(own.get(_INDEX), -1)
         self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"
         self.possible: tuple[str, str] | None = None
-        """What was tried for it in this cycle and taken back: a status and a node."""
+        """The placement tried in this cycle and taken back: a status and a node."""
         self.subgroup: Subgroup | None = None
 
     @property

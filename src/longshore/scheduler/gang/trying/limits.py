@@ -1,4 +1,4 @@
-"""What queues may give to tasks: each up to its own limit, and none more than the queues above it."""
+"""The limits of queues: each gives up to its own limit, and none more than the queues above it."""
 
 from __future__ import annotations
 

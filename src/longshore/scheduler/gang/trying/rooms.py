@@ -41,7 +41,7 @@ class Room:
 
 
 class Stand(NamedTuple):
-    """What a node says to tasks of one shape that depend on nothing but the node."""
+    """A node's answer to tasks of one shape that depend on nothing but the node."""
 
     problems: tuple[str, ...]
     later: bool
@@ -56,7 +56,7 @@ class Rooms:
     def __init__(self, view: View) -> None:
         self._view = view
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
-        """As they are, whatever is tried."""
+        """The rooms as they are, whatever is tried."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
         self._indifferent = True
         """Whether no pod on the nodes has any affinity; known once there are rooms."""
@@ -122,7 +122,7 @@ class Rooms:
         return Stand(problems, later, score)
 
     def _changes(self, room: Room) -> None:
-        """What was found out about a node does not hold any more."""
+        """Forgets the answers of a node that has changed."""
         for found in self._stands.values():
             found.pop(room.node.name, None)
 

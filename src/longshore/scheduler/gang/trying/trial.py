@@ -49,7 +49,7 @@ class Session:
             by_weight=not cycle.settings.capacity,
             settled=cycle.settled,
         )
-        """What was promised to gangs before and is not used yet."""
+        """The amounts promised to gangs before and not used yet."""
 
     # ---- order
 
@@ -92,7 +92,7 @@ class Session:
         self._charge(group, task, -1)
 
     def commit(self, group: Group, tasks: Iterable[Task]) -> None:
-        """Those of the tasks that have room now are bound."""
+        """Binds the tasks that have room now."""
         for task in tasks:
             if task.status != ALLOCATED:
                 continue

@@ -47,14 +47,14 @@ _TEXT: Final = (
 
 
 def dictionary() -> bytes:
-    """What both ends know before the first header: the table of SPDY/3's section 2.6.10.1."""
+    """The dictionary both ends know before the first header: the table of SPDY/3's section 2.6.10.1."""
     return (
         b"".join(struct.pack(">I", len(word)) + word.encode() for word in _WORDS.split("|")) + _TEXT.encode()
     )
 
 
 class BadFrame(Exception):
-    """What came is no SPDY/3.1; the connection cannot go on."""
+    """The bytes are no SPDY/3.1; the connection cannot go on."""
 
 
 @dataclass(frozen=True, slots=True)

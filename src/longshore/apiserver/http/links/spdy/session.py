@@ -49,7 +49,7 @@ class Stream:
         return data
 
     def ignore(self) -> None:
-        """What comes is dropped."""
+        """Incoming data is dropped."""
         self._ignored = True
         self._held.clear()
         self._room.set()

@@ -19,7 +19,9 @@ def wanted(job: Obj, priorities: Mapping[str, int]) -> Obj:
     meta = job["metadata"]
     made: Obj = {"name": group_name(job), "namespace": meta["namespace"]}
     for part in ("annotations", "labels"):
-        kept = {key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OURS}
+        kept = {
+            key: value for key, value in (meta.get(part) or {}).items() if key not in intents.OWN_ANNOTATIONS
+        }
         if kept:
             made[part] = kept
     made["ownerReferences"] = [owner_reference(job)]
@@ -79,7 +81,7 @@ def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
 
 
 def _plain(spec: Obj) -> Obj:
-    """What counts of a spec; amounts compare by their canonical text, absent and empty are alike."""
+    """The part of a spec that counts; amounts compare by their canonical text, absent and empty are equal."""
     kept = {key: value for key, value in spec.items() if value or value == 0}
     if "minResources" in kept:
         kept["minResources"] = {
@@ -119,7 +121,7 @@ def _sub_groups(job: Obj) -> Iterator[Obj]:
 
 
 def least_resources(job: Obj, priorities: Mapping[str, int]) -> dict[str, str]:
-    """What the first `minAvailable` pods need, those of the most important tasks first."""
+    """The requests of the first `minAvailable` pods, those of the most important tasks first."""
     ordered = sorted(
         job["spec"].get("tasks") or (),
         key=lambda task: -priorities.get(task["template"]["spec"].get("priorityClassName") or "", 0),
@@ -154,7 +156,7 @@ def _add(total: dict[str, str], name: str, amount: str, times: int) -> None:
 
 
 def _usage(pod: Obj) -> dict[str, str]:
-    """What a quota would charge one pod for."""
+    """The amounts that a quota would charge one pod for."""
     used = {"pods": "1", "count/pods": "1"}
     for name, amount in pod_resources.pod_requests(pod).items():
         extended = pod_resources.is_extended(name)

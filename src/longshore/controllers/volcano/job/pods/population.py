@@ -17,7 +17,7 @@ from longshore.machinery.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """What a sync does with pods."""
+    """The pods that a sync creates and deletes."""
 
     create: Sequence[tuple[str, Obj]] = ()
     """Tasks and bodies of new pods."""

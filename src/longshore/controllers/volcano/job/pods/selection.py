@@ -18,7 +18,7 @@ from longshore.machinery.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a kill removes."""
+    """The pods that a kill removes."""
 
     delete: Sequence[Obj]
     going: int

@@ -9,7 +9,7 @@ from longshore.controllers.volcano.names import pod_name
 
 
 def waits_for(view: View, task: Obj) -> str:
-    """What the task waits for, in words; empty when its pods may be made."""
+    """The tasks that this one waits for, in words; empty when its pods may be created."""
     needs = task.get("dependsOn") or {}
     names: list[str] = needs.get("name") or []
     if not names:

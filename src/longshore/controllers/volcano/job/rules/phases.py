@@ -37,7 +37,7 @@ Rule = Callable[[Obj, Obj], Change | None]
 
 
 def change(then: Then, job: Obj, status: Obj) -> Change | None:
-    """What `then` makes of `status`."""
+    """The change of `status` by `then`."""
     return _RULES[then](job, status)
 
 

@@ -29,7 +29,7 @@ _INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What to do, and by which rule."""
+    """The action, and the rule behind it."""
 
     action: str
     why: Reason
@@ -41,7 +41,7 @@ _JUST_LOOK: Final = Match(SYNC_JOB, Reason("NothingButALook", "what happened cal
 
 
 def match(job: Obj, request: Request) -> Match:
-    """What `request` calls for in the state the Job is in."""
+    """The action that `request` calls for in the Job's state."""
     if request.action:
         return Match(request.action, Reason("CommandAsks", f"a command asks for {request.action}"))
     event = request.event

@@ -58,7 +58,7 @@ class Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one action does in one phase."""
+    """The effect of one action in one phase."""
 
     kind: Kind
     then: Then

@@ -88,7 +88,7 @@ class Delays:
                 del self.entries[pod]
 
     def due(self, now: float) -> list[Delayed]:
-        """What is due by now, the earliest first. It stays registered until it is done."""
+        """The delayed actions that are due, the earliest first. Each stays registered until it is done."""
         return sorted((e for e in self.entries.values() if e.due <= now), key=lambda e: e.due)
 
     def forget(self, entry: Delayed) -> None:
@@ -99,7 +99,7 @@ class Delays:
         return min((entry.due for entry in self.entries.values()), default=None)
 
     def traceless(self, uids: Set[str]) -> list[Delayed]:
-        """Those that could not be read off the pods of these UIDs again."""
+        """The delayed actions that could not be read off the pods of these UIDs again."""
         return [
             entry
             for entry in self.entries.values()
@@ -109,7 +109,7 @@ class Delays:
 
 
 def _level(action: str, request: Request) -> tuple[str, ...]:
-    """What an action is about. Actions of one level stand for each other."""
+    """The subject of an action. Actions of one level stand for each other."""
     if action == RESTART_TASK:
         return ("task", request.task)
     if action == RESTART_POD:

@@ -1,4 +1,4 @@
-"""What must not be forgotten when the controller dies: written on the Job itself, in annotations.
+"""Intents that must survive the controller: written on the Job itself, in annotations.
 
 `ACTION` is the action being carried out. It is written before the first pod is touched and removed when all
 is done; a controller that finds it carries the action out again, or only what is left of it. Upstream marks
@@ -24,7 +24,7 @@ from longshore.controllers.volcano.job.waking.requests import Request
 ACTION: Final = "longshore.dev/volcano-action"
 LATER: Final = "longshore.dev/volcano-delayed-actions"
 LEAVING: Final = "longshore.dev/volcano-leaving-pods"
-OURS: Final = (ACTION, LATER, LEAVING)
+OWN_ANNOTATIONS: Final = (ACTION, LATER, LEAVING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What happened to a Job while nobody looked: requests read off its state. Pure.
+"""Recovery of a Job's missed changes: requests read off its state. Pure.
 
 Upstream takes every pod it finds at its start for a new one, so that a failure it missed is never answered
 and timers begin anew. Here a restart changes nothing: a policy that was not applied shows, since applying it
@@ -40,7 +40,7 @@ def missed(view: View) -> list[Request]:
 
 
 def leaving(view: View) -> Iterator[Request]:
-    """What the end of pods will ask for that somebody else is deleting. The status counts them no more."""
+    """The requests of pods that somebody else is deleting, at their end. The status counts them no more."""
     for pods in view.pods.values():
         for pod in pods.values():
             mine = requests.pod_of(pod)

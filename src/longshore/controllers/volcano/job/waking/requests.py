@@ -1,4 +1,4 @@
-"""What a change asks of a Job: from pods, PodGroups and Commands to requests. Pure functions.
+"""Requests to a Job, from changes of pods, PodGroups and Commands. Pure functions.
 
 A request is a value: equal ones that wait together are one.
 """

@@ -12,7 +12,7 @@ from typing import Final
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.time.clock import Clock, Timer
 
-LONGEST: Final = 1.0
+MAX_SECONDS: Final = 1.0
 """Seconds for which counters may be out of date."""
 
 
@@ -30,10 +30,10 @@ class Owing:
     def add(self, key: Key) -> None:
         self._keys[key] = None
         if self._timer is None:
-            self._timer = self._clock.call_later(LONGEST, self._ring)
+            self._timer = self._clock.call_later(MAX_SECONDS, self._ring)
 
     def settle(self, key: Key) -> None:
-        """Its status is written, or it is gone."""
+        """Forgets a Job whose status is written, or that is gone."""
         self._keys.pop(key, None)
 
     def stop(self) -> None:
@@ -41,6 +41,6 @@ class Owing:
             self._timer.cancel()
 
     def _ring(self) -> None:
-        self._timer = self._clock.call_later(LONGEST, self._ring) if self._keys else None
+        self._timer = self._clock.call_later(MAX_SECONDS, self._ring) if self._keys else None
         for key in self._keys:
             self._wake(key)

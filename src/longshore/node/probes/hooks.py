@@ -1,4 +1,4 @@
-"""What a hook or a probe does: run a command, ask for a page, open a connection, sleep. Says how it went."""
+"""Actions of hooks and probes: run a command, request a page, open a connection, sleep. Each has a result."""
 
 from __future__ import annotations
 
