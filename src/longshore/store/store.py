@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from longshore.api.types import Obj, encode
 from longshore.store import contents
@@ -17,7 +18,6 @@ from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
-from longshore.store.disk import Disk, open_disk
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, NoJournal
 from longshore.store.memory_limits import Limits
@@ -25,6 +25,9 @@ from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
 from longshore.store.writers import InTurn, WriterThread
+
+if TYPE_CHECKING:
+    from longshore.store.disk import Disk
 
 
 class Store:
@@ -60,6 +63,8 @@ class Store:
         limits = limits or Limits()
         if directory is None:
             return cls(None, Contents(limits, contents.FIRST_REVISION, journalled=False), limits)
+        from longshore.store.disk import open_disk  # locks files, which not every system does in this way
+
         return cls(*open_disk(directory, durability, limits), limits)
 
     @property

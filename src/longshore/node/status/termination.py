@@ -19,7 +19,7 @@ def message(spec: Obj, file: FilePath | None, log: FilePath | None, code: int) -
     said = b""
     if file is not None:
         try:
-            opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            opened = os.open(file, os.O_RDONLY)
         except OSError:
             pass  # as a rule: who writes nothing has no file
         else:
