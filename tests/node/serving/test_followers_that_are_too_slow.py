@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from longshore.api.log_options import LogOptions
+from longshore.machinery.time.clock import RealClock
 from longshore.node.keeper.records import logfile
 from longshore.node.keeper.records.logfile import LogFile
 from longshore.node.serving import logs
@@ -41,7 +42,7 @@ async def follow(path: Path, meanwhile: int, *, whole: bool = False, tail: int |
     log.feed(b"first\n")
     options = LogOptions(follow=True, tail_lines=tail)
     shown = b""
-    async for chunk in logs.read(path, options, b"", ended):
+    async for chunk in logs.read(path, options, b"", ended, RealClock()):
         shown += chunk
         if not ended.is_set():
             for _ in range(meanwhile):
@@ -118,5 +119,7 @@ async def test_the_last_lines_are_counted_without_the_marks(tmp_path: Path, line
         log.feed(b"%d " % number + TEXT)
     log.close()
     ended.set()
-    shown = b"".join([c async for c in logs.read(path, LogOptions(tail_lines=lines), b"", ended)]).decode()
+    shown = b"".join(
+        [c async for c in logs.read(path, LogOptions(tail_lines=lines), b"", ended, RealClock())]
+    ).decode()
     assert [int(line.split()[0]) for line in shown.splitlines()] == [*range(20 - lines, 20)]
