@@ -25,7 +25,7 @@ OUTER_ROOMS = {
     "node/runtimes": "engines that run processes and containers",
     "node/archive.py": "a lock: its files are written in a thread that is handed in",
     "store/sqlite.py": "the journal on disk, which measures how long a commit takes",
-    "store/writer.py": "the thread of the journal on disk",
+    "store/writers.py": "the thread of the journal on disk",
 }
 """Each with its reason."""
 MODULES = {"time", "secrets", "uuid", "threading", "concurrent", "multiprocessing", "platform"}
