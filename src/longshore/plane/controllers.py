@@ -67,7 +67,7 @@ _COLLECTED = {
     "pods": "pods",
     "vcjobs": "jobs.batch.volcano.sh",
 }
-"""The garbage collector's answers to `longshore why`, with the resource as the API names it."""
+"""Plurals that `longshore why` may ask the garbage collector for, with the resource as the API names it."""
 
 
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
