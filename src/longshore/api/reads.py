@@ -26,9 +26,9 @@ FIELDS: Final = frozenset((
     EVERYTHING, "clock", "cluster", "metadata.finalizers", "metadata.labels", "metadata.name", "metadata.uid",
     "spec.hostname",
 ))  # fmt: skip
-"""What a rule may say that it reads, beside annotations. `cluster` is any other object. The texts of
-containers (command, args, values of variables) are no field here: no rule may read them, and a test sees to
-it."""
+"""Names of the things that a rule may say it reads, beside annotations. `cluster` is any other object. The
+texts of containers (command, args, values of variables) are no field here: no rule may read them, and a
+test sees to it."""
 
 Get: TypeAlias = Callable[[str, str, str], Obj | None]
 """(storage, namespace, name) -> the newest object, staged writes included; None when there is none."""
@@ -41,7 +41,7 @@ class New(NamedTuple):
 
     obj: Obj
     sent: Obj
-    """Its metadata as the client sent it."""
+    """The object's metadata as the client sent it."""
     get: Get
     every: List
 
@@ -106,5 +106,5 @@ class Rules(NamedTuple):
     """The rules about new objects of one kind, as its strategy runs them."""
 
     defaults: tuple[Callable[..., Any], ...]
-    """Those that run before managedFields are written: what they set belongs to the writer."""
+    """Rules that run before managedFields are written: what they set belongs to the writer."""
     later: tuple[Callable[..., Any], ...]

@@ -162,7 +162,7 @@ def validate_spec(spec: Obj, path: str, *, old: Obj | None = None) -> list[Field
 
 
 CREATE_RULES: Final = (validate_generated_selector, _validate_spec, validate_last_hostname)
-"""What `validate_job` asks of a new Job."""
+"""The rules that `validate_job` holds a new Job to."""
 
 
 def _managed_by(value: str, path: str) -> list[FieldError]:

@@ -21,7 +21,7 @@ READ: Final = tuple(
     f"metadata.annotations[{key}]"
     for key in (MIRROR, _TOLERATIONS, _DELETION_COST, SECCOMP_POD, f"{SECCOMP_CONTAINER}*", f"{APPARMOR}*")
 )
-"""Those that the rules here look at."""
+"""Annotations that the rules here look at, in the words of `api/reads.py`."""
 _LOCALHOST: Final = "localhost/"
 _SECCOMP_VALUES: Final = ("runtime/default", "docker/default", "unconfined")
 _APPARMOR_VALUES: Final = ("", "runtime/default", "unconfined")

@@ -248,4 +248,4 @@ CREATE_RULES: Final[tuple[_PodRule, ...]] = (
     _no_node_behind_gates,
     _agreement,
 )
-"""What a new Pod is held to, in the order of upstream's complaints."""
+"""Rules that a new Pod is held to, in the order of upstream's complaints."""
