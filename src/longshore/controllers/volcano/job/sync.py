@@ -52,7 +52,7 @@ def sync(draft: Draft, then: Then) -> Course[Synced]:
     yield from _forward(draft)
     if phase_of(draft.job) in ("", PENDING):
         yield from _initiate(draft)
-    else:
+    elif draft.job["spec"].get("plugins"):
         yield from _run_plugins(draft, starting=False)
     yield from guarded(draft, "PodGroupError", "Failed to create PodGroup, err: ", _pod_group(draft))
     _tell_of_group(draft)
@@ -61,9 +61,11 @@ def sync(draft: Draft, then: Then) -> Course[Synced]:
         return Synced((yield from _conclude(draft, None, then)))
     population = populate(draft.view)
     draft.why += population.why
+    if population.create:
+        yield from _create(draft, population.create, population.count)
+    if population.delete:
+        yield from _delete_surplus(draft, population.delete, population.count)
     still = not population.create and not population.delete
-    yield from _create(draft, population.create, population.count)
-    yield from _delete_surplus(draft, population.delete, population.count)
     return Synced((yield from _conclude(draft, population.count, then)), still)
 
 
@@ -77,7 +79,8 @@ def _initiate(draft: Draft) -> Course[None]:
     if not phase_of(draft.job):
         first = draft.write_status(status.initial(draft.job, draft.view.now))
         yield from guarded(draft, "JobStatusError", "Failed to initialize job status, err: ", first)
-    yield from _run_plugins(draft, starting=True)
+    if draft.job["spec"].get("plugins"):
+        yield from _run_plugins(draft, starting=True)
     if draft.job["spec"].get("volumes"):
         yield from guarded(draft, "PVCError", "Failed to create PVC, err: ", _claims(draft))
 
@@ -94,9 +97,8 @@ def _claims(draft: Draft) -> Course[None]:
 
 
 def _run_plugins(draft: Draft, *, starting: bool) -> Course[None]:
-    if draft.job["spec"].get("plugins"):
-        made = _plugins_objects(draft, starting=starting)
-        yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
+    made = _plugins_objects(draft, starting=starting)
+    yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
 
 
 def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
@@ -170,8 +172,6 @@ def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Co
 def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[None]:
     problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
-    if not count.counters["terminating"]:
-        del count.counters["terminating"]
     if problems:
         draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
