@@ -159,5 +159,5 @@ def in_order(plans: Iterable[Plan]) -> list[list[str]]:
     return [[_short(step) for step in plan.steps] for plan in plans]
 
 
-def codes(plan: Plan) -> list[str]:
+def codes(plan: Plan | End) -> list[str]:
     return [reason.code for reason in plan.why]

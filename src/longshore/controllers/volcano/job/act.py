@@ -65,7 +65,7 @@ class Act:
     def __init__(self, tools: Tools, key: Key, view: View, remembered: JobMemory) -> None:
         self._tools, self._client, self._key, self._namespace = tools, tools.client, key, key[0]
         self._remembered, self._view, self._job = remembered, view, view.job
-        self.plan = Plan()
+        self.plan = Plan(())
         """The last one that was decided on."""
 
     async def visit(self) -> End:
@@ -78,7 +78,7 @@ class Act:
         self._tell(plan)
         return plan
 
-    def _tell(self, plan: Plan) -> None:
+    def _tell(self, plan: Plan | End) -> None:
         if plan.events:
             about = reference(self._job, kinds.VOLCANO_JOBS)
             for event in plan.events:

@@ -16,7 +16,7 @@ from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Act, Tools
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
-from longshore.controllers.volcano.job.plan import Plan
+from longshore.controllers.volcano.job.plan import End, Plan
 from longshore.controllers.volcano.job.view import View
 from longshore.controllers.volcano.job.visit import RETRIES
 from longshore.controllers.volcano.job.waking.handlers import (
@@ -180,7 +180,7 @@ class VolcanoJobController:
             busy=self._is_busy(key),
         )
 
-    def _explain(self, key: Key, view: View, plan: Plan, problem: BaseException | None) -> None:
+    def _explain(self, key: Key, view: View, plan: Plan | End, problem: BaseException | None) -> None:
         if plan.why:
             said = "" if problem is None else str(problem)
             uid = view.job["metadata"]["uid"]

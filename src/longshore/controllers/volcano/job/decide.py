@@ -10,14 +10,17 @@ What a visit decides in which order is told in visit.py; a sync in sync.py, a ki
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from longshore.controllers.volcano.job import visit
 from longshore.controllers.volcano.job.draft import Draft
 from longshore.controllers.volcano.job.plan import Answers, End, Plan
 from longshore.controllers.volcano.job.view import View
 
+_NOTHING_YET: Final = Plan(())
 
-def decide(view: View, answers: Iterable[Answers] = ()) -> Plan:
+
+def decide(view: View, answers: Iterable[Answers] = ()) -> Plan | End:
     """The plan that follows after `answers`, one for each plan before it; an `End` when that was all."""
     decision = Decision(view)
     for each in answers:
@@ -29,7 +32,7 @@ class Decision:
     """One visit being decided. `plan` is what to do now."""
 
     def __init__(self, view: View) -> None:
-        self.plan = Plan()
+        self.plan: Plan | End = _NOTHING_YET
         self._course = visit.course(Draft(view))
         self._take(None)
 

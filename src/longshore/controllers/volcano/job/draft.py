@@ -119,7 +119,6 @@ class Draft:
 
     def end(self, look_again: float | None, problem: Exception | None = None) -> End:
         return End(
-            (),
             tuple(self._events),
             tuple(self.why),
             look_again,

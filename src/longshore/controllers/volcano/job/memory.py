@@ -77,7 +77,8 @@ class Memory:
     def settle(self, key: Key, end: End) -> None:
         """Takes over what the last plan of a visit says."""
         self._jobs[key].remembered = end.remember
-        self.put_back(key, end.left)
+        if end.left:
+            self.put_back(key, end.left)
 
     def waiting(self, key: Key) -> bool:
         return key in self._inbox

@@ -8,7 +8,6 @@ again. Steps name objects in the Job's own namespace.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from longshore.api.facts.kinds import Kind
@@ -86,23 +85,25 @@ class Answers(NamedTuple):
     """Whether the Job was asked for something."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """One step of a visit, or several that need not wait for each other."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...]
     events: tuple[Event, ...] = ()
     """Told before the steps are carried out."""
     why: tuple[Reason, ...] = ()
     """Of the whole visit so far."""
     look_again: float | None = None
-    """Seconds; None when nothing is due until the next change, and in a plan on the way."""
+    """Never set: the end of the visit says it."""
 
 
-@dataclass(frozen=True, slots=True)
-class End(Plan):
-    """The last plan of a visit. It has no steps."""
+class End(NamedTuple):
+    """The last plan of a visit."""
 
+    events: tuple[Event, ...] = ()
+    why: tuple[Reason, ...] = ()
+    look_again: float | None = None
+    """Seconds; None when nothing is due until the next change."""
     left: tuple[Request, ...] = ()
     """Requests that wait for the next visit, before those that came meanwhile."""
     remember: Remembered = NOTHING

@@ -5,7 +5,8 @@ crash anywhere. Pure: it says what to write, and what follows from the answers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -20,6 +21,15 @@ from longshore.controllers.volcano.job.pods.population import populate
 from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
 from longshore.controllers.volcano.names import FORWARDING, PENDING
+from longshore.machinery.reasons import Reason
+
+_GROUP_CREATED: Final = Reason("GroupCreated", "creates the PodGroup")
+_COUNTERS_LATER: Final = Reason("CountersLater", "others wait for their turn: the counters are written later")
+
+
+@lru_cache(maxsize=16)
+def _gate_closed(phase: str) -> Reason:
+    return Reason("GateClosed", f"the PodGroup is {phase}: no pods are made yet")
 
 
 class Synced(NamedTuple):
@@ -42,19 +52,20 @@ def sync(draft: Draft, then: Then) -> Course[Synced]:
     yield from _forward(draft)
     if phase_of(draft.job) in ("", PENDING):
         yield from _initiate(draft)
-    else:
+    elif draft.job["spec"].get("plugins"):
         yield from _run_plugins(draft, starting=False)
     yield from guarded(draft, "PodGroupError", "Failed to create PodGroup, err: ", _pod_group(draft))
     _tell_of_group(draft)
     if not draft.view.gate_open:
-        phase = draft.view.group_phase or "new"
-        draft.because("GateClosed", f"the PodGroup is {phase}: no pods are made yet")
+        draft.why.append(_gate_closed(draft.view.group_phase or "new"))
         return Synced((yield from _conclude(draft, None, then)))
     population = populate(draft.view)
     draft.why += population.why
+    if population.create:
+        yield from _create(draft, population.create, population.count)
+    if population.delete:
+        yield from _delete_surplus(draft, population.delete, population.count)
     still = not population.create and not population.delete
-    yield from _create(draft, population.create, population.count)
-    yield from _delete_surplus(draft, population.delete, population.count)
     return Synced((yield from _conclude(draft, population.count, then)), still)
 
 
@@ -68,7 +79,8 @@ def _initiate(draft: Draft) -> Course[None]:
     if not phase_of(draft.job):
         first = draft.write_status(status.initial(draft.job, draft.view.now))
         yield from guarded(draft, "JobStatusError", "Failed to initialize job status, err: ", first)
-    yield from _run_plugins(draft, starting=True)
+    if draft.job["spec"].get("plugins"):
+        yield from _run_plugins(draft, starting=True)
     if draft.job["spec"].get("volumes"):
         yield from guarded(draft, "PVCError", "Failed to create PVC, err: ", _claims(draft))
 
@@ -85,9 +97,8 @@ def _claims(draft: Draft) -> Course[None]:
 
 
 def _run_plugins(draft: Draft, *, starting: bool) -> Course[None]:
-    if draft.job["spec"].get("plugins"):
-        made = _plugins_objects(draft, starting=starting)
-        yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
+    made = _plugins_objects(draft, starting=starting)
+    yield from guarded(draft, "PluginError", "Execute plugin when job add failed, err: ", made)
 
 
 def _plugins_objects(draft: Draft, *, starting: bool) -> Course[None]:
@@ -111,7 +122,7 @@ def _mark(draft: Draft, markers: Sequence[tuple[str, str]]) -> None:
 def _pod_group(draft: Draft) -> Course[None]:
     group, priorities, spec = draft.view.group, draft.view.priorities, draft.job["spec"]
     if group is None:
-        draft.because("GroupCreated", "creates the PodGroup")
+        draft.why.append(_GROUP_CREATED)
         group = yield from draft.one(Create(kinds.POD_GROUPS, podgroup.wanted(draft.job, priorities)))
         draft.has_group(group)
     elif not _go_together(draft, spec, group["spec"]):
@@ -161,8 +172,6 @@ def _create(draft: Draft, wanted: Sequence[tuple[str, Obj]], count: Count) -> Co
 def _delete_surplus(draft: Draft, pods: Sequence[Obj], count: Count) -> Course[None]:
     problems = yield from delete_pods(draft, pods)
     count.going(len(pods) - len(problems))
-    if not count.counters["terminating"]:
-        del count.counters["terminating"]
     if problems:
         draft.event("Warning", "FailedDelete", f"Error deleting pods: [{' '.join(problems)}]")
         raise Refused(f"failed to delete {len(problems)} pods of {len(pods)}")
@@ -190,7 +199,7 @@ def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
         return True
     if _can_wait(draft, end.status):
         draft.owes = True
-        draft.because("CountersLater", "others wait for their turn: the counters are written later")
+        draft.why.append(_COUNTERS_LATER)
     else:
         yield from draft.write_status(end.status)
     return False

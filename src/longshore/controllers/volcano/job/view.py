@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano import names
@@ -17,10 +16,13 @@ Pods = Mapping[str, Mapping[str, Obj]]
 """By task, then by name."""
 
 
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 class Remembered(NamedTuple):
     """The memory that one plan leaves for the next. A new controller begins without any."""
 
-    delays: Mapping[str, Delayed] = MappingProxyType({})
+    delays: Mapping[str, Delayed] = _NONE
     """Actions that wait, by pod name; "" is the Job itself. Never changed, only replaced."""
     known: bool = False
     """Whether what happened before this controller's time has been looked at."""
@@ -33,18 +35,17 @@ class Remembered(NamedTuple):
 NOTHING: Final = Remembered()
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A Job, what belongs to it, and what it is asked to do. Objects are frozen."""
 
     job: Obj
     now: float
     """Seconds since 1970."""
-    pods: Pods = field(default_factory=dict)
+    pods: Pods = _NONE
     group: Obj | None = None
     """The Job's PodGroup, unless this controller has deleted it."""
     queue: Obj | None = None
-    priorities: Mapping[str, int] = field(default_factory=dict)
+    priorities: Mapping[str, int] = _NONE
     """Values of PriorityClasses by name."""
     going: frozenset[str] = frozenset()
     """UIDs of pods this controller has deleted, whatever the cache still shows."""
@@ -58,19 +59,7 @@ class View:
 
     def having(self, job: Obj, group: Obj | None) -> View:
         """The view of the same moment with the latest writes."""
-        return View(
-            job,
-            self.now,
-            self.pods,
-            group,
-            self.queue,
-            self.priorities,
-            self.going,
-            self.requests,
-            self.remembered,
-            self.owing,
-            self.busy,
-        )
+        return self._replace(job=job, group=group)
 
     def is_going(self, pod: Obj) -> bool:
         meta = pod["metadata"]

@@ -8,6 +8,7 @@ the visit ends: what follows from it is decided with fresh caches.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from longshore.api.errors import StatusError
@@ -32,12 +33,14 @@ from longshore.controllers.volcano.names import (
     TERMINATE_JOB,
 )
 from longshore.controllers.volcano.plugins import PluginError
+from longshore.machinery.reasons import Reason
 
 _NO_NOTES: Final[Mapping[str, str | None]] = {intents.LATER: None, intents.LEAVING: None}
 MAX_REQUEUES: Final = 15
 """Upstream's: a Job whose action is refused so often in a row is terminated."""
 RETRIES: Final = Doubling(0.005, 1000.0)
 """Upstream's seconds after an error."""
+_JOB_ENDED: Final = Reason("JobEnded", "the Job has ended, and nothing of it is left to clean up")
 _OWN_REFUSALS: Final = (Refused, ClaimMissing, PluginError)
 
 
@@ -114,7 +117,7 @@ def _answer(draft: Draft, requests: Sequence[Request]) -> Course[bool]:
     yield from draft.annotate(_notes(draft))  # before a sync covers up what they tell of
     draft.left = []
     if for_sync is not None and _ended(draft):
-        draft.because("JobEnded", "the Job has ended, and nothing of it is left to clean up")
+        draft.why.append(_JOB_ENDED)
     elif for_sync is not None:
         synced = yield from _attempt(draft, for_sync, SYNC_JOB)
         yield from _go_on(draft, synced)
@@ -219,7 +222,7 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
     """`again` when this was begun before: then pods that are not there any more were its own victims."""
     phase = phase_of(draft.job)
     step = table.step(phase, action)
-    draft.because("Action", f"{action} while {phase or 'new'}: {step.kind.value}")
+    draft.why.append(_doing(action, phase, step.kind))
     synced = Synced(changed=False)
     if step.kind is Kind.SYNC:
         synced = yield from sync(draft, step.then)
@@ -242,6 +245,11 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
         draft.delays.done(action, request)
         yield from _finish(draft)
     return synced
+
+
+@lru_cache(maxsize=256)
+def _doing(action: str, phase: str, kind: Kind) -> Reason:
+    return Reason("Action", f"{action} while {phase or 'new'}: {kind.value}")
 
 
 def _intend(draft: Draft, action: str, request: Request) -> Course[None]:

@@ -1,7 +1,7 @@
 """The state machine as data: what each action does in each phase.
 
 A kill removes pods; the whole Job's, or those the request is about (`TARGETED`). A sync brings pods up to
-what the spec asks for. Each then asks a rule (rules.py) whether the phase changes.
+what the spec asks for. Each then asks a rule (phases.py) whether the phase changes.
 """
 
 from __future__ import annotations
