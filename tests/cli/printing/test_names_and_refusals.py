@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from longshore.api.errors import StatusError
-from longshore.cli.arguments import durations, targets
+from longshore.cli.arguments import targets, waiting_times
 from longshore.cli.arguments.kinds import Kind, Kinds
 from longshore.cli.main import Failure
 from longshore.cli.server import refusals
@@ -98,7 +98,7 @@ def test_credentials_are_had_with_and_without_an_event_loop() -> None:
     ("text", "value"), [("30s", 30), ("1h30m", 5400), ("5", 5), ("-1s", -1), ("200ms", 0.2)]
 )
 def test_durations_are_gos_or_plain_seconds(text: str, value: float) -> None:
-    assert durations.seconds(text) == value
+    assert waiting_times.seconds(text) == value
 
 
 def test_an_end_is_told_for_every_kind_that_has_one() -> None:

@@ -25,7 +25,7 @@ _PROPAGATION = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import durations, targets
+    from longshore.cli.arguments import targets, waiting_times
 
     targets.add_arguments(parser)
     add = parser.add_argument
@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add(
         "--timeout",
-        type=durations.seconds,
+        type=waiting_times.seconds,
         default=0.0,
         metavar="T",
         help="longest time to wait (default: no limit)",

@@ -9,13 +9,13 @@ from argparse import ArgumentParser, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import durations
+    from longshore.cli.arguments import waiting_times
     from longshore.cli.server import data_dir
 
     data_dir.add_arguments(parser)
     parser.add_argument(
         "--timeout",
-        type=durations.seconds,
+        type=waiting_times.seconds,
         default=60.0,
         metavar="T",
         help="longest time to wait (default: 60s)",

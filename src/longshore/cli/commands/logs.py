@@ -21,7 +21,7 @@ _SELECTED_TAIL_LINES = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import durations
+    from longshore.cli.arguments import waiting_times
     from longshore.cli.server import connecting
 
     add = parser.add_argument
@@ -45,7 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="logs of failed pods, also after their deletion",
     )
     add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
-    add("--since", type=durations.seconds, metavar="T", help="not older than 5s, 2m, 3h")
+    add("--since", type=waiting_times.seconds, metavar="T", help="not older than 5s, 2m, 3h")
     add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
     add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
     add("--timestamps", action=BooleanOptionalAction, default=False, help="with the time of each line")
@@ -54,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
     add(
         "--pod-running-timeout",
-        type=durations.seconds,
+        type=waiting_times.seconds,
         default=20.0,
         metavar="T",
         help="wait so long for a pod (default: 20s)",

@@ -24,7 +24,7 @@ TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import durations
+    from longshore.cli.arguments import waiting_times
     from longshore.cli.server import connecting
 
     add = parser.add_argument
@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--joblog", type=Path, metavar="FILE", help="write a line per try, as GNU parallel does")
     add(
         "--timeout-each",
-        type=durations.seconds,
+        type=waiting_times.seconds,
         metavar="T",
         help="a try that takes longer has failed (whole seconds)",
     )
@@ -88,7 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--env-all", action=BooleanOptionalAction, default=False, help="pass all variables of this shell")
     add("--cpu", default="", metavar="Q", help="processors each run requests, e.g. 500m")
     add("--memory", default="", metavar="Q", help="memory each run requests and may not exceed, e.g. 1Gi")
-    add("--timeout", type=durations.seconds, metavar="T", help="stop after this time, with exit code 124")
+    add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
     add(
         "--logs",
         action=BooleanOptionalAction,

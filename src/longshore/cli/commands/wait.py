@@ -26,7 +26,7 @@ TIMED_OUT = 124
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import durations, targets
+    from longshore.cli.arguments import targets, waiting_times
 
     targets.add_arguments(parser)
     add = parser.add_argument
@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add(
         "--timeout",
-        type=durations.seconds,
+        type=waiting_times.seconds,
         metavar="T",
         help="longest time to wait (default: 30s; for done, no limit)",
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    from longshore.cli.arguments import durations, kinds, targets
+    from longshore.cli.arguments import kinds, targets, waiting_times
     from longshore.cli.main import Said
     from longshore.cli.server import connecting, refusals
 
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     ):
         raise Said(f'error: unrecognized condition: "{arguments.what}"', 2)
     patience = arguments.timeout if arguments.timeout is not None else (-1.0 if word == "done" else 30.0)
-    until = time.monotonic() + durations.patience(patience)
+    until = time.monotonic() + waiting_times.patience(patience)
     with refusals.told():
         server = connecting.server(arguments)
         chosen = targets.chosen(server, kinds.discover(server), arguments)

@@ -15,22 +15,48 @@ with its own handlers.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import random
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, What
 from longshore.client.ask import built_in
-from longshore.machinery.informers.cache import Cache, Indexer
-from longshore.machinery.informers.selection import Following, Handler, Transform
-from longshore.machinery.time.clock import Clock
+from longshore.machinery.informers.cache import Cache, Indexer, key_of
+from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
+from longshore.machinery.informers.reflector import Reflector
+from longshore.machinery.time.clock import Clock, Timer
+
+_TURN_CHANGES: Final = 512
+"""Changes applied before others in the event loop get their turn."""
+
+_BROKEN_HANDLER: Final = "a handler failed; it misses this change, and the others still hear of it"
+
+Transform: TypeAlias = Callable[[Obj], Obj]
+"""Gives the part of an object to keep: at least name, namespace, uid, resourceVersion. Changes no object."""
 
 Selection: TypeAlias = tuple[str, str, str, str, str]
 """apiVersion, plural, namespace, label selector, field selector."""
-Selected: TypeAlias = dict[Selection, Following]
+Selected: TypeAlias = "dict[Selection, Following]"
 """The selections that informers of one process follow together."""
+
+log = logging.getLogger(__name__)
+
+
+class Handler:
+    """Override what you want to hear. Objects are frozen: copy before you change."""
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        """`obj` exists. `initial` when it was there before the informer looked for the first time."""
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        """`old is new` for a resync; the same resourceVersion says that nothing changed."""
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        """`obj` is gone. `stale` when the deletion was missed: this is the last state known, not the last."""
 
 
 class OnChange(Handler):
@@ -137,6 +163,218 @@ def named(what: What) -> tuple[str, str]:
         return what.group_version, what.plural
     row = built_in(*what)
     return what if row is None else (row.group_version, row.plural)
+
+
+class Following:
+    """One reflector, one cache, and whoever wants to hear. Runs while at least one of its users does."""
+
+    def __init__(
+        self,
+        client: Client,
+        what: What,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        namespace: str,
+        labels: str,
+        fields: str,
+        resync: float | None,
+        transform: Transform | None,
+    ) -> None:
+        self.cache = Cache()
+        self.handlers: list[Handler] = []
+        self.synced = asyncio.Event()
+        """Set once everything that existed at the first look is cached, and was told to the handlers."""
+        self._users = 0
+        self._task: asyncio.Task[None] | None = None
+        self._clock, self._resync, self._transform = clock, resync, transform
+        self._deltas = Deltas()
+        self._work: list[Delta] = []
+        """The changes of `_batch` that are being applied, last first."""
+        self._batch: Batch | None = None
+        self._running = self._awake = False
+        self._timer: Timer | None = None
+        self._reflector = Reflector(
+            client, what, self, clock=clock, rng=rng, namespace=namespace, labels=labels, fields=fields
+        )
+
+    def tell_each_update(self) -> None:
+        """From now on, for handlers to whom two updates mean another thing than both at once."""
+        self._deltas.folds = False
+
+    async def run(self) -> None:
+        """Follows for one user, until that one is cancelled; the last one ends it for good."""
+        self._users += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        try:
+            await asyncio.shield(self._task)
+        finally:
+            self._users -= 1
+            if not self._users:
+                self._running = False  # from now on no handler is called
+                task, self._task = self._task, None
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    @property
+    def in_use(self) -> bool:
+        return self._users > 0
+
+    async def _run(self) -> None:
+        self._running = True
+        if self._resync is not None:
+            self._timer = self._clock.call_later(self._resync, self._tell_all)
+        try:
+            await self._reflector.run()
+        finally:
+            self._running = False
+            if self._timer is not None:
+                self._timer.cancel()
+
+    # ---- what the reflector tells
+
+    def listed(self, objects: Sequence[Obj], revision: int) -> None:
+        if self._transform is not None:
+            objects = [self._transform(obj) for obj in objects]
+        self._deltas.listed(objects, revision)
+        self._wake()
+
+    def added(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
+        self._deltas.added(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def modified(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
+        self._deltas.modified(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def deleted(self, obj: Obj, revision: int) -> None:
+        if self._transform is not None:
+            obj = self._transform(obj)
+        self._deltas.deleted(obj, revision)
+        if not self._awake:
+            self._wake()
+
+    def bookmark(self, revision: int) -> None:
+        self._deltas.bookmark(revision)
+        if not self._awake:
+            self._wake()
+
+    def _tell_all(self) -> None:
+        assert self._resync is not None
+        for obj in self.cache:
+            self._deltas.resync(obj)
+        self._wake()
+        self._timer = self._clock.call_later(self._resync, self._tell_all)
+
+    # ---- from the deltas to the cache and the handlers
+
+    def _wake(self) -> None:
+        """Applies what was collected once this turn of the loop is over: what comes together folds."""
+        if not self._awake:
+            self._awake = True
+            asyncio.get_running_loop().call_soon(self._apply_some)
+
+    def _apply_some(self) -> None:
+        self._awake = False
+        left = _TURN_CHANGES
+        while self._running:
+            work = self._work
+            while work and left:
+                self._apply(work.pop())
+                left -= 1
+            if work:
+                self._wake()
+                return
+            if self._batch is not None:
+                self._finish(self._batch)
+            self._batch = self._deltas.take()
+            if self._batch is None:
+                return
+            self._work = self._steps(self._batch)
+
+    def _steps(self, batch: Batch) -> list[Delta]:
+        steps: list[Delta] = []
+        if batch.listing is not None:
+            steps += ((Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
+            there = {key for _, key, _ in steps}
+            steps += ((Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there)
+        steps += batch.deltas
+        steps.reverse()
+        return steps
+
+    def _finish(self, batch: Batch) -> None:
+        if batch.revision:
+            self.cache.advance(batch.revision)
+        if batch.listing is not None:
+            self.synced.set()
+
+    def _apply(self, delta: Delta) -> None:
+        kind, key, obj = delta
+        cache = self.cache
+        old = cache.get(*key)
+        if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
+            if old is None:
+                cache.put(key, obj)
+                self._tell_add(obj, initial=kind is Kind.LISTED and not self.synced.is_set())
+            elif kind is not Kind.LISTED and not _newer(obj, old):
+                return
+            elif _same(obj, old):
+                cache.put(key, obj)
+                self._tell_update(old, obj)
+            else:
+                cache.remove(key)
+                self._tell_delete(old, stale=True)
+                cache.put(key, obj)
+                self._tell_add(obj, initial=False)
+        elif old is None:
+            return
+        elif kind is Kind.RESYNC:
+            self._tell_update(old, old)
+        elif kind is Kind.VANISHED:
+            cache.remove(key)
+            self._tell_delete(old, stale=True)
+        elif _same(obj, old):
+            cache.remove(key)
+            self._tell_delete(obj, stale=False)
+
+    def _tell_add(self, obj: Obj, *, initial: bool) -> None:
+        for handler in self.handlers:
+            try:
+                handler.on_add(obj, initial)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
+
+    def _tell_update(self, old: Obj, new: Obj) -> None:
+        for handler in self.handlers:
+            try:
+                handler.on_update(old, new)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
+
+    def _tell_delete(self, obj: Obj, *, stale: bool) -> None:
+        for handler in self.handlers:
+            try:
+                handler.on_delete(obj, stale)
+            except Exception:
+                log.exception(_BROKEN_HANDLER)
+
+
+def _same(one: Obj, other: Obj) -> bool:
+    """Whether both are states of one object, not of two that had the same name."""
+    uid: bool = one["metadata"].get("uid") == other["metadata"].get("uid")
+    return uid
+
+
+def _newer(obj: Obj, than: Obj) -> bool:
+    mine, other = obj["metadata"]["resourceVersion"], than["metadata"]["resourceVersion"]
+    return not (mine.isdecimal() and other.isdecimal()) or int(mine) > int(other)
 
 
 __all__ = ["Handler", "Informer", "OnChange", "Selected", "Selection", "Transform", "named"]

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.informer import Informer, Selected, Selection, named
-from longshore.machinery.informers.selection import Transform
+from longshore.machinery.informers.informer import Informer, Selected, Selection, Transform, named
 from longshore.machinery.time.clock import Clock
 
 

@@ -13,7 +13,7 @@ from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import Plan
 from longshore.controllers.scheduled.view import Ask, View
 from longshore.controllers.volcano.cronjob.draft import Draft
-from longshore.controllers.volcano.cronjob.ends import end_time, ended
+from longshore.controllers.volcano.cronjob.job_ends import end_time, ended
 
 _LIMITS: Final = {"Completed": "successfulJobsHistoryLimit", "Failed": "failedJobsHistoryLimit"}
 """Terminated Jobs are somebody's doing; they stay."""

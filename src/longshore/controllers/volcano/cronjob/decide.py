@@ -19,7 +19,7 @@ from longshore.controllers.scheduled.plan import Plan
 from longshore.controllers.scheduled.view import Ask, View
 from longshore.controllers.volcano.cronjob import accounting
 from longshore.controllers.volcano.cronjob.draft import Draft
-from longshore.controllers.volcano.cronjob.ends import ended
+from longshore.controllers.volcano.cronjob.job_ends import ended
 
 SCHEDULED: Final = "volcano.sh/cronjob-scheduled-timestamp"
 """The annotation of a Job that says which run it is."""

@@ -9,7 +9,7 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.view import View
 from longshore.controllers.volcano.cronjob.decide import timing
-from longshore.controllers.volcano.cronjob.ends import ended
+from longshore.controllers.volcano.cronjob.job_ends import ended
 
 _META: Final = (
     "name",
