@@ -26,7 +26,7 @@ class Options:
     in_memory: bool = False
     durability: Durability = "normal"
     controllers: tuple[str, ...] | None = None
-    """Names from `up.controllers`; None means all of them."""
+    """Names from `plane.controllers`; None means all of them."""
     scheduler: bool = True
     """Whether pods are given nodes here."""
     scheduler_actions: tuple[str, ...] | None = None
