@@ -75,7 +75,6 @@ async def run(
     labels: Mapping[str, str] | None = None,
     ready: asyncio.Event | None = None,
     archive: Archive | None = None,
-    shortcuts: bool = True,
 ) -> None:
     """Runs the pods of node `name` until cancelled.
 
@@ -83,8 +82,7 @@ async def run(
     with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
     are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
     the node takes pods. `machine` is what the node's status tells of the machine. `archive` is where the logs
-    of failed pods go when the pods do. Without `shortcuts` a pod with one container is looked at once more
-    between its preparation and its start.
+    of failed pods go when the pods do.
     """
     agent = Agent(
         client,
@@ -102,7 +100,6 @@ async def run(
         explanations=explanations or Explanations(),
         labels=labels,
         archive=archive,
-        shortcuts=shortcuts,
     )
     await agent.run(on_stop=on_stop, stop_grace=stop_grace, ready=ready)
 
@@ -128,7 +125,6 @@ class Agent:
         labels: Mapping[str, str] | None = None,
         archive: Archive | None = None,
         machine: Machine | None = None,
-        shortcuts: bool = True,
     ) -> None:
         self._client, self._clock, self._informers, self._name = client, clock, informers, name
         self._preparer = preparer
@@ -157,7 +153,7 @@ class Agent:
         )
         self._looks = Looks(clock, explanations)
         wake = self._looks.wake
-        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=wake, shortcuts=shortcuts)
+        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=wake)
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
         self._looks.connect(self._actor, self._writer, self._endings)
         self._bound = BoundPods(

@@ -18,8 +18,6 @@ class ScriptedPreparer:
         self.root = root
         self.removed: list[str] = []
         """Uids of pods that were to be removed, in order."""
-        self.slow = False
-        """Whether pods have something that takes a while."""
         self.refuse: Callable[[Obj], None] = lambda pod: None
         """May raise `NotReady` or `CannotPrepare` for a pod."""
         self.refuse_container: Callable[[Obj, str], None] = lambda pod, name: None
@@ -29,12 +27,6 @@ class ScriptedPreparer:
         await asyncio.get_running_loop().create_future()
 
     async def pod(self, pod: Obj) -> str:
-        self.refuse(pod)
-        return str(pod["metadata"]["uid"])
-
-    def at_once(self, pod: Obj) -> str | None:
-        if self.slow or pod["spec"].get("volumes"):
-            return None
         self.refuse(pod)
         return str(pod["metadata"]["uid"])
 

@@ -57,7 +57,6 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         node=facts,
         in_thread=asyncio.to_thread,
         can_mount=can_mount,
-        shortcuts=options.shortcuts,
     )
     explanations = Explanations()
     wiring.explain.tell("pods", "node", explanations.of)
@@ -78,7 +77,6 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         on_stop="kill" if options.in_memory else options.on_stop,
         ready=ready,
         archive=archive,
-        shortcuts=options.shortcuts,
     )
 
 

@@ -38,7 +38,7 @@ class Options:
     node_capacity: Mapping[str, str] = field(default_factory=dict)
     """The node's capacity by resource, where it differs from the machine's."""
     shortcuts: bool = field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
-    """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request and every pod
+    """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request
     goes the long way: slower, and a way to tell whether a shortcut is to blame."""
     on_stop: Literal["keep", "kill"] = "keep"
     """Whether pods go on when longshore stops, and are found again by the next one. In memory nothing is."""

@@ -23,8 +23,6 @@ Others outside this room obey the same switch, each where its work is done:
 | `client/local.py`, values | encoding a request only to decode it again in the same process |
 | `client/local.py`, `Pipeline` and writes made together | waits for the journal between writes |
 | `machinery/events/recorder.py` | a task and a wait for each new event: they go to the server together |
-| `node/preparing/preparer.py`, `at_once` | a task for a pod that has nothing to prepare |
-| `node/pod/starting.py` | a second look at a pod with one container between preparing and starting it |
 
 `Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for a whole `longshore up`, turns all of them off. The
 suites and the recordings of real Kubernetes run both ways; `tests/apiserver/shortcuts` compares both ways

@@ -39,12 +39,11 @@ class Actor:
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
-        shortcuts: bool = True,
     ) -> None:
         self._events, self._clock = events, clock
         self._spawn, self._wake = spawn, wake
         self._prober = Prober(clock, self.probed)
-        self._starter = Starter(preparer, events, clock, spawn=spawn, wake=wake, shortcuts=shortcuts)
+        self._starter = Starter(preparer, events, clock, spawn=spawn, wake=wake)
         self._do: dict[type, Callable[[Life, Any], None]] = {
             plan.Start: self._starter.start,
             plan.Wait: self._wait,

@@ -7,7 +7,6 @@ main containers. Restarts follow the restart policy, after a back-off.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 from longshore.api.time import durations
@@ -152,17 +151,8 @@ def _prepare(memory: Memory, draft: Draft, now: float) -> Plan:
             words = f"cannot be prepared yet: {memory.unprepared.message}"
             draft.because("Unprepared", words, failures=memory.failures)
     else:
-        alone = len(memory.mains) == 1 and not memory.inits and memory.mains[0].state is None
-        action = Prepare(memory.mains[0] if alone else None)
-        why = (_PREPARES, _then_started(memory.mains[0].facts.name)) if alone else (_PREPARES,)
-        return Plan((action,), why, draft.again)
+        return Plan((Prepare(),), (_PREPARES,), draft.again)
     return draft.plan()
-
-
-@lru_cache(maxsize=64)
-def _then_started(container: str) -> Reason:
-    """Kept for the few names that most pods' containers have."""
-    return Reason("Started", f"{container} is started then")
 
 
 def _inits(memory: Memory, draft: Draft, now: float, wall: float) -> bool:

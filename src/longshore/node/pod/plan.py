@@ -67,9 +67,7 @@ class Probe:
 
 @dataclass(slots=True)
 class Prepare:
-    """Make the pod's volumes, and if there is only one container, start it then: what most pods need."""
-
-    start: Record | None = None
+    """Make the pod's volumes and read what its environment refers to."""
 
 
 @dataclass(frozen=True, slots=True)

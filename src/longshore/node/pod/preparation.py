@@ -18,9 +18,6 @@ class Preparation(Protocol):
     async def pod(self, pod: Obj) -> Any:
         """Makes volumes, or finds them as they are; the result is handed to the other methods."""
 
-    def at_once(self, pod: Obj) -> Any:
-        """The answer of `pod`, if there is nothing to wait for; else None."""
-
     def container(self, prepared: Any, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container: ...
 
     async def refresh(self, prepared: Any, pod: Obj) -> None:

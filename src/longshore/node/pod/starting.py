@@ -31,8 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Starter:
-    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again. Without `shortcuts`
-    that happens also between the preparation of a pod and the start of its only container."""
+    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again."""
 
     def __init__(
         self,
@@ -42,12 +41,11 @@ class Starter:
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
-        shortcuts: bool = True,
     ) -> None:
         self.starts = 0
         """How often an engine was asked."""
         self._preparer, self._events, self._clock = preparer, events, clock
-        self._spawn, self._wake, self._shortcuts = spawn, wake, shortcuts
+        self._spawn, self._wake = spawn, wake
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that engines have not answered yet."""
 
@@ -61,45 +59,29 @@ class Starter:
     # ---- preparing
 
     def prepare(self, life: Life, action: plan.Prepare) -> None:
+        if life.runtime is None:
+            wanted = life.memory.facts.spec.get("runtimeClassName")
+            text = f'RuntimeClass "{wanted}" is none of this node\'s engines'
+            self._not_prepared(life, NotReady("FailedCreatePodSandBox", text))
+        else:
+            life.memory.preparing = True
+            self._spawn(self._preparing(life))
+
+    async def _preparing(self, life: Life) -> None:
         memory = life.memory
         try:
-            if life.runtime is None:
-                wanted = memory.facts.spec.get("runtimeClassName")
-                raise NotReady(
-                    "FailedCreatePodSandBox", f'RuntimeClass "{wanted}" is none of this node\'s engines'
-                )
-            prepared = self._preparer.at_once(memory.pod)
+            prepared = await self._preparer.pod(memory.pod)
         except Exception as err:
+            memory.preparing = False
             self._not_prepared(life, err)
-        else:
-            if prepared is not None:
-                self._prepared(life, action.start, prepared)
-            else:
-                memory.preparing = True
-                self._spawn(self._preparing(life, action.start))
-
-    async def _preparing(self, life: Life, first: Record | None) -> None:
-        try:
-            prepared = await self._preparer.pod(life.memory.pod)
-        except Exception as err:
-            life.memory.preparing = False
-            self._not_prepared(life, err)
-        else:
-            life.memory.preparing = False
-            self._prepared(life, first, prepared)
-
-    def _prepared(self, life: Life, first: Record | None, prepared: Any) -> None:
-        memory = life.memory
+            return
+        memory.preparing = False
         life.prepared, memory.prepared = prepared, True
         memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
         for warning in getattr(prepared, "warnings", ()):
             self._events.pod(memory.pod, "Warning", "NotSupported", warning)
-        if first is None or memory.unwanted or not self._shortcuts:
-            self._wake(life)
-        else:
-            first.starting = True
-            self._begin(life, first)
+        self._wake(life)
 
     def _not_prepared(self, life: Life, err: Exception) -> None:
         if isinstance(err, NotReady):

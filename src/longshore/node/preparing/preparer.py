@@ -60,11 +60,9 @@ class Preparer:
         node: NodeFacts,
         in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
-        shortcuts: bool = True,
     ) -> None:
         """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
-        says so when it is open. Without `shortcuts` no pod is prepared `at_once`."""
-        self._shortcuts = shortcuts
+        says so when it is open."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
@@ -114,25 +112,6 @@ class Preparer:
             prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
             if address := (pod.get("status") or {}).get("podIP"):
                 self._hosts.add(pod, address)
-        prepared.warnings = security.warnings(pod, self._node)
-        return prepared
-
-    def at_once(self, pod: Obj) -> PreparedPod | None:
-        """The answer of `pod` for most pods of a Job: nothing of their own, and an account whose files
-        are there. None for all that takes more than a look."""
-        meta, spec = pod["metadata"], pod["spec"]
-        if not self._shortcuts or self._can_mount is not None:
-            return None
-        if spec.get("volumes") or hosts_files.wants_own(spec):
-            return None
-        prepared = PreparedPod(meta["uid"])
-        if self._wants_account(spec):
-            ready = self._accounts.ready(meta["namespace"], spec.get("serviceAccountName") or "default")
-            if ready is None:
-                return None
-            prepared.account = _mounted(spec, ready)
-        if referenced.of_environment(spec):
-            return None
         prepared.warnings = security.warnings(pod, self._node)
         return prepared
 
