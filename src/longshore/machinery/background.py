@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Hands:
-    """The running tasks, as many as there is work for. An errand's error is logged."""
+    """Runs coroutines in tasks, as many as there is work for. The error of one is logged."""
 
     def __init__(self) -> None:
         self._idle: list[asyncio.Future[Errand]] = []

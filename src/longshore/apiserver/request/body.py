@@ -110,7 +110,7 @@ def _builtin(
 
 
 def _with_wish(obj: Obj, value: Obj) -> Obj:
-    """The object of a parsed value."""
+    """The object with the reset of managedFields that a parsed value asks for."""
     meta = value.get("metadata")
     if isinstance(meta, dict) and meta.get("managedFields") == []:
         obj["metadata"]["managedFields"] = []

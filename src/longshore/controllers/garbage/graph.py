@@ -76,7 +76,7 @@ class Listener(Protocol):
         """This object, or virtual owner, may need something."""
 
     def look_all(self, owner: str, dependents: list[str]) -> None:
-        """Notes many dependents of one owner."""
+        """Many dependents of one owner may need something."""
 
     def absent(self, identity: Identity) -> None:
         """This owner is gone for good, and somebody still names it."""

@@ -66,7 +66,7 @@ class Actor:
         return self._starter.starts
 
     async def close(self) -> None:
-        """Unfinished work is left to the next run."""
+        """Ends; unfinished work is left to the next run."""
         await self._starter.close()
 
     def ended(self, life: Life, state: State) -> None:

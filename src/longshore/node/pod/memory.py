@@ -50,7 +50,7 @@ class Record:
     ended: Obj | None = None
     """`state.terminated` of the status, made once when the run ended."""
     last: Obj | None = None
-    """The record of the run before."""
+    """`state.terminated` of the run before."""
     starting: bool = False
     """The engine has been asked and has not answered."""
     waiting: Waiting | None = None
@@ -112,7 +112,7 @@ class Memory:
     mains: list[Record] = field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The deletion time in seconds since 1970."""
+    """The start time in seconds since 1970."""
     rejected: bool = False
     """The node did not take it in; nothing of it ever ran."""
     verdict: Verdict | None = None

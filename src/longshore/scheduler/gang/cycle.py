@@ -31,7 +31,7 @@ class SeenGroup(NamedTuple):
 
     obj: Obj
     status: Obj
-    """The phase as it was written last, which the object may not show yet."""
+    """The status as it was written last, which the object may not show yet."""
     members: tuple[Member, ...]
     priority: int
     deadline: float | None = None

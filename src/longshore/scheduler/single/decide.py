@@ -81,7 +81,7 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
 
 @lru_cache(maxsize=64)
 def _only(node: str, count: int) -> Plan:
-    """The refusal that all pods of a Job get where one machine is the cluster."""
+    """The plan that all pods of a Job get where one machine is the cluster."""
     words = f"node {node} is the only one of {count} that will do"
     return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"nodes": count}),))
 

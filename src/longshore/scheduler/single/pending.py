@@ -36,7 +36,7 @@ class Pending:
     def __init__(self) -> None:
         self._groups: dict[Hashable, Group] = {}
         self._parked: dict[Hashable, Group] = {}
-        """The keys that wait for a change."""
+        """The groups that wait for a change."""
         self._of: dict[str, Group] = {}
         self._arrived: dict[str, int] = {}
         self._heap: list[tuple[int, int, int, Group]] = []

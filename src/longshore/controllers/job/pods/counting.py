@@ -52,7 +52,7 @@ class Count:
     succeeded: int
     """Of all times, the uncounted and the new ones included."""
     failed: int
-    """The failed pods, without those a podFailurePolicy ignores."""
+    """The failed pods of all times, without those a podFailurePolicy ignores."""
 
 
 def count(view: View, spec: Spec) -> Count:

@@ -19,7 +19,7 @@ class Sums:
 
     groups: int = 0
     pods: int = 0
-    """The amounts on nodes."""
+    """The pods that have room on nodes."""
     allocated: Amounts = field(default_factory=dict)
     releasing: Amounts = field(default_factory=dict)
     request: Amounts = field(default_factory=dict)

@@ -56,7 +56,7 @@ class Rooms:
     def __init__(self, view: View) -> None:
         self._view = view
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
-        """The rooms as they are, whatever is tried."""
+        """The nodes as they are, whatever is tried."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
         self._indifferent = True
         """Whether no pod on the nodes has any affinity; known once there are rooms."""

@@ -49,7 +49,7 @@ class Stream:
         return data
 
     def ignore(self) -> None:
-        """Incoming data is dropped."""
+        """Drops incoming data from now on."""
         self._ignored = True
         self._held.clear()
         self._room.set()
