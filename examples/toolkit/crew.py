@@ -33,7 +33,7 @@ from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.machinery.writes.claims import Claims
-from longshore.machinery.writes.own_writes import Written
+from longshore.machinery.writes.own_writes import OwnWrites
 from longshore.machinery.writes.pod_control import PodControl, from_template, slow_start
 
 CREWS = ("v1", "ConfigMap")
@@ -88,7 +88,7 @@ class CrewController:
         self.queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(1.0, 60.0))
         self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
         self.control = PodControl(client, self.recorder)
-        self.written: Written[Key] = Written({"pods": self.pods.cache}, clock)
+        self.own_writes: OwnWrites[Key] = OwnWrites({"pods": self.pods.cache}, clock)
         self.crews.add_handler(OnChange(lambda crew: self.queue.add(key_of(crew))))
         self.pods.add_handler(OnChange(self.pod_changed))
 
@@ -109,7 +109,7 @@ class CrewController:
 
     async def sync(self, key: Key) -> None:
         """Brings one crew to its size. Whatever it raises, it is called again, later each time."""
-        await self.written.wait(key)  # a cache without our own new pods would make us create them twice
+        await self.own_writes.wait(key)  # a cache without our own new pods would make us create them twice
         crew = self.crews.cache.get(*key)
         if crew is None or "deletionTimestamp" in crew["metadata"]:
             return
@@ -146,7 +146,7 @@ class CrewController:
             raise started.error
 
     def wrote(self, key: Key, crew: Obj, pod: Obj) -> None:
-        self.written.wrote(key, crew["metadata"]["uid"], "pods", pod)
+        self.own_writes.wrote(key, crew["metadata"]["uid"], "pods", pod)
 
 
 # ---- a process of its own, of which several may run while one works

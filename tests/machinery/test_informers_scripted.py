@@ -280,7 +280,7 @@ def test_one_can_wait_for_a_revision() -> None:
         waiting = asyncio.create_task(informer.cache.reached(9))
         await clock.sleep(1)
         assert not waiting.done()
-        informer.following.modified(obj("a", 9), 9)
+        informer.followed.modified(obj("a", 9), 9)
         await waiting
         assert heard.log[-1] == "update a@6 a@9"
 
@@ -344,7 +344,7 @@ def test_a_handler_added_late_hears_what_is_there() -> None:
         late = Heard(informer)
         informer.add_handler(late)
         assert late.log == ["add a@1 initial"]
-        informer.following.modified(obj("a", 6), 6)
+        informer.followed.modified(obj("a", 6), 6)
         await clock.sleep(1)
         assert late.log[1:] == heard.log[1:] == ["update a@1 a@6"]
 
@@ -382,7 +382,7 @@ def test_no_handler_is_called_after_the_informer_was_stopped() -> None:
         informer.add_handler(heard)
         async with running(informer.run()):
             await informer.synced()
-        informer.following.added(obj("a", 6), 6)
+        informer.followed.added(obj("a", 6), 6)
         await clock.sleep(60)
         return heard.log
 
@@ -425,7 +425,7 @@ def test_informers_of_one_process_follow_a_selection_together() -> None:
         async with running(one.run()):
             async with running(other.run()):
                 await other.synced()
-            one.following.added(obj("b", 6), 6)
+            one.followed.added(obj("b", 6), 6)
             await clock.sleep(1)
             late = process.share().get(MAPS)
             third = Heard(late)

@@ -1,8 +1,8 @@
 """Runs coroutines in the background, in tasks that are kept for the next ones.
 
 To make a task costs several times what it takes to wake one that waits: it is registered, watched and
-collected. Where thousands of short errands are run every second, a few hands do them all. Order is kept only
-as far as the event loop keeps it; an errand that waits for long simply occupies its hand.
+collected. Where thousands of short coroutines run every second, a few tasks run them all. Order is kept only
+as far as the event loop keeps it; a coroutine that waits for long occupies its task.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Final, TypeAlias
 Errand: TypeAlias = Coroutine[Any, Any, object]
 
 _KEPT: Final = 64
-"""Hands that wait for work; those beyond end with what they do."""
+"""Idle tasks that are kept; further ones end with their work."""
 
 log = logging.getLogger(__name__)
 
 
-class Hands:
+class Background:
     """Runs coroutines in tasks, as many as there is work for. The error of one is logged."""
 
     def __init__(self) -> None:

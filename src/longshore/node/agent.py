@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from longshore.api.facts import kinds
 from longshore.api.metrics import Registry
 from longshore.client import Client
-from longshore.machinery.background import Hands
+from longshore.machinery.background import Background
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.in_thread import InThread
@@ -180,7 +180,7 @@ class Agent:
             machine=machine or Machine(),
             labels=labels,
         )
-        self._hands = Hands()
+        self._background = Background()
 
     @property
     def starts(self) -> int:
@@ -220,7 +220,7 @@ class Agent:
                         await shutdown.stop_all(self.lives, self._clock, grace=stop_grace, wake=wake)
         finally:
             self._looks.stopped = True
-            await asyncio.gather(*self._hands.cancel(), return_exceptions=True)
+            await asyncio.gather(*self._background.cancel(), return_exceptions=True)
             await self._actor.close()
             for life in self.lives.values():
                 ending.quiet(life)
@@ -252,7 +252,7 @@ class Agent:
         if self._looks.stopped:
             work.close()  # of a timer that went off too late: the next run finds what it was to do
         else:
-            self._hands.spawn(work)
+            self._background.spawn(work)
 
 
 __all__ = ["Agent", "OnStop", "run"]

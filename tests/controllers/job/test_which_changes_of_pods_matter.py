@@ -12,7 +12,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
 from longshore.controllers.job.waking import selector_index
-from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import PodHandler
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache
@@ -71,11 +71,11 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
         memory,
         Ownership(jobs, RESERVED_MANAGER),
         JobMetrics(Registry()),
-        Gathering(clock, queue),
+        FailureBatches(clock, queue),
         pods,
     )
     if own:
-        memory.written.wrote(("n", "j"), "u", "pods", new)
+        memory.own_writes.wrote(("n", "j"), "u", "pods", new)
     handler.on_update(old, new)
     added: list[float] = queue.added
     return added

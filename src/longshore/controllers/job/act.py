@@ -44,7 +44,7 @@ class Act:
 
     def wrote_pod(self, pod: Obj) -> None:
         """The next sync waits until the cache shows this."""
-        self._memory.written.wrote(self._key, self._uid, "pods", pod)
+        self._memory.own_writes.wrote(self._key, self._uid, "pods", pod)
 
     async def change_pods(self, plan: Plan) -> tuple[PodResults, Exception | None]:
         """Deletes, releases or creates what the plan says; how far it came, and the first error."""
@@ -60,7 +60,7 @@ class Act:
     async def write_status(self, job: Obj, status: Obj) -> Obj:
         """Writes the status over exactly the version of the Job that it was derived from."""
         answer = await self._client.update_status(kinds.JOBS, {**job, "status": status}, self._key[0])
-        self._memory.written.wrote(self._key, self._uid, "jobs.batch", answer)
+        self._memory.own_writes.wrote(self._key, self._uid, "jobs.batch", answer)
         return answer
 
     async def settled(self) -> None:
@@ -71,7 +71,7 @@ class Act:
         except FAILURES:
             for uid in self._stripped:
                 self._memory.going.observed(self._key, uid)
-            self._memory.written.forget(self._key, self._uid)
+            self._memory.own_writes.forget(self._key, self._uid)
             raise
 
     async def strip(self, pods: Sequence[Obj]) -> tuple[Set[str], Exception | None]:

@@ -16,7 +16,7 @@ from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.controllers.job.waking import selector_index
-from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
 from longshore.controllers.job.waking.orphans import Orphan, Orphans
 from longshore.controllers.job.waking.ownership import Ownership
@@ -113,10 +113,10 @@ class JobController:
             explanations,
             backoff,
         )
-        self._gathering = Gathering(clock, self._queue)
+        self._failure_batches = FailureBatches(clock, self._queue)
         heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
         self._jobs.add_handler(JobHandler(*heard, self._tools.now, self._pods.cache))
-        self._pods.add_handler(PodHandler(*heard, self._gathering, self._pods.cache))
+        self._pods.add_handler(PodHandler(*heard, self._failure_batches, self._pods.cache))
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""
@@ -132,7 +132,7 @@ class JobController:
     async def sync(self, key: Key) -> None:
         """Looks at one Job, if there is one that needs it. Raises to be called again."""
         await self._caught_up(key)
-        if self._gathering.holds(key):
+        if self._failure_batches.holds(key):
             return
         job = self._jobs.cache.get(*key)
         if job is None:
@@ -155,10 +155,10 @@ class JobController:
     async def _caught_up(self, key: Key) -> None:
         """Waits for the caches to show this controller's own writes, which is a moment as a rule."""
         try:
-            self._memory.written.check(key)
+            self._memory.own_writes.check(key)
         except StaleCache:
             try:
-                await self._memory.written.wait(key)
+                await self._memory.own_writes.wait(key)
             except StaleCache as err:
                 self._metrics.stale(err.resource)
                 raise

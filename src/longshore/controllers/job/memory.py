@@ -8,7 +8,7 @@ from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.expectations import Expectations, UidExpectations
-from longshore.machinery.writes.own_writes import Written
+from longshore.machinery.writes.own_writes import OwnWrites
 
 
 class Memory:
@@ -18,7 +18,7 @@ class Memory:
         self.expectations: Expectations[Key] = Expectations(clock)
         self.going: UidExpectations[Key] = UidExpectations()
         """Pods whose finalizer was removed and which the cache still shows with it."""
-        self.written: Written[Key] = Written({"jobs.batch": jobs, "pods": pods}, clock)
+        self.own_writes: OwnWrites[Key] = OwnWrites({"jobs.batch": jobs, "pods": pods}, clock)
         self.finished: set[str] = set()
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
         self._jobs = jobs
@@ -44,12 +44,12 @@ class Memory:
     def job_ended(self, key: Key, uid: str) -> None:
         """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
         self._backoffs.pop(key, None)
-        self.written.forget(key, uid)
+        self.own_writes.forget(key, uid)
         self.finished.discard(uid)
 
     def job_gone(self, key: Key) -> None:
         """There is no Job of this name."""
         self.expectations.forget(key)
         self.going.forget(key)
-        self.written.forget(key)
+        self.own_writes.forget(key)
         self._backoffs.pop(key, None)

@@ -8,7 +8,7 @@ from longshore.controllers.scheduled.view import Ask
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.expectations import UidExpectations
-from longshore.machinery.writes.own_writes import StaleCache, Written
+from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 
 
 class Memory:
@@ -19,19 +19,19 @@ class Memory:
         """CronJobs that were not looked at since the last outage."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
-        self._written: Written[Key] = Written(
+        self._own_writes: OwnWrites[Key] = OwnWrites(
             {dialect.resource(dialect.cronjobs): cronjobs, dialect.resource(dialect.jobs): jobs}, clock
         )
 
     async def caught_up(self, key: Key) -> None:
         """Waits for the caches to show this controller's own writes. Raises `StaleCache` when they do not."""
         try:
-            self._written.check(key)
+            self._own_writes.check(key)
         except StaleCache:
-            await self._written.wait(key)
+            await self._own_writes.wait(key)
 
     def wrote(self, key: Key, cronjob: Obj, resource: str, answer: Obj) -> None:
-        self._written.wrote(key, cronjob["metadata"]["uid"], resource, answer)
+        self._own_writes.wrote(key, cronjob["metadata"]["uid"], resource, answer)
 
     def deleted(self, key: Key, ask: Ask) -> None:
         """A Job was deleted; until the cache says so too it is remembered here."""
@@ -50,4 +50,4 @@ class Memory:
         """There is no CronJob of this name."""
         self.untold.discard(key)
         self._going.forget(key)
-        self._written.forget(key)
+        self._own_writes.forget(key)

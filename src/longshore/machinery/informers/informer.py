@@ -40,7 +40,7 @@ Transform: TypeAlias = Callable[[Obj], Obj]
 
 Selection: TypeAlias = tuple[str, str, str, str, str]
 """apiVersion, plural, namespace, label selector, field selector."""
-Selected: TypeAlias = "dict[Selection, Following]"
+Selected: TypeAlias = "dict[Selection, FollowedSelection]"
 """The selections that informers of one process follow together."""
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Informer:
         self._key = key = (*named(what), namespace, labels, fields)
         self._selected = selected
         known = selected.get(key) if selected is not None else None
-        self.following: Following = known or Following(
+        self.followed: FollowedSelection = known or FollowedSelection(
             client,
             what,
             clock=clock,
@@ -117,43 +117,43 @@ class Informer:
             transform=transform,
         )
         if selected is not None:
-            selected[key] = self.following
+            selected[key] = self.followed
         if each_update:
-            self.following.tell_each_update()
+            self.followed.tell_each_update()
         for name, indexer in (indexers or {}).items():
             self.cache.add_index(name, indexer)
 
     @property
     def cache(self) -> Cache:
-        return self.following.cache
+        return self.followed.cache
 
     def add_handler(self, handler: Handler) -> None:
         """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
         self._handlers.append(handler)
-        self.following.handlers.append(handler)
+        self.followed.handlers.append(handler)
         for obj in self.cache.list():
             handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
         """Whether everything that existed at the first look is cached, and was told to the handlers."""
-        return self.following.synced.is_set()
+        return self.followed.synced.is_set()
 
     async def synced(self) -> None:
         """Waits for `has_synced`."""
-        await self.following.synced.wait()
+        await self.followed.synced.wait()
 
     async def run(self) -> None:
         """Follows the resource until cancelled; no handler is called after that."""
-        following = self.following
-        heard = following.handlers
+        followed = self.followed
+        heard = followed.handlers
         heard += [handler for handler in self._handlers if handler not in heard]  # run for a second time
         try:
-            await following.run()
+            await followed.run()
         finally:
             heard[:] = [handler for handler in heard if handler not in self._handlers]
             selected = self._selected
-            if not following.in_use and selected is not None and selected.get(self._key) is following:
+            if not followed.in_use and selected is not None and selected.get(self._key) is followed:
                 del selected[self._key]
 
 
@@ -165,7 +165,7 @@ def named(what: What) -> tuple[str, str]:
     return what if row is None else (row.group_version, row.plural)
 
 
-class Following:
+class FollowedSelection:
     """One reflector, one cache, and whoever wants to hear. Runs while at least one of its users does."""
 
     def __init__(

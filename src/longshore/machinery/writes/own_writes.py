@@ -42,7 +42,7 @@ class Versioned(Protocol):
     async def reached(self, revision: int) -> None: ...
 
 
-class Written(Generic[K]):
+class OwnWrites(Generic[K]):
     """`caches` by qualified resource: `{"jobs.batch": jobs.cache, "pods": pods.cache}`."""
 
     def __init__(self, caches: Mapping[str, Versioned], clock: Clock) -> None:

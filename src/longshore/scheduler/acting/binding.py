@@ -14,7 +14,7 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
-from longshore.machinery.background import Hands
+from longshore.machinery.background import Background
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -45,7 +45,7 @@ class Binder:
     ) -> None:
         self._client, self._ledger, self._clock, self._rng = client, ledger, clock, rng
         self._bound, self._failed, self._freed = bound, failed, freed
-        self._hands, self._under_way = Hands(), 0
+        self._background, self._under_way = Background(), 0
 
     @property
     def busy(self) -> bool:
@@ -55,7 +55,7 @@ class Binder:
     def start(self, pod: Pod, node: str) -> None:
         """Binds a pod that the ledger assumes on this node. Returns at once."""
         self._under_way += 1
-        self._hands.spawn(self._started(pod, node))
+        self._background.spawn(self._started(pod, node))
 
     async def _started(self, pod: Pod, node: str) -> None:
         try:
@@ -104,4 +104,4 @@ class Binder:
 
     def cancel(self) -> None:
         """Nothing is written after this; what was on its way, the watch will tell."""
-        self._hands.cancel()
+        self._background.cancel()

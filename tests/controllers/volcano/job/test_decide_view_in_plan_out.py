@@ -227,15 +227,15 @@ def test_somebody_who_was_quicker_and_silence_are_no_refusals(problem: Exception
 
 def test_counters_alone_wait_while_there_is_more_urgent_work() -> None:
     plans, end = through(view(a_job(), a_pod(0), a_pod(1), requests=(SYNC,), busy=True))
-    assert (plans, end.owes) == ([], True)
-    plans, end = through(view(a_job(), a_pod(0), a_pod(1), busy=True, owing=True))
-    assert (in_order(plans), end.owes) == ([["status Running"]], False)
+    assert (plans, end.counters_later) == ([], True)
+    plans, end = through(view(a_job(), a_pod(0), a_pod(1), busy=True, unwritten=True))
+    assert (in_order(plans), end.counters_later) == ([["status Running"]], False)
 
 
 def test_a_job_with_policies_has_no_counters_that_wait() -> None:
     job = a_job(policies=[when("PodEvicted", "RestartJob")])
     plans, end = through(view(job, a_pod(0), a_pod(1), requests=(SYNC,), busy=True))
-    assert (in_order(plans), end.owes) == ([["status Running"]], False)
+    assert (in_order(plans), end.counters_later) == ([["status Running"]], False)
 
 
 def test_a_pod_that_somebody_deletes_is_noted_before_the_sync_covers_it_up() -> None:

@@ -25,7 +25,7 @@ class _Open:
     timer: Timer
 
 
-class Gathering:
+class FailureBatches:
     """Holds Jobs back, and puts them on the queue when it lets them go."""
 
     def __init__(self, clock: Clock, queue: WorkQueue[Key]) -> None:

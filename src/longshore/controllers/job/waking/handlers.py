@@ -2,12 +2,12 @@
 
 Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
 Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
-only once, and failures that come together are gathered on purpose (gathering.py). Only for a pod that starts
-or gets ready, from which nothing follows but a number in the status, the second is waited for: most pods that
-end soon have ended by then.
+only once, and failures that come together are collected on purpose (failure_batches.py). Only for a pod
+that starts or gets ready, from which nothing follows but a number in the status, the second is waited for:
+most pods that end soon have ended by then.
 
 Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
-the queue (`Tracking.look_again`). They are heard before the next sync begins (`written.Written`), so they can
+the queue (`Tracking.look_again`). They are heard before the next sync begins (`OwnWrites`), so they can
 not hide that something else was missing.
 """
 
@@ -24,7 +24,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.waking import orphans, selector_index
-from longshore.controllers.job.waking.failure_batches import Gathering
+from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.orphans import Orphan
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache, Key, key_of
@@ -62,7 +62,7 @@ class JobHandler(Handler):
             self._clear_away(new)
             return
         key = key_of(new)
-        if self._memory.written.own(key, "jobs.batch", new):
+        if self._memory.own_writes.own(key, "jobs.batch", new):
             return  # written over exactly what the sync had seen, so nobody else's change hides in it
         self._queue.add(key)
         start = (new.get("status") or {}).get("startTime")
@@ -98,12 +98,12 @@ class PodHandler(Handler):
         memory: Memory,
         ownership: Ownership,
         metrics: JobMetrics,
-        gathering: Gathering,
+        failure_batches: FailureBatches,
         pods: Cache,
     ) -> None:
         self._queue, self._orphans, self._memory = queue, orphan_queue, memory
         self._ownership, self._metrics = ownership, metrics
-        self._gathering, self._pods = gathering, pods
+        self._failure_batches, self._pods = failure_batches, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
@@ -117,7 +117,7 @@ class PodHandler(Handler):
         elif (job := self._job(obj, ref)) is not None:
             key = key_of(job)
             self._memory.expectations.creations_observed(key)
-            if not self._memory.written.own(key, "pods", obj):
+            if not self._memory.own_writes.own(key, "pods", obj):
                 self._queue.add(key)
 
     def on_update(self, old: Obj, new: Obj) -> None:
@@ -166,8 +166,10 @@ class PodHandler(Handler):
         if not tracked:
             self._memory.going.observed(key, after["uid"])
         if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
-            self._gathering.failed(key)
-        elif alike and self._memory.written.own(key, "pods", new) and old.get("status") == new.get("status"):
+            self._failure_batches.failed(key)
+        elif (
+            alike and self._memory.own_writes.own(key, "pods", new) and old.get("status") == new.get("status")
+        ):
             return  # the sync took the finalizer, and nothing else happened to the pod
         self._queue.add(key)
 

@@ -34,7 +34,7 @@ from longshore.controllers.volcano.job.plan import (
     WriteStatus,
 )
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
+from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
@@ -55,7 +55,7 @@ class Tools:
     memory: Memory
     recorder: Recorder
     metrics: VolcanoMetrics
-    owing: Owing
+    unwritten: UnwrittenCounters
     keys: KeyMaker
 
 
@@ -124,7 +124,7 @@ class Act:
     def _wrote(self, kind: Kind, answer: Obj) -> Obj:
         """The next visit waits until the cache shows this."""
         if kind in _CACHED:
-            self._tools.memory.written.wrote(self._key, self._remembered.uid, _CACHED[kind], answer)
+            self._tools.memory.own_writes.wrote(self._key, self._remembered.uid, _CACHED[kind], answer)
         return answer
 
     async def _write_status(self, step: WriteStatus) -> Obj:
@@ -134,7 +134,7 @@ class Act:
             said[phase] = ""
         try:
             answer = await self._client.update_status(kinds.VOLCANO_JOBS, step.job, self._namespace)
-            self._tools.owing.settle(self._key)
+            self._tools.unwritten.settle(self._key)
         except BaseException:
             said.pop(phase, None)
             raise

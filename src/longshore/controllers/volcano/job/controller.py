@@ -26,7 +26,7 @@ from longshore.controllers.volcano.job.waking.handlers import (
     PodHandler,
 )
 from longshore.controllers.volcano.job.waking.shard import fnv1
-from longshore.controllers.volcano.job.waking.unwritten_counters import Owing
+from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
@@ -100,8 +100,8 @@ class VolcanoJobController:
         )
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(registry)
-        self._owing = Owing(clock, self._wake)
-        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._owing, keys)
+        self._unwritten = UnwrittenCounters(clock, self._wake)
+        self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._unwritten, keys)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))
@@ -138,7 +138,7 @@ class VolcanoJobController:
                 for queue in self._queues:
                     tasks.create_task(run_workers(queue, self.sync))
         finally:
-            self._owing.stop()
+            self._unwritten.stop()
 
     async def sync(self, key: Key) -> float | None:
         """Looks at one Job. Raises to be called again."""
@@ -157,8 +157,8 @@ class VolcanoJobController:
             self._explain(key, view, act.plan, err)
             raise
         self._memory.settle(key, end)
-        if end.owes:
-            self._owing.add(key)
+        if end.counters_later:
+            self._unwritten.add(key)
         self._explain(key, view, end, end.problem)
         if end.problem is not None:
             if end.look_again is None:
@@ -176,7 +176,7 @@ class VolcanoJobController:
             groups=self._groups.cache,
             queues=self._queue_objects.cache,
             priorities=self._priorities.cache,
-            owing=key in self._owing,
+            unwritten=key in self._unwritten,
             busy=self._is_busy(key),
         )
 
@@ -196,4 +196,4 @@ class VolcanoJobController:
                     if err.code != 404:
                         raise
         self._memory.forget(key)
-        self._owing.settle(key)
+        self._unwritten.settle(key)

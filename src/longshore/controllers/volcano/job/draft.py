@@ -46,7 +46,7 @@ class Draft:
         self.delays = Delays(view.remembered.delays)
         self.known, self.failures = view.remembered.known, view.remembered.failures
         self.grouped = view.remembered.grouped
-        self.owing, self.owes = view.owing, False
+        self.unwritten, self.counters_later = view.unwritten, False
         self.left: list[Request] = []
         """The requests to the next visit."""
         self.asked = False
@@ -107,7 +107,7 @@ class Draft:
         phase = phase_of(job)
         became = "" if phase == phase_of(self.job) else phase
         answer = yield from self.one(WriteStatus(job, became))
-        self.owing = False
+        self.unwritten = False
         self.is_now(answer)
 
     def is_now(self, job: Obj) -> None:
@@ -124,7 +124,7 @@ class Draft:
             look_again,
             tuple(self.left),
             Remembered(self.delays.entries, self.known, self.failures, self.grouped),
-            self.owes,
+            self.counters_later,
             problem,
         )
 

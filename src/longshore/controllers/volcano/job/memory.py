@@ -12,7 +12,7 @@ from longshore.controllers.volcano.job.view import NOTHING, Remembered
 from longshore.controllers.volcano.job.waking.requests import Request
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
-from longshore.machinery.writes.own_writes import StaleCache, Written
+from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Memory:
     """By key, namespace and name. Requests wait in an inbox, equal ones once, in the order they came."""
 
     def __init__(self, clock: Clock, jobs: Cache, pods: Cache, groups: Cache) -> None:
-        self.written: Written[Key] = Written({"jobs": jobs, "pods": pods, "podgroups": groups}, clock)
+        self.own_writes: OwnWrites[Key] = OwnWrites({"jobs": jobs, "pods": pods, "podgroups": groups}, clock)
         self._jobs: dict[Key, JobMemory] = {}
         self._inbox: dict[Key, dict[Request, None]] = {}
 
@@ -46,20 +46,20 @@ class Memory:
         found = self._jobs.get(key)
         if found is None or found.uid != uid:
             found = self._jobs[key] = JobMemory(uid)
-            self.written.forget(key)
+            self.own_writes.forget(key)
         return found
 
     async def caught_up(self, key: Key) -> None:
         """Waits until the caches show what was written for the Job, which they mostly do."""
         try:
-            self.written.check(key)
+            self.own_writes.check(key)
         except StaleCache:
-            await self.written.wait(key)
+            await self.own_writes.wait(key)
 
     def forget(self, key: Key) -> None:
         self._jobs.pop(key, None)
         self._inbox.pop(key, None)
-        self.written.forget(key)
+        self.own_writes.forget(key)
 
     def put(self, key: Key, request: Request) -> None:
         self._inbox.setdefault(key, {})[request] = None

@@ -43,7 +43,7 @@ def observe(
     groups: Cache,
     queues: Cache,
     priorities: Cache,
-    owing: bool,
+    unwritten: bool,
     busy: bool,
 ) -> View:
     """The Job as of now, and what it is asked to do."""
@@ -58,7 +58,7 @@ def observe(
         frozenset(memory.going),
         tuple(requests),
         memory.remembered,
-        owing,
+        unwritten,
         busy,
     )
 

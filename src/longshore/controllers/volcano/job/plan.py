@@ -107,7 +107,7 @@ class End(NamedTuple):
     left: tuple[Request, ...] = ()
     """Requests that wait for the next visit, before those that came meanwhile."""
     remember: Remembered = NOTHING
-    owes: bool = False
+    counters_later: bool = False
     """Whether counters are to be written later, with what comes next or a second from now."""
     problem: Exception | None = None
     """Why the visit broke off. With `look_again` it is tried again then, else after the queue's back-off."""

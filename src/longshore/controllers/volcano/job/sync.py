@@ -198,7 +198,7 @@ def _conclude(draft: Draft, count: Count | None, then: Then) -> Course[bool]:
         yield from draft.write_status(end.status)
         return True
     if _can_wait(draft, end.status):
-        draft.owes = True
+        draft.counters_later = True
         draft.why.append(_COUNTERS_LATER)
     else:
         yield from draft.write_status(end.status)
@@ -209,7 +209,7 @@ def _can_wait(draft: Draft, new: Obj) -> bool:
     """Whether a status may be written a little later, together with what comes next: it only counts pods,
     nobody has to be told of one that vanishes meanwhile, and there is more urgent work."""
     return (
-        not draft.owing
+        not draft.unwritten
         and draft.view.busy
         and not tasks.any_policies(draft.job)
         and status.only_counts_differ(draft.job.get("status") or {}, new)

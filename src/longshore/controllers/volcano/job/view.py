@@ -52,7 +52,7 @@ class View(NamedTuple):
     requests: tuple[Request, ...] = ()
     """The requests to the Job, in the order they came."""
     remembered: Remembered = NOTHING
-    owing: bool = False
+    unwritten: bool = False
     """Whether counters wait to be written."""
     busy: bool = False
     """Whether other Jobs wait for this Job's worker."""

@@ -70,7 +70,7 @@ def _visit(draft: Draft) -> Course[float | None]:
         return 0.0
     if not draft.known:
         _look_back(draft, requests)
-    if draft.view.owing:
+    if draft.view.unwritten:
         requests.append(SYNC)
     acted = yield from _answer(draft, requests)
     if acted or draft.left:

@@ -16,8 +16,8 @@ MAX_SECONDS: Final = 1.0
 """Seconds for which counters may be out of date."""
 
 
-class Owing:
-    """`wake` wants a Job looked at."""
+class UnwrittenCounters:
+    """The Jobs with unwritten counters. `wake` asks for a look at a Job."""
 
     def __init__(self, clock: Clock, wake: Callable[[Key], None]) -> None:
         self._clock, self._wake = clock, wake

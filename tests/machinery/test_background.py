@@ -7,42 +7,42 @@ import logging
 
 import pytest
 
-from longshore.machinery.background import Hands
+from longshore.machinery.background import Background
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_errands_run_side_by_side() -> None:
-    hands, gate, done = Hands(), asyncio.Event(), []
+    background, gate, done = Background(), asyncio.Event(), []
 
     async def errand(number: int) -> None:
         await gate.wait()
         done.append(number)
 
     for number in range(5):
-        hands.spawn(errand(number))
+        background.spawn(errand(number))
     await asyncio.sleep(0)
     gate.set()
     await asyncio.sleep(0.01)
     assert done == [0, 1, 2, 3, 4]
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
 
 
 async def test_a_hand_that_is_free_does_the_next_errand() -> None:
-    hands, tasks = Hands(), set()
+    background, tasks = Background(), set()
 
     async def errand() -> None:
         tasks.add(asyncio.current_task())
 
     for _ in range(3):
-        hands.spawn(errand())
+        background.spawn(errand())
         await asyncio.sleep(0.001)
     assert len(tasks) == 1
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
 
 
 async def test_what_an_errand_raises_is_logged_and_its_hand_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    hands, done = Hands(), []
+    background, done = Background(), []
 
     async def bad() -> None:
         raise RuntimeError("no such road")
@@ -51,17 +51,17 @@ async def test_what_an_errand_raises_is_logged_and_its_hand_goes_on(caplog: pyte
         done.append(1)
 
     with caplog.at_level(logging.ERROR):
-        hands.spawn(bad())
+        background.spawn(bad())
         await asyncio.sleep(0.001)
-        hands.spawn(good())
+        background.spawn(good())
         await asyncio.sleep(0.001)
     assert "no such road" in caplog.text
     assert done == [1]
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
 
 
 async def test_cancelling_ends_what_is_under_way_and_what_has_not_begun() -> None:
-    hands, ended = Hands(), []
+    background, ended = Background(), []
 
     async def errand(name: str) -> None:
         try:
@@ -71,21 +71,21 @@ async def test_cancelling_ends_what_is_under_way_and_what_has_not_begun() -> Non
 
     async def nothing() -> None: ...
 
-    hands.spawn(nothing())
+    background.spawn(nothing())
     await asyncio.sleep(0.001)
-    hands.spawn(errand("free hand"))  # given to a hand that waits, and cancelled before it could begin
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
-    hands.spawn(errand("new hand"))
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    background.spawn(errand("free hand"))  # given to a hand that waits, and cancelled before it could begin
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
+    background.spawn(errand("new hand"))
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
     assert ended == []
-    hands.spawn(errand("under way"))
+    background.spawn(errand("under way"))
     await asyncio.sleep(0.001)
-    await asyncio.gather(*hands.cancel(), return_exceptions=True)
+    await asyncio.gather(*background.cancel(), return_exceptions=True)
     assert ended == ["under way"]
 
 
 async def test_a_burst_leaves_no_more_hands_than_are_kept() -> None:
-    hands, running = Hands(), 0
+    background, running = Background(), 0
 
     async def errand() -> None:
         nonlocal running
@@ -94,8 +94,8 @@ async def test_a_burst_leaves_no_more_hands_than_are_kept() -> None:
         running -= 1
 
     for _ in range(200):
-        hands.spawn(errand())
+        background.spawn(errand())
     await asyncio.sleep(0.05)
     assert running == 0
-    assert len(hands.cancel()) == 64
+    assert len(background.cancel()) == 64
     await asyncio.sleep(0)

@@ -10,16 +10,16 @@ from longshore.machinery.informers.cache import Cache
 from longshore.machinery.time import virtual
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.machinery.writes.own_writes import StaleCache, Written
+from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 from machinery.scripted_api import obj
 
 KEY, UID = "ns/job", "uid-1"
 
 
-def gate() -> tuple[Cache, Cache, Written[str]]:
+def gate() -> tuple[Cache, Cache, OwnWrites[str]]:
     jobs, pods = Cache(), Cache()
     jobs.revision = pods.revision = 10
-    return jobs, pods, Written({"jobs.batch": jobs, "pods": pods}, RealClock())
+    return jobs, pods, OwnWrites({"jobs.batch": jobs, "pods": pods}, RealClock())
 
 
 def test_without_writes_there_is_nothing_to_wait_for() -> None:
