@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from longshore.api.exec_session import Session
 
 FilePath: TypeAlias = str | PathLike[str]
-"""Mostly text: to make a `Path` costs more than to start what it is for."""
+"""Mostly text: a `Path` takes 4 µs to make, and a container has several."""
 
 
 class Key(NamedTuple):

@@ -71,7 +71,7 @@ class Watch:
         return events
 
     def nudge(self) -> None:
-        """Wakes the consumer so that it can look at the clock. Cheaper than a time limit on every wait."""
+        """Wakes the consumer so that it can look at the clock, instead of a time limit on every wait."""
         self._nudged = True
         self._wake()
 

@@ -10,7 +10,7 @@ from longshore.api.codec import yamltext
 
 try:
     from yaml import CSafeDumper as Dumper
-except ImportError:  # PyYAML built without libyaml: the same text, many times slower
+except ImportError:  # PyYAML built without libyaml: the same text in five times the time
     from yaml import SafeDumper as Dumper  # type: ignore[assignment]
 
 _STRING: Final = "tag:yaml.org,2002:str"

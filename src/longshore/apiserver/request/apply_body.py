@@ -85,7 +85,7 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
 
 
 def _yaml(body: bytes) -> codec.Plain:
-    """An apply's text. Most clients send JSON, which is YAML too but far quicker to read as what it is."""
+    """An apply's text. Most clients send JSON, for which the YAML parser takes 100 times as long."""
     if body[:1] == b"{":
         with contextlib.suppress(DecodeError):
             document = codec.plain_json(body)

@@ -32,7 +32,7 @@ class View:
     """A Job and its pods, as the caches show them. Objects are frozen.
 
     Neither this nor what is made of it is ever changed by who gets it. They are no frozen dataclasses because
-    those take several times as long to make, and a sync makes eight.
+    those take 2.1 µs to make instead of 0.25, and a sync makes eight.
     """
 
     job: Obj
