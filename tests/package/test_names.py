@@ -42,7 +42,7 @@ UNFINISHED_VAGUE = _names("""
     apiserver/http/plain.py apiserver/http/quick.py
 """)
 UNFINISHED_SHARED = _names("""
-    connection frames journal process requests running starting stopping terminal
+    connection frames journal requests terminal
 """)
 """Names that still stand for different things. The lists shrink; a name that is mended must leave them."""
 

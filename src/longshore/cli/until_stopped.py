@@ -13,13 +13,13 @@ def run(settings: Settings) -> int:
     from longshore.cli.main import Failure
     from longshore.client import ConfigError
     from longshore.machinery.election import LeadershipLost
-    from longshore.up.outside import process
+    from longshore.up.outside import outside_process
 
     try:
-        process.run(settings)
+        outside_process.run(settings)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
-    except (LeadershipLost, process.Refused) as err:
+    except (LeadershipLost, outside_process.Refused) as err:
         raise Failure(str(err)) from None
     except OSError as err:
         raise Failure(f"--metrics-port: {err.strerror or err}") from None

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from longshore import __version__
-from longshore.up import startup, stopping
+from longshore.up import startup, stop_signals
 from longshore.up.options import Options
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def _until_stopped(options: Options) -> None:
 
     stop = asyncio.Event()
     async with running(options) as longshore:
-        stopping.on_signal(stop.set)
+        stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         await stop.wait()
         print("longshore is stopping", file=sys.stderr, flush=True)

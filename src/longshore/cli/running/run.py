@@ -325,8 +325,8 @@ def _display(arguments: Namespace, *, logs: bool) -> Display:
 
 def _interrupts() -> asyncio.Event:
     """An event that is set at Ctrl-C, SIGTERM or SIGHUP."""
-    from longshore.up import stopping
+    from longshore.up import stop_signals
 
     asked = asyncio.Event()
-    stopping.on_signal(asked.set)
+    stop_signals.on_signal(asked.set)
     return asked

@@ -1,8 +1,8 @@
 """The heart of the controller: a pure function from a view of a CronJob to a plan.
 
 Three parts, in Kubernetes' order: delete finished Jobs beyond the history limits, bring the status up to
-date with the Jobs there are (accounting.py), start what is due (starting.py). The rules that fired are in
-the plan, in words.
+date with the Jobs there are (accounting.py), start what is due (due_run_start.py). The rules that fired are
+in the plan, in words.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from longshore.api import cron
 from longshore.api.facts import owners
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import accounting, history, starting, timing
+from longshore.controllers.cronjob import accounting, due_run_start, history, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import Plan
@@ -20,7 +20,7 @@ from longshore.controllers.scheduled.view import Ask, View
 def decide(view: View) -> Plan:
     """The next step for the CronJob. Call it again with the answers until the plan is final."""
     draft = Draft(_current(view), view.jobs)
-    return _prune(view, draft) or accounting.account(view, draft) or starting.start(view, draft)
+    return _prune(view, draft) or accounting.account(view, draft) or due_run_start.start(view, draft)
 
 
 def _current(view: View) -> Obj:

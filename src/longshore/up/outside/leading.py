@@ -1,6 +1,6 @@
 """Runs controllers on a client while this process holds the Lease, or without end if there is no Lease.
 
-Knows nothing of HTTP, processes and signals; see process.py.
+Knows nothing of HTTP, processes and signals; see outside_process.py.
 """
 
 from __future__ import annotations

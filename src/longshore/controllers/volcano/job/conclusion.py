@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job import status
-from longshore.controllers.volcano.job.pods.selection import Selection
+from longshore.controllers.volcano.job.pods.kill_selection import Selection
 from longshore.controllers.volcano.job.rules import phases
 from longshore.controllers.volcano.job.rules.phases import Change
 from longshore.controllers.volcano.job.rules.table import Then

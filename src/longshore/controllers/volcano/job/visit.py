@@ -19,7 +19,7 @@ from longshore.api.time.doubling import Doubling
 from longshore.controllers.volcano.job.draft import FAILURES, Draft
 from longshore.controllers.volcano.job.kill import kill
 from longshore.controllers.volcano.job.plan import ClaimMissing, Course, Delete, End, Refused
-from longshore.controllers.volcano.job.pods import plugin_objects, selection
+from longshore.controllers.volcano.job.pods import kill_selection, plugin_objects
 from longshore.controllers.volcano.job.rules import policy, table
 from longshore.controllers.volcano.job.rules.table import Kind
 from longshore.controllers.volcano.job.sync import Synced, sync
@@ -229,9 +229,9 @@ def _execute(draft: Draft, action: str, request: Request, *, again: bool = False
         if synced.changed and action != SYNC_JOB:
             draft.left.append(SYNC)
     else:
-        selected = selection.select(draft.view, step, action, request)
+        selected = kill_selection.select(draft.view, step, action, request)
         if selected is None and again:
-            selected = selection.NOTHING_LEFT
+            selected = kill_selection.NOTHING_LEFT
         if selected is None:
             draft.because("NoSuchPartition", "there is no such partition: nothing to do")
             yield from draft.annotate({intents.ACTION: None})

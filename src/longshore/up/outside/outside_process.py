@@ -23,7 +23,7 @@ from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import stopping
+from longshore.up import stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -67,7 +67,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
         working = asyncio.create_task(_work(client, connection.server, settings, wiring))
-        stopping.on_signal(working.cancel)
+        stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
