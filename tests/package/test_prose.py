@@ -15,7 +15,7 @@ from pathlib import Path
 import longshore
 
 PACKAGE = Path(longshore.__file__).parent
-UNFINISHED: tuple[str, ...] = ("apiserver/http",)
+UNFINISHED: tuple[str, ...] = ()
 
 _OPENING = re.compile(r"(As|It|Its|Same|The same|These|They|Those|What)\b")
 """Words that open a docstring without naming its noun."""

@@ -1,8 +1,8 @@
-"""Answers of verbs, before they are rendered for one client's Accept header."""
+"""Answers of verbs, before they are rendered for one client's Accept header. One small type for each sort."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,20 +17,16 @@ if TYPE_CHECKING:
 
 
 class Answer(msgspec.Struct):
-    """One object of `resource`, or with `document` some other complete JSON document.
+    """One object of `resource`: an `entry` of the store, or an `obj` that is not stored.
 
-    `staged` holds the writes that must be durable before the client may see the answer. `stream` is text as
-    it comes, `link` a wish for a connection in both directions.
+    `staged` holds the writes that must be durable before the client may see the answer.
     """
 
     resource: Resource
     obj: Obj | None = None
     entry: Entry | None = None
     code: int = 200
-    document: Obj | None = None
     staged: list[Staged] = msgspec.field(default_factory=list)
-    stream: AsyncGenerator[bytes, None] | None = None
-    link: Link | None = None
 
     def view(self) -> Obj:
         """The object as this resource serves it (without apiVersion and kind)."""
@@ -43,22 +39,20 @@ class Answer(msgspec.Struct):
         return types.encode(self.view())
 
     def _stored(self) -> Entry:
-        assert self.entry is not None, "an answer has an object, an entry or a document"
+        assert self.entry is not None, "an answer has an object or an entry"
         return self.entry
 
 
-def served(resource: Resource, obj: Obj) -> Obj:
-    """The form of a stored object that this resource's version serves."""
-    return resource.strategy.from_storage(obj) if resource.strategy.converts else obj
+class DocumentAnswer(msgspec.Struct):
+    """A complete JSON document that is no object of the resource: a Status, a Scale."""
 
+    document: Obj
+    code: int = 200
+    staged: list[Staged] = msgspec.field(default_factory=list)
 
-def served_raw(resource: Resource, entry: Entry) -> bytes:
-    """The served object as JSON, from the stored bytes wherever they are the served form."""
-    if resource.strategy.converts:
-        view = resource.strategy.from_storage(entry.obj)
-        if view is not entry.obj:
-            return types.encode(view)
-    return entry.raw
+    def view(self) -> Obj:
+        """The document itself."""
+        return self.document
 
 
 class ListAnswer(msgspec.Struct):
@@ -70,6 +64,7 @@ class ListAnswer(msgspec.Struct):
     continue_: str = ""
     remaining: int | None = None
     staged: list[Staged] = msgspec.field(default_factory=list)
+    code: int = 200
 
     def metadata(self) -> Obj:
         out: Obj = {"resourceVersion": str(self.revision)}
@@ -78,3 +73,41 @@ class ListAnswer(msgspec.Struct):
             if self.remaining:
                 out["remainingItemCount"] = self.remaining
         return out
+
+
+class LogAnswer(msgspec.Struct):
+    """Text as it comes; None of a pod that has no node, and so no log yet."""
+
+    text: AsyncGenerator[bytes, None] | None
+
+
+class LinkAnswer(msgspec.Struct):
+    """A checked wish for a connection in both directions."""
+
+    link: Link
+
+
+Rendered = Answer | DocumentAnswer | ListAnswer
+"""Answers with a body that is known as a whole."""
+Found = Answer | DocumentAnswer | ListAnswer | LogAnswer | LinkAnswer
+"""Whatever a verb can answer."""
+
+
+class Later(msgspec.Struct):
+    """An answer that has to be waited for: of the node, or of a version that is still to come."""
+
+    work: Callable[[], Awaitable[Found]]
+
+
+def served(resource: Resource, obj: Obj) -> Obj:
+    """The form of a stored object that this resource's version serves."""
+    return resource.strategy.from_storage(obj) if resource.strategy.converts else obj
+
+
+def served_raw(resource: Resource, entry: Entry) -> bytes:
+    """The JSON of that form, from the stored bytes wherever they are the served form."""
+    if resource.strategy.converts:
+        view = resource.strategy.from_storage(entry.obj)
+        if view is not entry.obj:
+            return types.encode(view)
+    return entry.raw

@@ -18,9 +18,10 @@ from longshore.api.resources import Resource
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.access import authz
-from longshore.apiserver.answer import Answer, ListAnswer
+from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, LinkAnswer, ListAnswer, Rendered
 from longshore.apiserver.catalog import DEFINITIONS, Catalog
 from longshore.apiserver.crd import lifecycle, scale
+from longshore.apiserver.documents import resource_usage
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
@@ -116,19 +117,52 @@ class Api:
 
     # ---- the verbs
 
-    async def get(self, call: Call) -> Answer:
+    def read(self, call: Call) -> Found | Later:
+        """GET of an object, a collection or a subresource: what there is now, or what must be waited for."""
         self.authorizer.check(call)
+        if call.resource.group == resource_usage.GROUP:
+            return Later(lambda: resource_usage.answer(self, call))
         if call.subresource and call.subresource != "status":
-            return await dispatch.read(self, call)
-        return await get.get(self, call)
+            return dispatch.read(self, call)
+        return list_(self, call) if call.verb == "list" else get.get(self, call)
 
-    async def watch(self, call: Call) -> AsyncIterator[Changes]:
-        """Raises StatusError at once for a bad request, else returns the stream."""
+    def write(self, call: Call) -> Rendered | LinkAnswer:
+        """Carries out any other verb until it would wait: the caller must not show the answer before the last
+        of its `staged` writes is durable, nor a conflict before `store.settled`."""
         self.authorizer.check(call)
-        return await watch.watch(self, call)
+        scaled = call.subresource == "scale"
+        answer: Rendered | LinkAnswer
+        match call.verb:
+            case "create":
+                answer = _create(self, call)
+            case "update":
+                answer = scale.update(self, call) if scaled else update.update(self, call)
+            case "patch":
+                answer = scale.patch(self, call) if scaled else patch.patch(self, call)
+            case "delete":
+                answer = delete.delete(self, call)
+            case _:
+                answer = delete.delete_collection(self, call)
+        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
+            assert not isinstance(answer, LinkAnswer), "only pods can be connected to"
+            lifecycle.follow_up(self, call, answer)
+        return answer
 
-    async def written(self, call: Call) -> Answer:
-        """`write`, and waits until the answer may be shown: every write behind it is in the journal.
+    # ---- the same for who waits
+
+    async def found(self, call: Call) -> Found:
+        """The answer of `read`, waited for if it has to be."""
+        answer = self.read(call)
+        return await answer.work() if isinstance(answer, Later) else answer
+
+    async def list(self, call: Call) -> ListAnswer:
+        """The answer of `read` for a collection."""
+        answer = await self.found(call)
+        assert isinstance(answer, ListAnswer)
+        return answer
+
+    async def written(self, call: Call) -> Rendered | LinkAnswer:
+        """The answer of `write`, once it may be shown: every write behind it is in the journal.
 
         A conflict is told once what it is about can be read: a client of this process that reads and tries
         again at once would else meet it for ever.
@@ -139,48 +173,17 @@ class Api:
             if err.code == 409:
                 await self.store.settled()
             raise
-        for one in answer.staged:
-            await one.done()
+        if not isinstance(answer, LinkAnswer) and answer.staged:
+            await answer.staged[-1].done()
         return answer
 
-    # `call.verb` says which it is; each passes through as few coroutines as can be.
-    create = update = patch = delete = written
-
-    async def delete_collection(self, call: Call) -> ListAnswer:
+    async def watch(self, call: Call) -> AsyncIterator[Changes]:
+        """Raises StatusError at once for a bad request, else returns the stream."""
         self.authorizer.check(call)
-        answer = delete.delete_collection(self, call)
-        self._follow_up(call, answer)
-        for one in answer.staged:
-            await one.done()
-        return answer
-
-    async def list(self, call: Call) -> ListAnswer:
-        self.authorizer.check(call)
-        return await list_(self, call)
-
-    def write(self, call: Call) -> Answer:
-        """Runs create, update, patch or delete until it would wait: the caller must not show the answer
-        before every one of its `staged` writes is durable, nor a conflict before `store.settled`."""
-        self.authorizer.check(call)
-        scaled = call.subresource == "scale"
-        match call.verb:
-            case "create":
-                answer = _create(self, call)
-            case "update":
-                answer = scale.update(self, call) if scaled else update.update(self, call)
-            case "patch":
-                answer = scale.patch(self, call) if scaled else patch.patch(self, call)
-            case _:
-                answer = delete.delete(self, call)
-        self._follow_up(call, answer)
-        return answer
-
-    def _follow_up(self, call: Call, answer: Answer | ListAnswer) -> None:
-        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
-            lifecycle.follow_up(self, call, answer)
+        return await watch.watch(self, call)
 
 
-def _create(api: Api, call: Call) -> Answer:
+def _create(api: Api, call: Call) -> Answer | DocumentAnswer | LinkAnswer:
     if call.subresource:
         return dispatch.create(api, call)
     special = dispatch.special_create(api, call)

@@ -1,4 +1,4 @@
-"""Raw requests of `LocalClient`: the network's own handler, given a request that was never on a wire.
+"""Raw requests of `LocalClient`: the front door of HTTP, given a request that was never on a wire.
 
 Whatever a path answers over HTTP it answers here: discovery, OpenAPI, health, Tables. Streams are refused;
 `watch` is made for them.
@@ -6,22 +6,23 @@ Whatever a path answers over HTTP it answers here: discovery, OpenAPI, health, T
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from aiohttp import http, web
-from multidict import CIMultiDict, CIMultiDictProxy
-from yarl import URL
-
-from longshore.apiserver.http.handler import Handler
-from longshore.apiserver.request.call import User
+from longshore.apiserver.http.begun import Durable, Ready, Streams, Waits
+from longshore.apiserver.http.request import Headers, Request
 from longshore.client.protocol import Response
+from longshore.store import StoreError
+
+if TYPE_CHECKING:
+    from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.http.response import Reply
+    from longshore.apiserver.request.call import User
 
 
 async def request(
-    handler: Handler,
+    front: FrontDoor,
     user: User,
     method: str,
     path: str,
@@ -29,48 +30,27 @@ async def request(
     body: bytes,
     headers: Mapping[str, str],
 ) -> Response:
-    """One request to `handler`, as `user`, and its whole answer."""
+    """One request to `front`, as `user`, and its whole answer."""
     target = f"{path}?{urlencode(query)}" if query else path
-    sent = CIMultiDict({"Host": "localhost", **headers})
-    message = http.RawRequestMessage(
-        method=method,
-        path=target,
-        version=http.HttpVersion11,
-        headers=CIMultiDictProxy(sent),
-        raw_headers=tuple((key.encode(), value.encode()) for key, value in sent.items()),
-        should_close=False,
-        compression=None,
-        upgrade=False,
-        chunked=False,
-        url=URL(target, encoded=True),
-    )
-    loop = asyncio.get_running_loop()
-    task = cast("asyncio.Task[None]", asyncio.current_task())
-    nowhere: Any = _Nowhere(user)
-    made = web.BaseRequest(message, nowhere, nowhere, nowhere, task, loop)
-    made._read_bytes = body  # what a connection would have read
-    answer = await handler.handle(made)
-    if not isinstance(answer, web.Response):
-        raise ValueError(f"{method} {target} is a stream; use watch()")
-    content = answer.body if isinstance(answer.body, bytes | bytearray) else b""
-    return Response(
-        answer.status, {key.lower(): value for key, value in answer.headers.items()}, bytes(content)
-    )
+    sent = {"host": "localhost", **{name.lower(): value for name, value in headers.items()}}
+    reply = await _answer(front, Request(method, target, Headers(sent), user, body))
+    kept = {"cache-control": reply.caching, "content-type": reply.media_type}
+    kept |= {name.lower(): value for name, value in reply.headers}
+    return Response(reply.code, kept, reply.body)
 
 
-class _Nowhere:
-    """Connection, protocol and body of a request without a network. Knows who is calling."""
-
-    ssl_context = None
-    peername = sockname = ("127.0.0.1", 0)
-
-    def __init__(self, user: User) -> None:
-        groups = tuple((("organizationName", group),) for group in user.groups)
-        self._certificate = {"subject": ((("commonName", user.name),), *groups)}
-        self.transport = self
-
-    def is_eof(self) -> bool:
-        return True
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return self._certificate if name == "peercert" else getattr(self, name, default)
+async def _answer(front: FrontDoor, sent: Request) -> Reply:
+    begun = front.begin(sent)
+    if isinstance(begun, Waits):
+        begun = await begun.work()
+    if isinstance(begun, Ready):
+        return begun.reply
+    if isinstance(begun, Durable):
+        try:
+            await begun.last.done()
+        except StoreError as error:
+            return begun.reply(error)
+        return begun.reply(None)
+    if isinstance(begun, Streams):
+        await begun.drop()
+    raise ValueError(f"{sent.method} {sent.target} is a stream; use watch()")

@@ -16,7 +16,7 @@ from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.answer import served
+from longshore.apiserver.answer import Answer, DocumentAnswer, Found, ListAnswer, served
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.client.ask import Ask, Page, built_in
@@ -25,9 +25,8 @@ from longshore.client.verbs import VerbClient
 from longshore.store import Event, StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.answer import Answer
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.handler import Handler
+    from longshore.apiserver.http.begin import FrontDoor
     from longshore.client.errors import Unreachable
     from longshore.store import Staged
 
@@ -47,7 +46,7 @@ class LocalClient(VerbClient):
         super().__init__(manager)
         self._api, self._user = api, user
         self.creates_together = api.shortcuts.on
-        self._handler: Handler | None = None
+        self._front: FrontDoor | None = None
 
     async def resource(self, what: What) -> Resource:
         if isinstance(what, Resource):
@@ -73,13 +72,13 @@ class LocalClient(VerbClient):
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        from longshore.apiserver.http.handler import Handler
+        from longshore.apiserver.http.begin import FrontDoor
         from longshore.client import in_process_request
 
-        if self._handler is None:
-            self._handler = Handler(self._api)
+        if self._front is None:
+            self._front = FrontDoor(self._api)
         sent = {"User-Agent": self.manager, **(headers or {})}
-        return await in_process_request.request(self._handler, self._user, method, path, query, body, sent)
+        return await in_process_request.request(self._front, self._user, method, path, query, body, sent)
 
     async def close(self) -> None:
         """Does nothing: a local client holds no connection."""
@@ -87,10 +86,10 @@ class LocalClient(VerbClient):
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
         try:
-            answer = await (self._api.get(call) if ask.verb == "get" else self._api.written(call))
+            answer = await (self._api.found(call) if ask.verb == "get" else self._api.written(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
-        return answer.document if answer.document is not None else answer.view()
+        return _one_of(answer).view()
 
     async def _slowly(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         """Stages the writes in growing batches. The API refuses a write before it is durable, so all
@@ -98,7 +97,7 @@ class LocalClient(VerbClient):
         """
         if not self._api.shortcuts.on:
             return await super()._slowly(asks)
-        written: builtins.list[Answer | StatusError] = []
+        written: builtins.list[Answer | DocumentAnswer | StatusError] = []
         size = 1
         while len(written) < len(asks):
             some = [self._staged(ask) for ask in asks[len(written) : len(written) + size]]
@@ -116,16 +115,16 @@ class LocalClient(VerbClient):
             return await super()._together(asks)
         return await self._durable([self._staged(ask) for ask in asks])
 
-    def _staged(self, ask: Ask) -> Answer | StatusError:
+    def _staged(self, ask: Ask) -> Answer | DocumentAnswer | StatusError:
         try:
-            return self._api.write(self._call(ask))
+            return _one_of(self._api.write(self._call(ask)))
         except StatusError as err:
             return err
         except StoreError as err:
             return errors.internal(str(err))
 
     async def _durable(
-        self, written: Sequence[Answer | StatusError]
+        self, written: Sequence[Answer | DocumentAnswer | StatusError]
     ) -> builtins.list[Obj | StatusError | Unreachable]:
         answers: builtins.list[Obj | StatusError | Unreachable] = []
         for answer in written:
@@ -135,12 +134,12 @@ class LocalClient(VerbClient):
                 answers.append(answer)
                 continue
             try:
-                for one in answer.staged:
-                    await one.done()
+                if answer.staged:
+                    await answer.staged[-1].done()
             except StoreError as err:
                 answers.append(errors.internal(str(err)))
             else:
-                answers.append(answer.document if answer.document is not None else answer.view())
+                answers.append(answer.view())
         return answers
 
     def pipelined(self) -> LocalClient:
@@ -152,9 +151,10 @@ class LocalClient(VerbClient):
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)
         try:
-            answer = await (self._api.list(call) if ask.verb == "list" else self._api.delete_collection(call))
+            answer = await (self._api.list(call) if ask.verb == "list" else self._api.written(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
+        assert isinstance(answer, ListAnswer)
         items = [served(call.resource, entry.obj) for entry in answer.entries]
         return Page(items, str(answer.revision), answer.continue_)
 
@@ -251,12 +251,12 @@ class Pipeline(LocalClient):
 
     def _written(self, ask: Ask) -> Obj:
         try:
-            answer = self._api.write(self._client._call(ask))
+            answer = _one_of(self._api.write(self._client._call(ask)))
         except StoreError as err:
             raise errors.internal(str(err)) from err
         if answer.staged:
             self._last = answer.staged[-1]
-        return answer.document if answer.document is not None else answer.view()
+        return answer.view()
 
 
 def _by_value(ask: Ask, row: Resource) -> bool:
@@ -266,3 +266,10 @@ def _by_value(ask: Ask, row: Resource) -> bool:
     if ask.verb == "patch":
         return ask.content_type != PatchType.APPLY.value
     return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)
+
+
+def _one_of(answer: Found) -> Answer | DocumentAnswer:
+    """An answer with one object. Logs and connections to pods are for HTTP."""
+    if isinstance(answer, Answer | DocumentAnswer):
+        return answer
+    raise errors.bad_request("logs and connections to pods are read over HTTP")

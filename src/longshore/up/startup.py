@@ -1,8 +1,9 @@
-"""Settings for a fast start. Importing the server is most of it, and the first two save a fifth of that.
+"""Settings for a fast start. Importing is most of it.
 
 - The collector has nothing to find among modules being imported, so it waits.
-- aiohttp reads the machine's certificate authorities as it is imported. A server has no use for them; should
-  this process ever verify with aiohttp's own defaults, it trusts nobody.
+- aiohttp, the HTTP client of `longshore run`, reads the machine's certificate authorities as it is imported,
+  which takes 60 ms (bench/start.py). longshore has no use for them; should this process ever verify with
+  aiohttp's own defaults, it trusts nobody.
 - Afterwards the collector looks less often than Python's defaults have it.
 """
 

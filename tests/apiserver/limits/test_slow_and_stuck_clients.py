@@ -114,14 +114,23 @@ async def test_a_watch_ends_with_its_client(monkeypatch: pytest.MonkeyPatch) -> 
         await until(lambda: watches(wire) == 0)
 
 
+WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}
+
+
+@pytest.mark.parametrize("headers", [{}, WEBSOCKET], ids=["lines", "websocket"])
 async def test_a_watcher_that_reads_nothing_is_cut_off_and_others_are_not(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, headers: dict[str, str]
 ) -> None:
     async with serving(monkeypatch, stuck=0.3) as wire:
         good, good_writer = await wire.open()
         good_writer.write(wire.head("GET", MAPS + "?watch=1"))
         await good.readuntil(b"\r\n\r\n")
-        stuck = await stuck_watcher(wire)
+        stuck = await stuck_watcher(wire, headers)
         await until(lambda: watches(wire) == 2)
         body = {"metadata": {"generateName": "big-"}, "data": {"k": "x" * 500_000}}
         created = 0
@@ -139,7 +148,7 @@ async def test_a_watcher_that_reads_nothing_is_cut_off_and_others_are_not(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
-async def stuck_watcher(wire: Wire) -> socket.socket:
+async def stuck_watcher(wire: Wire, headers: dict[str, str]) -> socket.socket:
     """A watch whose client never reads: a plain socket with small buffers, its TLS done by hand."""
     loop = asyncio.get_running_loop()
     raw = socket.socket()
@@ -148,7 +157,7 @@ async def stuck_watcher(wire: Wire) -> socket.socket:
 
     def begin() -> socket.socket:
         secured = wire.tls.wrap_socket(raw, server_hostname=wire.host)
-        secured.sendall(wire.head("GET", MAPS + "?watch=1"))
+        secured.sendall(wire.head("GET", MAPS + "?watch=1", **headers))
         return secured
 
     return await loop.run_in_executor(None, begin)

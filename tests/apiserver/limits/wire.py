@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from longshore.apiserver.http import patience
+from longshore.apiserver.http.timeouts import Timeouts
 from longshore.store import Store
 from longshore.up import running as up
 from longshore.up.options import Options
@@ -31,6 +31,8 @@ class Wire:
     tls: ssl.SSLContext
     token: str
     store: Store
+    folder: Path
+    """The data directory."""
     _opened: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -60,7 +62,7 @@ class Wire:
         try:
             writer.write(request)
             async with asyncio.timeout(seconds):
-                return await answer(reader)
+                return await answer(reader, headless=request.startswith(b"HEAD "))
         finally:
             writer.transport.abort()
 
@@ -72,9 +74,11 @@ class Wire:
         assert asyncio.get_running_loop().time() - began < 2
 
 
-async def answer(reader: asyncio.StreamReader) -> tuple[int, Any]:
-    """The next answer of a connection."""
+async def answer(reader: asyncio.StreamReader, *, headless: bool = False) -> tuple[int, Any]:
+    """The next answer of a connection; `headless` ones, to HEAD, tell the length of what they leave out."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    if headless:
+        return int(head.split()[1]), b""
     lengths = [line for line in head.lower().split("\r\n") if line.startswith("content-length:")]
     raw = await reader.readexactly(int(lengths[0].partition(":")[2])) if lengths else await reader.read()
     return int(head.split()[1]), json.loads(raw) if raw.startswith(b"{") else raw
@@ -91,9 +95,9 @@ async def ends(reader: asyncio.StreamReader, seconds: float = 3) -> bytes:
 
 @asynccontextmanager
 async def serving(monkeypatch: pytest.MonkeyPatch, **impatience: float) -> AsyncIterator[Wire]:
-    """A longshore in memory; `impatience` replaces the seconds of `Patience` by shorter ones."""
-    short = patience.Patience(**impatience)
-    monkeypatch.setattr("longshore.apiserver.http.server.Patience", lambda: short)
+    """A longshore in memory; `impatience` replaces some of the seconds of `Timeouts` by shorter ones."""
+    short = Timeouts(**impatience)
+    monkeypatch.setattr("longshore.apiserver.http.server.Timeouts", lambda: short)
     async with up.running(
         Options(in_memory=True, port=0, controllers=(), node=False, scheduler=False)
     ) as longshore:
@@ -103,7 +107,7 @@ async def serving(monkeypatch: pytest.MonkeyPatch, **impatience: float) -> Async
         assert where.port
         tls = ssl.create_default_context(cafile=folder / "pki" / "ca.crt")
         token = (folder / "token").read_text().strip()
-        wire = Wire(where.hostname, where.port, tls, token, longshore.api.store)
+        wire = Wire(where.hostname, where.port, tls, token, longshore.api.store, folder)
         try:
             yield wire
         finally:

@@ -63,18 +63,18 @@ class Server:
         )
 
     async def create(self, plural: str, body: Obj, **how: Any) -> Obj:
-        answer = await self.api.create(self.call(plural, "create", how.pop("name", ""), body=body, **how))
-        return answer.document if answer.document is not None else answer.view()
+        answer = await self.api.written(self.call(plural, "create", how.pop("name", ""), body=body, **how))
+        return answer.view()
 
     async def get(self, plural: str, name: str, **how: Any) -> Obj:
-        return (await self.api.get(self.call(plural, "get", name, **how))).view()
+        return (await self.api.found(self.call(plural, "get", name, **how))).view()
 
     async def patch(self, plural: str, name: str, body: Obj, **how: Any) -> Obj:
         how.setdefault("content_type", "application/merge-patch+json")
-        return (await self.api.patch(self.call(plural, "patch", name, body=body, **how))).view()
+        return (await self.api.written(self.call(plural, "patch", name, body=body, **how))).view()
 
     async def delete(self, plural: str, name: str, **how: Any) -> None:
-        await self.api.delete(self.call(plural, "delete", name, **how))
+        await self.api.written(self.call(plural, "delete", name, **how))
 
     async def names(self, plural: str, **how: Any) -> list[str]:
         answer = await self.api.list(self.call(plural, "list", **how))

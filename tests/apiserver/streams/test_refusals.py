@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from apiserver.streams.conftest import Stage
-from longshore.apiserver.http import handler
+from longshore.apiserver.http import open_streams
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ async def test_a_pod_of_a_node_that_is_not_ours_is_out_of_reach(stage: Stage, ca
 async def test_there_is_an_end_to_how_many_streams_are_served(
     stage: Stage, call: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handler, "_MOST_STREAMS", 2)
+    monkeypatch.setattr(open_streams, "MAX_POD_STREAMS", 2)
     stage.door.lines.append(b"line\n")
     following = []
     for _ in range(2):

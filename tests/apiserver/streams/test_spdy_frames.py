@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from longshore.apiserver.http.links.spdy import frames
-from longshore.apiserver.http.links.spdy.session import Session, Stream
+from longshore.apiserver.http.streams.spdy import spdy_frames as frames
+from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_headers_that_unfold_to_megabytes_are_refused() -> None:
         frames.Headers().unpack(bomb)
 
 
-class _Wire:
+class _Duplex:
     """Bytes given at the beginning, and those written."""
 
     def __init__(self, given: bytes) -> None:
@@ -84,13 +84,13 @@ async def test_a_stream_is_opened_answered_read_and_reset_with_the_connection() 
     opening = frames.control(frames.SYN_STREAM, struct.pack(">IIH", 1, 0, 0) + packed)
     more = frames.data(1, b"hello") + frames.control(frames.PING, struct.pack(">I", 7))
     opened: list[Stream] = []
-    wire = _Wire(opening + more)
-    await Session(wire, opened.append).run()
+    duplex = _Duplex(opening + more)
+    await SpdyConnection(duplex, opened.append).run()
     assert opened[0].headers == {"streamtype": "stdin"}
     assert await opened[0].read() == b"hello"
     assert await asyncio.wait_for(opened[0].read(), 1) == b""
     assert opened[0].reset
-    answers = frames.Reader().feed(wire.written)
+    answers = frames.Reader().feed(duplex.written)
     assert [frame.type for frame in answers if isinstance(frame, frames.Control)] == [
         frames.SYN_REPLY,
         frames.PING,

@@ -22,14 +22,14 @@ from longshore.apiserver.rest import delete
 from longshore.store import Key
 
 if TYPE_CHECKING:
-    from longshore.apiserver.answer import ListAnswer
+    from longshore.apiserver.answer import Rendered
     from longshore.apiserver.api import Api
     from longshore.store import Entry, Staged
 
 _IN_PROGRESS: Final = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
 
 
-def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
+def follow_up(api: Api, call: Call, answer: Rendered) -> None:
     """Stages what a write to a custom kind or a definition entails, and adds it to the answer's writes."""
     if not answer.staged:
         return
@@ -42,7 +42,7 @@ def follow_up(api: Api, call: Call, answer: Answer | ListAnswer) -> None:
         api.catalog.expect(answer.staged[-1].entry.revision)
 
 
-def _after_definition(api: Api, answer: Answer | ListAnswer) -> None:
+def _after_definition(api: Api, answer: Rendered) -> None:
     for group in dict.fromkeys(_group(staged.entry.key) for staged in answer.staged):
         for entry in _definitions(api, group):
             if "deletionTimestamp" in entry.obj["metadata"]:

@@ -14,7 +14,7 @@ from longshore.api.resources import Resource
 from longshore.api.strategy import Strategy
 from longshore.api.structural import scale
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver.answer import Answer, served
+from longshore.apiserver.answer import DocumentAnswer, served
 from longshore.apiserver.request import body, options, patch_body, patch_formats
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import update as main
@@ -37,7 +37,7 @@ _SCALE: Final = Resource(
 _COPIED: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def read(api: Api, call: Call) -> Answer:
+def read(api: Api, call: Call) -> DocumentAnswer:
     """GET."""
     entry = api.store.get(key_of(call))
     if entry is None:
@@ -45,7 +45,7 @@ def read(api: Api, call: Call) -> Answer:
     return _answer(call.resource, served(call.resource, entry.obj))
 
 
-def update(api: Api, call: Call) -> Answer:
+def update(api: Api, call: Call) -> DocumentAnswer:
     """PUT."""
     wanted = options.write_options(call, "UpdateOptions")
     sent = body.object_from(
@@ -61,7 +61,7 @@ def update(api: Api, call: Call) -> Answer:
     return _write(api, call, _current(api, call), sent, wanted)
 
 
-def patch(api: Api, call: Call) -> Answer:
+def patch(api: Api, call: Call) -> DocumentAnswer:
     """PATCH of the Scale, not of the object behind it."""
     media_type = (call.content_type or "").partition(";")[0].strip()
     if media_type not in (patch_formats.JSON_PATCH, patch_formats.MERGE_PATCH):
@@ -86,7 +86,7 @@ def _current(api: Api, call: Call) -> Entry:
     return entry
 
 
-def _write(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
+def _write(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> DocumentAnswer:
     replicas = (new.get("spec") or {}).get("replicas", 0)
     if replicas < 0:
         problem = field.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
@@ -110,9 +110,9 @@ def _write(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOpti
     return out
 
 
-def _answer(resource: Resource, obj: Obj) -> Answer:
+def _answer(resource: Resource, obj: Obj) -> DocumentAnswer:
     document = {"kind": _SCALE.kind, "apiVersion": _SCALE.group_version, **_shown(resource, obj)}
-    return Answer(resource, document=document)
+    return DocumentAnswer(document)
 
 
 def _shown(resource: Resource, obj: Obj) -> Obj:

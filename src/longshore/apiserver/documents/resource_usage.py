@@ -17,7 +17,7 @@ from longshore.api.strategy import Strategy
 from longshore.api.time import durations, rfc3339
 from longshore.api.types import Obj
 from longshore.api.usage import Measured, Used
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request.call import INTERNAL, Call
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ def find(group: str, version: str, plural: str) -> Resource | None:
     return None
 
 
-async def answer(api: Api, call: Call) -> Answer:
+async def answer(api: Api, call: Call) -> DocumentAnswer:
     """GET of one, or of all that the selectors keep."""
-    api.authorizer.check(call)
     door = api.door
     assert door is not None, "the group is served only while there is a node"
     found = await door.measure()
@@ -49,15 +48,14 @@ async def answer(api: Api, call: Call) -> Answer:
     if call.verb == "list":
         kind = call.resource.list_kind
         items = [_typed(call.resource, obj) for obj in objs]
-        return Answer(
-            call.resource,
-            document={"kind": kind, "apiVersion": f"{GROUP}/v1beta1", "metadata": {}, "items": items},
+        return DocumentAnswer(
+            {"kind": kind, "apiVersion": f"{GROUP}/v1beta1", "metadata": {}, "items": items}
         )
     if not objs:
         if call.resource.namespaced:
             raise errors.not_found(GROUP, "podmetrics", f"{call.namespace}/{call.name}")
         raise errors.not_found(GROUP, "nodes", call.name)
-    return Answer(call.resource, document=_typed(call.resource, objs[0]))
+    return DocumentAnswer(_typed(call.resource, objs[0]))
 
 
 async def _objects(api: Api, call: Call) -> list[Obj]:

@@ -11,26 +11,22 @@ from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import ANONYMOUS, User
 
 if TYPE_CHECKING:
-    from multidict import CIMultiDictProxy
-
     from longshore.apiserver.api import Api
+    from longshore.apiserver.http.request import Headers, Request
 
 _EXTRA: Final = "impersonate-extra-"
 
 
-def authenticate(api: Api, headers: CIMultiDictProxy[str], certificate: Mapping[str, Any] | None) -> User:
+def authenticate(api: Api, request: Request) -> User:
     """The caller; raises 401 for credentials that are wrong, 403 for impersonation that is not allowed."""
-    user = _presented(api, headers.get("Authorization"), certificate)
-    if "Impersonate-User" in headers:
+    headers = request.headers
+    user = request.user or _presented(api, headers.get("authorization"))
+    if "impersonate-user" in headers:
         return _impersonated(api, user, headers)
     return user
 
 
-def _presented(api: Api, authorization: str | None, certificate: Mapping[str, Any] | None) -> User:
-    if certificate:
-        user = user_of_certificate(certificate)
-        if user is not None:
-            return user
+def _presented(api: Api, authorization: str | None) -> User:
     if not authorization:
         return ANONYMOUS
     scheme, _, token = authorization.partition(" ")
@@ -54,19 +50,19 @@ def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
     return User(name, (*groups, "system:authenticated")) if name else None
 
 
-def _impersonated(api: Api, user: User, headers: CIMultiDictProxy[str]) -> User:
-    name = headers["Impersonate-User"]
-    groups = tuple(headers.getall("Impersonate-Group", ()))
+def _impersonated(api: Api, user: User, headers: Headers) -> User:
+    name = headers["impersonate-user"]
+    groups = tuple(headers.all("impersonate-group"))
     _may(api, user, "users", name)
     for group in groups:
         _may(api, user, "groups", group)
     extra: dict[str, tuple[str, ...]] = {}
     for key in headers:
-        if key.lower().startswith(_EXTRA):
-            extra[unquote(key[len(_EXTRA) :].lower())] = tuple(headers.getall(key))
+        if key.startswith(_EXTRA):
+            extra[unquote(key[len(_EXTRA) :])] = tuple(headers.all(key))
     if name != "system:anonymous" and "system:authenticated" not in groups:
         groups = (*groups, "system:authenticated")
-    return User(name, groups, headers.get("Impersonate-Uid", ""), extra)
+    return User(name, groups, headers.get("impersonate-uid", ""), extra)
 
 
 def _may(api: Api, user: User, what: str, name: str) -> None:

@@ -1,202 +1,333 @@
-"""One client connection: drops those that never finish a request head, answers garbage with a Status.
+"""One client connection: requests in, answers out in the same order, and an end to all waiting.
 
-aiohttp does the protocol; what it leaves open is how long a client may take to say what it wants, and how a
-connection becomes one of another protocol than WebSocket. A usual request that comes quickly while nothing
-else is going on does not reach aiohttp at all: see `heads` and `quick`.
+One request is answered at a time. While one is, the next may be read, but not more: then the client has to
+wait, as has one that does not read its answers. A request whose answer waits for nothing but the journal has
+no task; whoever reports the write durable sends the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Final
-
-from aiohttp import http_exceptions, web
-from aiohttp.web_protocol import RequestHandler
+from collections.abc import Callable
+from typing import Final, cast
 
 from longshore.api import errors
-from longshore.apiserver.http import heads, respond
-from longshore.apiserver.http.plain import Reply
+from longshore.apiserver.http import authn
+from longshore.apiserver.http.begun import Begun, Durable, Front, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.deadline import Deadline
+from longshore.apiserver.http.parser import BETWEEN, BODY, HEAD, Phase, RequestParser
+from longshore.apiserver.http.request import Headers, Request
+from longshore.apiserver.http.response import CONTINUE, Fields, Reply, switch_head
+from longshore.apiserver.http.sender import Sender
+from longshore.apiserver.http.timeouts import Timeouts
 
-AtOnce = Callable[[heads.Read, bytes, Mapping[str, Any] | None, Callable[[Reply], None]], bool]
-"""`Handler.at_once`."""
-
-_MOMENT: Final = 0.05
-"""Seconds in which the rest of a request comes: many clients send head and body apart."""
-_LONGEST: Final = 1 << 16
-"""Bytes of a request whose rest is waited for."""
+_UNREAD_BYTES: Final = 1 << 16
+"""Of a connection that changed its protocol, before its client has to wait."""
 
 
-class Connection(RequestHandler):
-    """aiohttp's connection with a time limit for request heads, and a short way for usual ones."""
+class Connection(asyncio.Protocol):
+    """Is among `connections` for as long as it stands."""
 
     __slots__ = (
-        "_at_once", "_begun", "_busy", "_head_seconds", "_kept", "_limit", "_open", "_rest", "_taken",
+        "_busy", "_closing", "_connections", "_deadline", "_discards", "_drained", "_for", "_front", "_full",
+        "_half_closed", "_held", "_loop", "_lost", "_parser", "_paused", "_reader", "_reply_to_write",
+        "_task", "_timeouts", "_transport", "_unsent",
     )  # fmt: skip
 
-    def __init__(self, manager: web.Server, *, head_seconds: float, at_once: AtOnce, **kwargs: Any) -> None:
-        super().__init__(manager, **kwargs)
-        self._head_seconds = head_seconds
-        self._at_once = at_once
-        self._taken: Callable[[bytes], None] | None = None
-        self._open = 0
-        """Bytes still to come of the request that aiohttp has been given, as far as we can tell: 0 between
-        two requests, negative once we lost count and leave everything to aiohttp."""
-        self._begun = b""
-        """The first pieces of a request, for a moment."""
-        self._rest: asyncio.TimerHandle | None = None
-        """The end of that moment."""
-        self._busy = False
-        """Whether a request that came the short way is not answered yet."""
-        self._kept = b""
-        """The bytes that have arrived meanwhile."""
+    def __init__(
+        self,
+        front: Front,
+        timeouts: Timeouts,
+        loop: asyncio.AbstractEventLoop,
+        connections: set[Connection],
+    ) -> None:
+        self._front, self._timeouts, self._loop, self._connections = front, timeouts, loop, connections
+        self._deadline = Deadline(loop, self._expired)
+        self._for: Phase | None = HEAD
+        """The phase that the deadline is for; None while a request is answered."""
+        self._busy: Request | None = None
+        """The request being answered."""
+        self._task: asyncio.Task[None] | None = None
+        """The task of that request, if it needs one."""
+        self._reply_to_write: Callable[[Exception | None], Reply] | None = None
+        """Makes the answer, if that request is a write on its way to the journal."""
+        self._held = b""
+        """Bytes behind a request for another protocol, until it is known in which protocol they are."""
+        self._reader: asyncio.StreamReader | None = None
+        """Takes all that comes, once the connection has changed its protocol."""
+        self._discards = False
+        """Whether the last answer is sent, and what still comes is thrown away."""
+        self._closing = False
+        """Whether the server stops."""
+        self._half_closed = False
+        """Whether the client has said that nothing more will come."""
+        self._paused = False
+        """Whether the client has to wait before it can send more."""
+        self._full = False
+        """Whether the client does not read as fast as it is answered."""
+        self._unsent = 0
+        self._drained: asyncio.Future[None] | None = None
+        self._lost = False
 
-    def take_over(self, receive: Callable[[bytes], None]) -> None:
-        """From now on, what comes is no HTTP but goes to `receive`. For the running request's handler."""
-        self._taken = receive
+    # ---- what the transport calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self._limit: asyncio.TimerHandle | None = None
-        self._start_limit()
+        self._transport = cast(asyncio.Transport, transport)
+        certificate = transport.get_extra_info("peercert")
+        self._parser = RequestParser(authn.user_of_certificate(certificate) if certificate else None)
+        self._deadline.set(self._timeouts.head)
+        self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        if self._taken is not None:
-            self._taken(data)
+        if self._reader is not None:
+            self._reader.feed_data(data)
             return
-        if self._busy:
-            if data:
-                self._keep(data)
+        if self._discards:
             return
-        if self._begun:
-            data, self._begun = self._begun + data, b""
-        if self._open > 0:
-            self._open -= len(data)
-        elif self._open == 0 and data and self._short_way(data):
-            return
-        self._long_way(data)
-
-    def _long_way(self, data: bytes) -> None:
-        self._stop_waiting()
-        super().data_received(data)
-        if self._messages or self._current_request is not None:
-            self._stop_limit()
-        elif self._limit is None:
-            self._start_limit()
-
-    def _short_way(self, data: bytes) -> bool:
-        """Whether these bytes are a request to begin, or its first part. Else takes note where it ends."""
-        read = heads.read(data)
-        self._open = -1 if read is None else read.end - len(data)
-        transport, waiter = self.transport, self._waiter
-        if (
-            read is None
-            or self._open < 0
-            or transport is None
-            or self._paused
-            or self._close
-            or self._force_close
-            or waiter is None  # aiohttp is not done with the request before
-            or waiter.done()
-        ):
-            return False
-        if self._open:
-            return read.end <= _LONGEST and self._wait_for_rest(data)
-        self._busy = True
-        if not self._at_once(read, data[read.start :], transport.get_extra_info("peercert"), self._answered):
-            self._busy = False
-            return False
-        self._request_in_progress = self._busy  # for a server that stops
-        self._postpone_idle_end()
-        self._stop_waiting()
-        self._stop_limit()
-        return True
-
-    def _wait_for_rest(self, data: bytes) -> bool:
-        """Keeps the beginning of a request for a moment; then aiohttp may wait, which knows for how long."""
-        if self._rest is None:
-            self._stop_limit()
-            self._rest = self._loop.call_later(_MOMENT, self._give_up)
-        self._begun, self._open = data, 0
-        return True
-
-    def _give_up(self) -> None:
-        data, self._begun = self._begun, b""
-        read = heads.read(data)
-        assert read is not None
-        self._open = read.end - len(data)
-        self._long_way(data)
-
-    def _stop_waiting(self) -> None:
-        if self._rest is not None:
-            self._rest.cancel()
-            self._rest = None
-
-    def _keep(self, data: bytes) -> None:
-        """Until the request before is answered, a client may say one thing more."""
-        if not self._kept and self.transport is not None:
-            self.transport.pause_reading()
-        self._kept += data
-
-    def _answered(self, reply: Reply) -> None:
-        self._busy = self._request_in_progress = False
-        if self._handler_waiter is not None and not self._handler_waiter.done():
-            self._handler_waiter.set_result(None)
-        transport = self.transport
-        if transport is None or transport.is_closing():
-            return  # the client is gone
-        transport.writelines(reply.pieces())
-        self._postpone_idle_end()
-        if self._kept:
-            kept, self._kept = self._kept, b""
-            transport.resume_reading()
-            self.data_received(kept)
-
-    def _postpone_idle_end(self) -> None:
-        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
-        if self._keepalive_handle is None:
-            self._keepalive_handle = self._loop.call_at(
-                self._next_keepalive_close_time, self._process_keepalive
-            )
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._stop_waiting()
-        self._stop_limit()
-        super().connection_lost(exc)
-
-    def _start_limit(self) -> None:
-        self._limit = asyncio.get_running_loop().call_later(self._head_seconds, self.force_close)
-
-    def _stop_limit(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """For what is no HTTP request, or one with a method HTTP does not know."""
-        if request.writer.output_size > 0:
-            raise ConnectionError("the answer has begun already")
-        if isinstance(exc, http_exceptions.BadHttpMethod):
-            problem = errors.method_not_allowed()
-        elif status < 500:
-            problem = errors.bad_request("the request is not valid HTTP")
+        parser = self._parser
+        if self._held:
+            self._held += data
         else:
-            self.log_exception("connection failed", exc_info=exc)
-            problem = errors.internal("see the server's log")
-        response = respond.error(request, problem, [])
-        response.force_close()
-        return response
+            self._held = parser.feed(data)
+        if self._busy is None:
+            self._go_on()
+        if self._busy is not None and (
+            parser.requests or self._held or parser.phase is not BETWEEN or parser.problem is not None
+        ):
+            self._pause()
 
+    def eof_received(self) -> bool:
+        """Keeps a plain connection open for an answer under way; TLS knows no half-closed ones."""
+        if self._reader is not None:
+            self._reader.feed_eof()
+            return False
+        self._half_closed = True
+        return self._reply_to_write is not None and self._transport.get_extra_info("sslcontext") is None
 
-class Server(web.Server):
-    """Makes a Connection for each client."""
+    def pause_writing(self) -> None:
+        self._full = True
 
-    def __call__(self) -> RequestHandler:
-        kwargs: dict[str, Any] = self._kwargs
-        return Connection(self, loop=self._loop, **kwargs)
+    def resume_writing(self) -> None:
+        self._full = False
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        if self._busy is None and not self._discards:
+            self._go_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost = True
+        self._deadline.end()
+        self._parser.close()
+        if self._task is not None:
+            self._task.cancel()
+        if self._drained is not None and not self._drained.done():
+            self._drained.set_result(None)
+        if self._reader is not None:
+            self._reader.feed_eof()
+        self._connections.discard(self)
+
+    # ---- what the server and streams call
+
+    @property
+    def busy(self) -> bool:
+        return self._busy is not None
+
+    @property
+    def stuck_seconds(self) -> float:
+        """How long a client may read nothing although there is something to read."""
+        return self._timeouts.stuck
+
+    def stop(self) -> None:
+        """Ends it after the answer under way, if there is one."""
+        self._closing = True
+        if self._busy is None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def write(self, data: bytes) -> None:
+        """Raises ConnectionResetError when the client has gone."""
+        if self._lost or self._transport.is_closing():
+            raise ConnectionResetError("the client is gone")
+        self._transport.write(data)
+
+    async def drain(self, seconds: float | None = None) -> None:
+        """Waits while the client does not read, TimeoutError after so many seconds."""
+        if not self._full:
+            return
+        async with asyncio.timeout(seconds):
+            while self._full and not self._lost:
+                if self._drained is None or self._drained.done():
+                    self._drained = self._loop.create_future()
+                await asyncio.shield(self._drained)
+        if self._lost:
+            raise ConnectionResetError("the client is gone")
+
+    def switch(self, headers: Fields) -> asyncio.StreamReader:
+        """Changes the protocol: says so with these headers, and returns where the client's bytes will be."""
+        self.write(switch_head(headers))
+        reader = self._reader = asyncio.StreamReader(_UNREAD_BYTES)
+        reader.set_transport(self._transport)
+        self._unpause()
+        if self._held:
+            reader.feed_data(self._held)
+            self._held = b""
+        return reader
+
+    # ---- one request after the other
+
+    def _go_on(self) -> None:
+        """Begins all that can be begun, then notes what is waited for."""
+        if self._lost:
+            return
+        parser = self._parser
+        while self._busy is None and not self._full and not self._discards:
+            if parser.requests:
+                self._begin(parser.requests.popleft())
+            elif self._held:
+                self._held = parser.feed(self._held)
+            elif parser.problem is not None:
+                self._refuse(parser.pending, parser.problem)
+            else:
+                break
+        if self._busy is not None or self._discards:
+            return
+        if self._full:
+            self._for, self._unsent = None, self._transport.get_write_buffer_size()
+            self._deadline.set(self._timeouts.stuck)
+            self._pause()
+            return
+        if self._half_closed:
+            self._transport.close()
+            return
+        if parser.phase is BODY:
+            self._await_body()
+        elif parser.phase is not self._for:
+            self._for = parser.phase
+            self._deadline.set(self._timeouts.head if parser.phase is HEAD else self._timeouts.idle)
+        self._unpause()
+
+    def _begin(self, request: Request) -> None:
+        self._busy, self._for = request, None
+        self._deadline.clear()
+        begun = self._front.begin(request)
+        if type(begun) is Ready:
+            self._reply(begun.reply)
+        elif type(begun) is Durable:
+            self._reply_to_write = begun.reply
+            begun.last.then(self._durable)
+        else:
+            self._task = self._loop.create_task(self._work(request, begun))
+
+    def _durable(self, error: Exception | None) -> None:
+        make, self._reply_to_write = self._reply_to_write, None
+        assert make is not None
+        self._reply(make(error))
+        self._go_on()
+
+    def _reply(self, reply: Reply, *, unread: bool = False) -> None:
+        """Sends the answer to the running request; `unread` is for one that has not come as a whole."""
+        request, self._busy = self._busy, None
+        transport = self._transport
+        if request is None or self._lost or transport.is_closing():
+            return
+        last = unread or self._closing
+        pieces = reply.pieces(request, last=last)
+        if len(pieces) == 1:
+            transport.write(pieces[0])
+        else:
+            transport.writelines(pieces)
+        if unread:
+            self._linger()
+        elif last or request.last:
+            self._discards = True
+            transport.close()
+
+    def _refuse(self, request: Request | None, problem: errors.StatusError) -> None:
+        """For what is no HTTP, or too much, or too slow. Nobody can tell where a next request would begin."""
+        self._busy = request or Request("", "", Headers())
+        self._reply(self._front.refuse(self._busy, problem), unread=True)
+
+    def _linger(self) -> None:
+        """Lets the client read the answer: closing while it still sends would take the answer from it."""
+        self._discards, self._for = True, None
+        self._unpause()
+        self._deadline.set(self._timeouts.linger)
+
+    def _await_body(self) -> None:
+        request = self._parser.pending
+        assert request is not None
+        if request.exchange is not None:
+            return
+        request.exchange = exchange = self._front.admit(request)
+        if exchange.refusal is not None:
+            self._busy = request
+            self._reply(exchange.refusal, unread=True)
+            return
+        if request.headers.get("expect", "").lower() == "100-continue" and not request.old:
+            self._transport.write(CONTINUE)
+        self._for = BODY
+        self._deadline.set(self._timeouts.body)
+
+    async def _work(self, request: Request, begun: Begun) -> None:
+        """Answers a request that has to wait for something, or goes on."""
+        sender = Sender(self, request)
+        try:
+            if isinstance(begun, Waits):
+                begun = await begun.work()
+            if isinstance(begun, Streams):
+                await begun.run(sender)
+                sender.finish()
+            elif isinstance(begun, Upgrades):
+                await begun.run(self, request)
+                self._transport.close()
+        except (ConnectionError, TimeoutError):
+            self._transport.abort()
+        except Exception as error:
+            if sender.started or self._reader is not None:
+                self._front.refuse(request, error)  # for the log
+                self._transport.abort()
+            else:
+                begun = Ready(self._front.refuse(request, error))
+        finally:
+            self._task = None
+        if isinstance(begun, Ready):
+            self._reply(begun.reply)
+        else:
+            self._busy = None
+            if request.last or self._closing:
+                self._transport.close()
+        if self._reader is None and not self._transport.is_closing():
+            self._go_on()
+
+    # ---- time and room
+
+    def _expired(self) -> None:
+        if self._discards:
+            self._transport.close()
+        elif self._full:
+            left = self._transport.get_write_buffer_size()
+            if left < self._unsent:  # slow, but it reads
+                self._unsent = left
+                self._deadline.set(self._timeouts.stuck)
+            else:
+                self._transport.abort()
+        elif self._for is BODY:
+            why = "Timeout: the body of the request did not arrive in time"
+            self._refuse(self._parser.pending, errors.StatusError(408, "Timeout", why, details={}))
+        else:
+            self._transport.close()
+
+    def _pause(self) -> None:
+        if not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _unpause(self) -> None:
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()

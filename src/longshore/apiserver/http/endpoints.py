@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs
-
-from aiohttp import web
+from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
 from longshore.api.resources import Resource
@@ -14,6 +12,8 @@ from longshore.apiserver.documents import resource_usage, server_info
 from longshore.apiserver.documents.discovery import Discovery
 from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import respond
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
 from longshore.apiserver.openapi import Documents
 from longshore.apiserver.request.call import User
 
@@ -37,8 +37,10 @@ class Endpoints:
         self._version = Document(server_info.version())
         self._checks: dict[str, server_info.Check] = {"ping": lambda: True}
 
-    def answer(self, request: web.BaseRequest, user: User, path: str, raw_query: str) -> web.Response:
-        """The document at `path`, or upstream's plain 404."""
+    def answer(self, request: Request, user: User) -> Reply:
+        """The document at the path of the request, or upstream's plain 404."""
+        raw_path, _, raw_query = request.target.partition("?")
+        path = unquote(raw_path)
         self._api.authorizer.check_path(user, request.method.lower(), path)
         found = self._find(request, path, raw_query)
         if found is None:
@@ -56,9 +58,9 @@ class Endpoints:
             self._served, self._all = served, (*served, *resource_usage.ROWS)
         return self._all
 
-    def _find(self, request: web.BaseRequest, path: str, raw_query: str) -> web.Response | None:
+    def _find(self, request: Request, path: str, raw_query: str) -> Reply | None:
         bare = path.rstrip("/") or "/"
-        accept = request.headers.get("Accept")
+        accept = request.headers.get("accept")
         if bare == "/version":
             return respond.document(request, self._version)
         if bare.startswith(("/healthz", "/livez", "/readyz")):
@@ -69,18 +71,18 @@ class Endpoints:
         if bare == "/metrics":
             return respond.text(200, self._metrics.text(self._api.collectors).decode())
         if bare == "/api" or bare.startswith(("/api/", "/apis")):
-            found = self._discovery.find(bare, accept, request.host)
+            found = self._discovery.find(bare, accept, request.headers.get("host", ""))
             return respond.document(request, *found) if found is not None else None
         if bare.startswith("/openapi/"):
             spec = self._openapi.find(bare, accept, parse_qs(raw_query).get("hash", [""])[0])
-            return respond.document(request, spec) if spec is not None else web.Response(status=404)
+            return respond.document(request, spec) if spec is not None else Reply(404, "", b"")
         for prefix, page in self._api.pages.items():
             if bare.startswith(prefix):
                 made = page(bare.removeprefix(prefix))
                 return respond.document(request, Document(made)) if made is not None else None
         return None
 
-    def _health(self, path: str, raw_query: str) -> web.Response | None:
+    def _health(self, path: str, raw_query: str) -> Reply | None:
         query = parse_qs(raw_query, keep_blank_values=True)
         found = server_info.health(
             path, self._checks, verbose="verbose" in query, exclude=query.get("exclude", ())

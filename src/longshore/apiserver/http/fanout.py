@@ -1,4 +1,4 @@
-"""Work shared by many watchers: they pause together, so that their next bundles of changes are the same,
+"""The work that many watchers share: they pause together, so that their next bundles of changes are the same,
 and each bundle is joined and framed once for all of them. What is left for each is its own encryption."""
 
 from __future__ import annotations
@@ -7,13 +7,14 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from longshore.apiserver.http.sender import frame
 from longshore.apiserver.rest.watch import Change, Changes, Notice
 
-_PAUSE_PER_WATCHER: Final = 0.0001
-_SHORTEST_PAUSE: Final = 0.001  # below that a timer costs more than it saves
-_LONGEST_PAUSE: Final = 0.01
-_SHARED: Final = 16  # bundles kept; watchers at the same place ask for theirs one after the other
-_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which nobody else will want
+_WATCHER_SECONDS: Final = 0.0001
+_MIN_PAUSE_SECONDS: Final = 0.001  # below that a timer costs more than it saves
+_MAX_PAUSE_SECONDS: Final = 0.01
+_MAX_SHARED: Final = 16  # bundles kept; watchers at the same place ask for theirs one after the other
+_MAX_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which nobody else will want
 
 Render = Callable[[Change], bytes]
 
@@ -39,16 +40,16 @@ class Fanout:
         if known is not None and known[0] == changes:  # quick, for they are mostly the very same events
             return known[1]
         made = chunk(changes, render)
-        if len(made) <= _SHARED_BYTES:
-            if len(self._shared) >= _SHARED:
+        if len(made) <= _MAX_SHARED_BYTES:
+            if len(self._shared) >= _MAX_SHARED:
                 self._shared.clear()
             self._shared[key] = (changes, made)
         return made
 
     async def pause(self) -> None:
         """Lets changes gather. The more watchers the longer: they cost by the write, not by the change."""
-        seconds = min(self.watchers * _PAUSE_PER_WATCHER, _LONGEST_PAUSE)
-        if seconds < _SHORTEST_PAUSE:
+        seconds = min(self.watchers * _WATCHER_SECONDS, _MAX_PAUSE_SECONDS)
+        if seconds < _MIN_PAUSE_SECONDS:
             return
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
@@ -66,5 +67,10 @@ class Fanout:
 
 def chunk(changes: Changes, render: Render) -> bytes:
     """The rendered changes as one chunk of HTTP; empty when there is nothing to say."""
-    lines = render(changes[0]) if len(changes) == 1 else b"".join(map(render, changes))
-    return b"%x\r\n%b\r\n" % (len(lines), lines) if lines else b""
+    text = lines(changes, render)
+    return frame(text) if text else b""
+
+
+def lines(changes: Changes, render: Render) -> bytes:
+    """The rendered changes, one after the other."""
+    return render(changes[0]) if len(changes) == 1 else b"".join(map(render, changes))

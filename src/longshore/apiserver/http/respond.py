@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from aiohttp import web
 
 from longshore.api import codec, errors
 from longshore.api.types import Obj, decode, encode
 from longshore.apiserver import tables
-from longshore.apiserver.answer import Answer, ListAnswer, served
+from longshore.apiserver.answer import Answer, DocumentAnswer, ListAnswer, Rendered, served
 from longshore.apiserver.documents import metadata_only
 from longshore.apiserver.documents.document import Document
 from longshore.apiserver.http import render
-from longshore.apiserver.http.plain import Plain, Reply
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import NO_CACHE, Fields, Reply
 from longshore.apiserver.request import negotiate, router
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.negotiate import Output
@@ -25,20 +24,9 @@ if TYPE_CHECKING:
 
 _WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
 _ANY: Final = Output("application/json")
-_NO_CACHE: Final = {"Cache-Control": "no-cache, private"}
 
 
-class Asked(Protocol):
-    """The parts of a request that an answer depends on, whoever has read it."""
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-
-def choose(request: Asked, call: Call, *, streaming: bool = False) -> Output:
+def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
     """The output form for this request; raises 406 when none of the wanted ones can be had.
 
     A table that cannot be made is refused here too: a request that fails must not have written. What becomes
@@ -47,7 +35,7 @@ def choose(request: Asked, call: Call, *, streaming: bool = False) -> Output:
     if call.subresource in router.CONNECTS:
         return _ANY
     output = negotiate.choose(
-        request.headers.get("Accept"),
+        request.headers.get("accept"),
         streaming=streaming,
         custom=call.resource.style == "custom",
         transforms=call.subresource in ("", "status"),
@@ -58,29 +46,17 @@ def choose(request: Asked, call: Call, *, streaming: bool = False) -> Output:
     return output
 
 
-def answer(
-    request: web.BaseRequest, api: Api, call: Call, output: Output, found: Answer | ListAnswer
-) -> web.Response:
-    """A complete response."""
-    if isinstance(found, Answer) and found.code == 204:
-        return web.Response(status=204, headers=_NO_CACHE)
-    return Plain(reply(request, api, call, output, found))
-
-
-def reply(request: Asked, api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Reply:
-    """The body of an answer that has one."""
+def reply(request: Request, api: Api, call: Call, output: Output, found: Rendered) -> Reply:
+    """The reply for an answer that has a body."""
     body = _body(request, api, call, output, found)
-    code = 200 if isinstance(found, ListAnswer) else found.code
-    return Reply(code, output.media_type, body, warning_headers(call.warnings) if call.warnings else ())
+    return Reply(found.code, output.media_type, body, warning_headers(call.warnings) if call.warnings else ())
 
 
-def _body(request: Asked, api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> bytes:
+def _body(request: Request, api: Api, call: Call, output: Output, found: Rendered) -> bytes:
     plain = not output.transform and output.media_type == "application/json" and not _pretty(request, call)
     if plain and isinstance(found, ListAnswer):
         return render.list_json(found)
     if plain and isinstance(found, Answer):
-        if found.document is not None:
-            return _line(found.document)
         return render.object_json(found.resource, found.raw()) + b"\n"
     document = _document(api, call, output, found)
     if output.media_type == "application/yaml":
@@ -90,11 +66,11 @@ def _body(request: Asked, api: Api, call: Call, output: Output, found: Answer | 
     return _indented(document) if _pretty(request, call) else _line(document)
 
 
-def _document(api: Api, call: Call, output: Output, found: Answer | ListAnswer) -> Obj:
+def _document(api: Api, call: Call, output: Output, found: Rendered) -> Obj:
     """The answer as one JSON document, in the asked-for transform."""
+    if isinstance(found, DocumentAnswer):
+        return found.document
     if isinstance(found, Answer):
-        if found.document is not None:
-            return found.document
         if not output.transform:
             return render.with_type(found.resource, found.view())
         metadata_only.check(output.transform, found.resource, is_list=False)
@@ -120,8 +96,8 @@ def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj)
     )
 
 
-def _pretty(request: Asked, call: Call) -> bool:
-    return negotiate.is_pretty(call.one("pretty"), request.headers.get("User-Agent", ""))
+def _pretty(request: Request, call: Call) -> bool:
+    return negotiate.is_pretty(call.one("pretty"), request.headers.get("user-agent", ""))
 
 
 def _line(document: Obj) -> bytes:
@@ -133,18 +109,10 @@ def _indented(document: Any) -> bytes:
     return msgspec.json.format(encode(document), indent=2)
 
 
-def error(request: web.BaseRequest, problem: errors.StatusError, warnings: list[str]) -> web.Response:
-    """A complete response with the Status of an error."""
-    response = Plain(failure(request, problem, warnings))
-    if request.method == "HEAD":
-        return web.Response(status=problem.code, headers=response.headers)
-    return response
-
-
-def failure(request: Asked, problem: errors.StatusError, warnings: list[str]) -> Reply:
+def failure(request: Request, problem: errors.StatusError, warnings: list[str]) -> Reply:
     """The Status of an error, in YAML for a client that wants nothing else."""
     status = problem.status()
-    if negotiate.prefers_yaml(request.headers.get("Accept")):
+    if negotiate.prefers_yaml(request.headers.get("accept")):
         body, media_type = codec.encode_yaml(status), "application/yaml"
     else:
         body, media_type = _line(status), "application/json"
@@ -154,13 +122,7 @@ def failure(request: Asked, problem: errors.StatusError, warnings: list[str]) ->
     return Reply(problem.code, media_type, body, headers)
 
 
-def add_warnings(response: web.StreamResponse, warnings: list[str]) -> None:
-    """Adds `Warning:` headers."""
-    for name, value in warning_headers(warnings):
-        response.headers.add(name, value)
-
-
-def warning_headers(warnings: list[str]) -> tuple[tuple[str, str], ...]:
+def warning_headers(warnings: list[str]) -> Fields:
     """`Warning:` headers, each text once, up to upstream's total size."""
     headers, spent = [], 0
     for text in dict.fromkeys(warnings):
@@ -173,26 +135,18 @@ def warning_headers(warnings: list[str]) -> tuple[tuple[str, str], ...]:
     return tuple(headers)
 
 
-def document(request: web.BaseRequest, found: Document, output: Output | None = None) -> web.Response:
+def document(request: Request, found: Document, output: Output | None = None) -> Reply:
     """A document the server shows of itself; 304 for a client that has it already."""
-    headers = {"Cache-Control": "no-cache, private", "Vary": "Accept", **found.headers, "ETag": found.etag}
-    if found.unchanged(request.headers.get("If-None-Match")):
-        return web.Response(status=304, headers=headers)
+    fields = {"Vary": "Accept", **found.headers, "ETag": found.etag}
+    caching = fields.pop("Cache-Control", NO_CACHE)
+    headers = tuple(fields.items())
+    if found.unchanged(request.headers.get("if-none-match")):
+        return Reply(304, "", b"", headers, caching)
     if output is not None and output.media_type == "application/yaml":
-        return web.Response(
-            body=codec.encode_yaml(found.obj), headers={**headers, "Content-Type": "application/yaml"}
-        )
-    return web.Response(body=found.body, headers={**headers, "Content-Type": found.content_type})
+        return Reply(200, "application/yaml", codec.encode_yaml(found.obj), headers, caching)
+    return Reply(200, found.content_type, found.body, headers, caching)
 
 
-def text(code: int, body: str, headers: dict[str, str] | None = None) -> web.Response:
-    """A plain-text answer: health, unknown paths."""
-    return web.Response(
-        status=code,
-        body=body.encode(),
-        headers={
-            "Content-Type": "text/plain; charset=utf-8",
-            "X-Content-Type-Options": "nosniff",
-            **(headers or {}),
-        },
-    )
+def text(code: int, body: str) -> Reply:
+    """A plain-text answer: health, metrics, unknown paths."""
+    return Reply(code, "text/plain; charset=utf-8", body.encode(), (("X-Content-Type-Options", "nosniff"),))

@@ -10,7 +10,7 @@ from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer, ListAnswer
+from longshore.apiserver.answer import Answer, DocumentAnswer, ListAnswer
 from longshore.apiserver.request import delete_options, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import admission
@@ -37,7 +37,7 @@ class Outcome:
     staged: list[Staged] = field(default_factory=list)
 
 
-def delete(api: Api, call: Call) -> Answer:
+def delete(api: Api, call: Call) -> Answer | DocumentAnswer:
     """Deletes one object, at once or by marking it."""
     wanted = _options(call)
     _warn_of_orphans(call, wanted)
@@ -58,7 +58,7 @@ def delete(api: Api, call: Call) -> Answer:
             "status": "Success",
             "details": details,
         }
-        return Answer(resource, document=document, staged=outcome.staged)
+        return DocumentAnswer(document, staged=outcome.staged)
     code = 202 if not outcome.removed and wanted.orphan_dependents is False else 200
     return Answer(resource, obj=outcome.obj, code=code, staged=outcome.staged)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from longshore.api import errors
 from longshore.api.selectors import fields, labels
-from longshore.apiserver.answer import ListAnswer, served
+from longshore.apiserver.answer import Later, ListAnswer, served
 from longshore.apiserver.request import options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import paging, versions
@@ -27,11 +27,18 @@ _CONTINUE_TOO_OLD = (
 )
 
 
-async def list_(api: Api, call: Call) -> ListAnswer:
+def list_(api: Api, call: Call) -> ListAnswer | Later:
     """All matching objects of one snapshot, or one page of them."""
     wanted = options.list_options(call, watch=False)
     if not wanted.continue_:
-        await versions.wait_until(api, versions.parse(wanted.revision, listing=True))
+        asked = versions.parse(wanted.revision, listing=True)
+        if asked > api.store.revision:
+            return Later(lambda: _then(api, call, wanted, asked))
+    return list_entries(api, call, wanted)
+
+
+async def _then(api: Api, call: Call, wanted: options.ListOptions, revision: int) -> ListAnswer:
+    await versions.wait_until(api, revision)
     return list_entries(api, call, wanted)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.kinds import pod_binding
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
 from longshore.store import Key
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 SUCCESS: Final[Obj] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def bind(api: Api, call: Call) -> Answer:
+def bind(api: Api, call: Call) -> DocumentAnswer:
     """POST …/pods/x/binding."""
     wanted, binding = _read(call)
     return _bind(api, call, binding, wanted, call.name)
 
 
-def bind_through_collection(api: Api, call: Call) -> Answer:
+def bind_through_collection(api: Api, call: Call) -> DocumentAnswer:
     """POST …/bindings, where the pod is the binding's own name."""
     wanted, binding = _read(call)
     return _bind(api, call, binding, wanted, (binding.get("metadata") or {}).get("name", ""))
@@ -34,12 +34,12 @@ def _read(call: Call) -> tuple[options.WriteOptions, Obj]:
     return wanted, body.object_of(call, wanted.field_validation, kind="Binding", group_version="v1")
 
 
-def _bind(api: Api, call: Call, binding: Obj, wanted: options.WriteOptions, name: str) -> Answer:
+def _bind(api: Api, call: Call, binding: Obj, wanted: options.WriteOptions, name: str) -> DocumentAnswer:
     key = Key("pods", call.namespace, name)
     entry = api.store.latest(key)
     bound = pod_binding.bind(
         entry.obj if entry else None, binding, namespace=call.namespace, name=name, now=api.now()
     )
     if wanted.dry_run:
-        return Answer(call.resource, document=SUCCESS, code=201)
-    return Answer(call.resource, document=SUCCESS, code=201, staged=[api.store.stage(key, bound)])
+        return DocumentAnswer(SUCCESS, code=201)
+    return DocumentAnswer(SUCCESS, code=201, staged=[api.store.stage(key, bound)])

@@ -8,7 +8,7 @@ import msgspec
 
 from longshore.api import errors
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import LinkAnswer
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.update import key_of
 from longshore.apiserver.subresources import link
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.subresources.node_access import NodeDoor
 
 
-def connect(api: Api, call: Call) -> Answer:
+def connect(api: Api, call: Call) -> LinkAnswer:
     """Checks the request as upstream does before it upgrades, then hands over what to connect."""
     if call.verb == "get":
         # A WebSocket begins with a GET, but whoever may only read must not run commands.
@@ -38,8 +38,8 @@ def connect(api: Api, call: Call) -> Answer:
             "longshore does not carry requests to pods; use port-forward, which carries whole connections",
         )
     if call.subresource == "portforward":
-        return Answer(call.resource, link=link.to_ports(door, pod, call))
-    return Answer(call.resource, link=link.to_container(door, pod, container, call))
+        return LinkAnswer(link.to_ports(door, pod, call))
+    return LinkAnswer(link.to_container(door, pod, container, call))
 
 
 def door_to(api: Api, pod: Obj) -> NodeDoor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from longshore.apiserver.access import reviews
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, LinkAnswer
 from longshore.apiserver.crd import scale
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import get
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 
-async def read(api: Api, call: Call) -> Answer:
+def read(api: Api, call: Call) -> Found | Later:
     """GET of a subresource other than status."""
     if call.subresource == "log":
-        return await log.log(api, call)
+        return Later(lambda: log.log(api, call))
     if call.subresource in ("exec", "attach", "portforward", "proxy"):
         return connect.connect(api, call)
     if call.subresource == "scale":
         return scale.read(api, call)
-    return await get.get(api, call)
+    return get.get(api, call)
 
 
-def create(api: Api, call: Call) -> Answer:
+def create(api: Api, call: Call) -> Answer | DocumentAnswer | LinkAnswer:
     """POST to a subresource."""
     if call.subresource == "binding":
         return bind(api, call)
@@ -38,7 +38,7 @@ def create(api: Api, call: Call) -> Answer:
     return connect.connect(api, call)
 
 
-def special_create(api: Api, call: Call) -> Answer | None:
+def special_create(api: Api, call: Call) -> Answer | DocumentAnswer | None:
     """POST to a collection that stores nothing: reviews and bindings. None for all others."""
     if call.resource.kind in reviews.KINDS:
         return reviews.review(api, call)

@@ -10,7 +10,7 @@ from longshore.api.facts import pod_state
 from longshore.api.kinds import pod_binding
 from longshore.api.selectors import labels
 from longshore.api.types import Obj, copy_of
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.delete import check_preconditions, delete_entry
@@ -25,7 +25,7 @@ _BUDGETS: Final = "policy/poddisruptionbudgets"
 _RETRY_SECONDS: Final = 10
 
 
-def evict(api: Api, call: Call) -> Answer:
+def evict(api: Api, call: Call) -> DocumentAnswer:
     """POST …/pods/x/eviction."""
     wanted = options.write_options(call, "CreateOptions")
     eviction = body.object_from(
@@ -44,7 +44,7 @@ def evict(api: Api, call: Call) -> Answer:
         raise errors.not_found("", "pods", call.name)
     how = options.delete_options(eviction.get("deleteOptions") or {})
     if wanted.dry_run or how.dry_run:
-        return Answer(call.resource, document=SUCCESS, code=201)
+        return DocumentAnswer(SUCCESS, code=201)
     check_preconditions(call, entry, how)
     staged = [] if _exempt(entry.obj) else _spend_budget(api, entry)
     if not pod_state.has_ended(entry.obj):
@@ -52,7 +52,7 @@ def evict(api: Api, call: Call) -> Answer:
         entry = staged[-1].entry
     how = replace(how, uid=None, revision=None)
     staged += delete_entry(api, call, entry, how).staged
-    return Answer(call.resource, document=SUCCESS, code=201, staged=staged)
+    return DocumentAnswer(SUCCESS, code=201, staged=staged)
 
 
 def _exempt(pod: Obj) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from longshore.api import errors, field
 from longshore.api.log_options import LogOptions
 from longshore.api.time import rfc3339
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import LogAnswer
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import integer, truth
 from longshore.apiserver.subresources.connect import choose_container, door_to, pod_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
 
-async def log(api: Api, call: Call) -> Answer:
+async def log(api: Api, call: Call) -> LogAnswer:
     """Checks the request; a pod without a node has no log yet and answers 204."""
     problems = _problems(call)
     pod = pod_of(api, call)
@@ -24,8 +24,8 @@ async def log(api: Api, call: Call) -> Answer:
         raise errors.invalid("", "PodLogOptions", call.name, problems)
     container = choose_container(pod, call.one("container"))
     if not (pod.get("spec") or {}).get("nodeName"):
-        return Answer(call.resource, code=204, document={})
-    return Answer(call.resource, stream=await door_to(api, pod).logs(pod, container, _options(call)))
+        return LogAnswer(None)
+    return LogAnswer(await door_to(api, pod).logs(pod, container, _options(call)))
 
 
 def _options(call: Call) -> LogOptions:

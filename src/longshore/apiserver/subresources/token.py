@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api import errors, field
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer
+from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.update import key_of
@@ -20,7 +20,7 @@ _MIN_SECONDS: Final = 600
 _MAX_SECONDS: Final = 1 << 32
 
 
-def token(api: Api, call: Call) -> Answer:
+def token(api: Api, call: Call) -> DocumentAnswer:
     """Issues a token for the service account in the path."""
     wanted = options.write_options(call, "CreateOptions")
     request = body.object_from(
@@ -54,7 +54,7 @@ def token(api: Api, call: Call) -> Answer:
         "spec": spec,
         "status": {"token": text, "expirationTimestamp": stamp},
     }
-    return Answer(call.resource, document=answer, code=201)
+    return DocumentAnswer(answer, code=201)
 
 
 def _check(call: Call, seconds: int) -> None:

@@ -4,27 +4,55 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
-from aiohttp import web
-
+from longshore.api import errors
 from longshore.api.metrics import Registry
+from longshore.apiserver.http.begun import Begun, Ready
+from longshore.apiserver.http.listener import Listener
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
+from longshore.apiserver.http.timeouts import Timeouts
+
+_TEXT: Final = "text/plain; charset=utf-8"
 
 
 @asynccontextmanager
 async def served(registry: Registry, address: str, port: int) -> AsyncIterator[None]:
     """Listens for as long as the block runs. Raises OSError when the port is not to be had."""
-
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
-        if request.path == "/metrics":
-            return web.Response(body=registry.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
-        if request.path == "/healthz":
-            return web.Response(text="ok")
-        return web.Response(status=404, text="404 page not found\n")
-
-    runner = web.ServerRunner(web.Server(answer, access_log=None))
-    await runner.setup()
+    listener = Listener(_Pages(registry), tls=None, timeouts=Timeouts())
     try:
-        await web.TCPSite(runner, address, port).start()
+        await listener.start(address, port)
         yield
     finally:
-        await runner.cleanup()
+        await listener.close()
+
+
+class _Pages:
+    """Two pages for whoever asks, by whatever method."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def admit(self, request: Request) -> _Welcome:
+        return _Welcome()
+
+    def begin(self, request: Request) -> Begun:
+        path = request.target.partition("?")[0]
+        if path == "/metrics":
+            return Ready(Reply(200, "text/plain; version=0.0.4", self._registry.text()))
+        if path == "/healthz":
+            return Ready(Reply(200, _TEXT, b"ok"))
+        return Ready(Reply(404, _TEXT, b"404 page not found\n"))
+
+    def refuse(self, request: Request, problem: Exception) -> Reply:
+        code = problem.code if isinstance(problem, errors.StatusError) else 500
+        return Reply(code, _TEXT, f"{problem}\n".encode())
+
+    def close(self) -> None: ...
+
+
+class _Welcome:
+    """Nobody is refused for what a head says."""
+
+    refusal: Reply | None = None

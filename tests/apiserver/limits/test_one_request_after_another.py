@@ -1,4 +1,4 @@
-"""Usual requests that come quickly take a short way. Who sends others must not notice a difference."""
+"""Many requests on one connection, in whatever pieces they come: each is answered, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from apiserver.limits.wire import MAPS, Wire, answer, ends, serving
-from longshore.apiserver.http import heads, quick
 from longshore.store.errors import WriteFailed
 
 pytestmark = pytest.mark.anyio
@@ -56,25 +55,6 @@ async def test_the_answer_does_not_depend_on_the_pieces(wire: Wire) -> None:
     assert {code for code, _ in answers} == {201}
     first, *others = [without_what_differs(document) for _, document in answers]
     assert all(other == first for other in others)
-
-
-async def test_the_short_way_is_taken(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun = []
-    begin = quick.Quick.begin
-
-    def noted(self: quick.Quick) -> None:
-        begun.append(self)
-        begin(self)
-
-    monkeypatch.setattr(quick.Quick, "begin", noted)
-    reader, writer = await warm(wire)
-    for number, cut in enumerate((0, 0, -1, -50)):
-        request = create(wire, f"map-{number}")
-        writer.write(request[:cut])
-        await asyncio.sleep(0.005)
-        writer.write(request[cut:])
-        assert (await answer(reader))[0] == 201
-        assert len(begun) == number + 1
 
 
 async def test_a_body_that_comes_by_drops_is_waited_for_as_long_as_any(
@@ -172,7 +152,7 @@ async def test_reads_say_the_same_on_both_ways(wire: Wire, target: str, headers:
     assert answers[0] == answers[1]
 
 
-async def test_a_body_in_chunks_is_read_on_a_connection_that_took_the_short_way(wire: Wire) -> None:
+async def test_a_body_in_chunks_is_read_between_others(wire: Wire) -> None:
     reader, writer = await warm(wire)
     for name in ("short", "long"):
         writer.write(create(wire, name))
@@ -216,42 +196,3 @@ async def test_a_write_that_the_journal_lost_is_not_acknowledged(
     assert "no space left" in status["message"]
     writer.write(create(wire, "lost"))
     assert (await answer(reader))[0] == 201
-
-
-USUAL = b"POST /api HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
-
-
-def test_a_usual_request_is_read() -> None:
-    read = heads.read(USUAL)
-    assert read is not None
-    assert (read.method, read.target, read.headers["content-length"]) == ("POST", "/api", "2")
-    assert USUAL[read.start : read.end] == b"{}"
-
-
-@pytest.mark.parametrize(
-    ("usual", "odd"),
-    [
-        (b"HTTP/1.1", b"HTTP/1.0"),
-        (b"POST /api", b"POST  /api"),
-        (b"POST", b"post"),
-        (b"/api", b"http://a/api"),
-        (b"/api", b"/a\xffpi"),
-        (b"\r\nHost", b"\nHost"),
-        (b"Host: a\r\n", b"Host: a\r\n folded\r\n"),
-        (b"Host: a", b"Host : a"),
-        (b"Host: a", b"Host: \x00"),
-        (b"Host: a\r\n", b"Host: a\r\nhost: b\r\n"),
-        (b"Content-Length: 2", b"Content-Length: 2\r\nContent-Length: 2"),
-        (b"Content-Length: 2", b"Content-Length: +2"),
-        (b"Content-Length: 2", b"Content-Length: 2, 2"),
-        (b"Content-Length: 2", b"Content-Length: 2\r\nTransfer-Encoding: chunked"),
-        (b"Content-Length: 2", b"Content-Length: \xb2"),
-        (b"Host: a", b"Expect: 100-continue"),
-        (b"Host: a", b"Connection: close"),
-        (b"Host: a", b"Upgrade: websocket"),
-        (b"Host: a", b"Host: " + b"a" * 5000),
-        (b"\r\n\r\n", b"\r\n"),
-    ],
-)
-def test_whatever_is_unusual_is_left_to_others(usual: bytes, odd: bytes) -> None:
-    assert heads.read(USUAL.replace(usual, odd, 1)) is None

@@ -8,10 +8,9 @@ from typing import Final, Literal
 
 from longshore.api.exec_session import Session
 from longshore.api.types import Obj, encode
-from longshore.apiserver.http.links.spdy.session import Session as Spdy
-from longshore.apiserver.http.links.spdy.session import Stream
-from longshore.apiserver.http.links.terminal import size_of
-from longshore.apiserver.http.links.wire import Wire
+from longshore.apiserver.http.streams.duplex import Duplex
+from longshore.apiserver.http.streams.remote_command import size_of
+from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
 from longshore.apiserver.subresources.link import Streams
 
 VERSIONS: Final = {
@@ -24,7 +23,7 @@ VERSIONS: Final = {
 
 
 class SpdyTerminal:
-    def __init__(self, wire: Wire, version: int, streams: Streams) -> None:
+    def __init__(self, duplex: Duplex, version: int, streams: Streams) -> None:
         self._version = version
         wanted = {"stdin": streams.stdin, "stdout": streams.stdout, "stderr": streams.stderr}
         self._expected = {"error", *(name for name, is_wanted in wanted.items() if is_wanted)}
@@ -32,7 +31,7 @@ class SpdyTerminal:
             self._expected.add("resize")
         self._streams: dict[str, Stream] = {}
         self._complete = asyncio.Event()
-        self._spdy = Spdy(wire, self._opened)
+        self._spdy = SpdyConnection(duplex, self._opened)
         self._running = asyncio.ensure_future(self._spdy.run())
 
     async def ready(self, seconds: float) -> bool:

@@ -8,25 +8,23 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
-from aiohttp import WSMsgType, web
 
 from longshore.api.exec_session import Session
 from longshore.api.types import Obj, encode
-from longshore.apiserver.http.links.terminal import size_of
-from longshore.apiserver.http.links.wire import Activity
+from longshore.apiserver.http.streams.duplex import Activity
+from longshore.apiserver.http.streams.remote_command import size_of
+from longshore.apiserver.http.websocket import WebSocket
 from longshore.apiserver.subresources.link import Streams
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 _NUMBER: Final = {"stdout": STDOUT, "stderr": STDERR}
-_LARGEST: Final = 1 << 16
+_MESSAGE_BYTES: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
+class Protocol(msgspec.Struct, frozen=True):
     """A subprotocol. Before version 4 errors are plain text; from version 5 a channel can be closed alone."""
 
     version: int
@@ -53,19 +51,19 @@ PORTS: Final = {
 class Channels:
     """The messages of one socket."""
 
-    def __init__(self, socket: web.WebSocketResponse, protocol: Protocol, activity: Activity) -> None:
+    def __init__(self, socket: WebSocket, protocol: Protocol, activity: Activity) -> None:
         self._socket, self.protocol, self._activity = socket, protocol, activity
 
     async def send(self, channel: int, data: bytes) -> None:
         if not data:
             await self._send(channel, b"")
-        for at in range(0, len(data), _LARGEST):
-            await self._send(channel, data[at : at + _LARGEST])
+        for at in range(0, len(data), _MESSAGE_BYTES):
+            await self._send(channel, data[at : at + _MESSAGE_BYTES])
 
     async def _send(self, channel: int, data: bytes) -> None:
         self._activity.touch()
         if self.protocol.base64:
-            await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
+            await self._socket.send_text(f"{channel}{base64.b64encode(data).decode()}")
         else:
             await self._socket.send_bytes(bytes((channel,)) + data)
 
@@ -74,9 +72,9 @@ class Channels:
         while True:
             message = await self._socket.receive()
             self._activity.touch()
-            if message.type not in (WSMsgType.BINARY, WSMsgType.TEXT):
+            if message is None:
                 return
-            data = message.data.encode() if isinstance(message.data, str) else bytes(message.data)
+            data = message.encode() if isinstance(message, str) else message
             if not data:
                 continue
             if self.protocol.base64:
@@ -91,7 +89,7 @@ class Channels:
         await self._socket.close()
 
 
-class SocketTerminal:
+class WebSocketTerminal:
     """A client of exec or attach that came by WebSocket."""
 
     def __init__(self, channels: Channels, streams: Streams) -> None:

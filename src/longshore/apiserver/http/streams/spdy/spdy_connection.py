@@ -8,22 +8,22 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from longshore.apiserver.http.links.spdy import frames
-from longshore.apiserver.http.links.wire import Wire
+from longshore.apiserver.http.streams.duplex import Duplex
+from longshore.apiserver.http.streams.spdy import spdy_frames as frames
 
-_HIGH_WATER: Final = 1 << 18
+_UNREAD_BYTES: Final = 1 << 18
 """Bytes a stream may hold unread before the whole connection waits. SPDY's own windows are not spoken by
 Kubernetes' clients, so one slow stream holds up its neighbours, there as here."""
-_LARGEST: Final = 1 << 16
-_MOST_STREAMS: Final = 1024
+_FRAME_BYTES: Final = 1 << 16
+_MAX_STREAMS: Final = 1024
 
 
 class Stream:
     """One stream. `headers` are those it was opened with, names in lower case."""
 
-    def __init__(self, session: Session, number: int, headers: dict[str, str]) -> None:
+    def __init__(self, connection: SpdyConnection, number: int, headers: dict[str, str]) -> None:
         self.number, self.headers = number, headers
-        self._session = session
+        self._connection = connection
         self._held: deque[bytes] = deque()
         self._size = 0
         self._changed = asyncio.Event()
@@ -44,7 +44,7 @@ class Stream:
             await self._changed.wait()
         data = self._held.popleft()
         self._size -= len(data)
-        if self._size < _HIGH_WATER:
+        if self._size < _UNREAD_BYTES:
             self._room.set()
         return data
 
@@ -56,24 +56,24 @@ class Stream:
 
     async def write(self, data: bytes) -> None:
         """Nothing when this side or the client has ended the stream."""
-        for at in range(0, len(data), _LARGEST):
+        for at in range(0, len(data), _FRAME_BYTES):
             if self._finished or self.reset:
                 return
-            await self._session.send(frames.data(self.number, data[at : at + _LARGEST]))
+            await self._connection.send(frames.data(self.number, data[at : at + _FRAME_BYTES]))
 
     async def finish(self) -> None:
         """Nothing more will be written."""
         if not self._finished and not self.reset:
             self._finished = True
-            await self._session.send(frames.data(self.number, b"", frames.FIN))
-        self._session.forget(self)
+            await self._connection.send(frames.data(self.number, b"", frames.FIN))
+        self._connection.forget(self)
 
     async def feed(self, data: bytes) -> None:
         if data and not self._ignored and not self.ended:
             self._held.append(data)
             self._size += len(data)
             self._changed.set()
-            if self._size >= _HIGH_WATER:
+            if self._size >= _UNREAD_BYTES:
                 self._room.clear()
                 await self._room.wait()
 
@@ -82,18 +82,18 @@ class Stream:
         self.reset = self.reset or reset
         self._changed.set()
         self._room.set()
-        self._session.forget(self)
+        self._connection.forget(self)
 
     @property
     def over(self) -> bool:
         return self.reset or (self.ended and self._finished)
 
 
-class Session:
+class SpdyConnection:
     """`opened` is told of every stream as the client opens it."""
 
-    def __init__(self, wire: Wire, opened: Callable[[Stream], None]) -> None:
-        self._wire, self._opened = wire, opened
+    def __init__(self, duplex: Duplex, opened: Callable[[Stream], None]) -> None:
+        self._duplex, self._opened = duplex, opened
         self._headers = frames.Headers()
         self._streams: dict[int, Stream] = {}
         self._writing = asyncio.Lock()
@@ -102,7 +102,7 @@ class Session:
         """Reads until the client has gone, or speaks something else."""
         reader = frames.Reader()
         try:
-            while data := await self._wire.read():
+            while data := await self._duplex.read():
                 for frame in reader.feed(data):
                     if isinstance(frame, frames.Data):
                         await self._data(frame)
@@ -116,7 +116,7 @@ class Session:
 
     async def send(self, frame: bytes) -> None:
         async with self._writing:
-            await self._wire.write(frame)
+            await self._duplex.write(frame)
 
     async def close(self) -> None:
         """Says that this was all, and closes."""
@@ -125,7 +125,7 @@ class Session:
             await self.send(frames.control(frames.GOAWAY, struct.pack(">II", last, 0)))
         except ConnectionError:
             pass
-        await self._wire.close()
+        await self._duplex.close()
 
     def forget(self, stream: Stream) -> None:
         if stream.over:
@@ -159,7 +159,7 @@ class Session:
     async def _open(self, frame: frames.Control) -> None:
         number = frames.stream_id(frame.body)
         headers = self._headers.unpack(frame.body[10:])
-        if len(self._streams) >= _MOST_STREAMS or number in self._streams:
+        if len(self._streams) >= _MAX_STREAMS or number in self._streams:
             await self.send(frames.control(frames.RST_STREAM, struct.pack(">II", number, frames.CANCEL)))
             return
         stream = self._streams[number] = Stream(self, number, headers)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts(NamedTuple):
     """All in seconds: long enough for a slow link, short enough that many stuck clients are no burden."""
 
     head: float = 15.0
-    """From the first byte of a request (or the connection) to the end of its head."""
+    """From the first byte of a request (or the connection) to the end of its head. Of TLS handshakes, too."""
     body: float = 30.0
     """From the head to the last byte of the body."""
     linger: float = 2.0
-    """For the rest of a body that was answered before it had come, so that the answer can be read."""
+    """For a client to read an answer that came before its body was whole, and for the end of TLS."""
     stuck: float = 30.0
-    """Of a watcher that reads nothing although there is something to read."""
+    """Of a client that reads nothing although there is something to read."""
     idle: float = 120.0
     """Between two requests on a connection."""
     stop: float = 3.0

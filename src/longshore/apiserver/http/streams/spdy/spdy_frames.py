@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 SYN_STREAM: Final = 1
 SYN_REPLY: Final = 2
@@ -57,15 +58,13 @@ class BadFrame(Exception):
     """The bytes are no SPDY/3.1; the connection cannot go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(msgspec.Struct, frozen=True):
     type: int
     flags: int
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(msgspec.Struct, frozen=True):
     stream: int
     flags: int
     body: bytes

@@ -9,16 +9,15 @@ from typing import Final
 
 from longshore.api import errors
 from longshore.api.types import Obj
-from longshore.apiserver.http.links.channels import Channels
-from longshore.apiserver.http.links.spdy.session import Session as Spdy
-from longshore.apiserver.http.links.spdy.session import Stream
-from longshore.apiserver.http.links.wire import Wire
+from longshore.apiserver.http.streams.channels import Channels
+from longshore.apiserver.http.streams.duplex import Duplex
+from longshore.apiserver.http.streams.spdy.spdy_connection import SpdyConnection, Stream
 from longshore.apiserver.subresources.link import Link
 
 SPDY_PROTOCOL: Final = "portforward.k8s.io"
 TUNNEL_PROTOCOL: Final = "SPDY/3.1+portforward.k8s.io"
-"""The SPDY protocol inside a WebSocket."""
-_CHUNK: Final = 1 << 16
+"""SPDY inside a WebSocket."""
+_READ_BYTES: Final = 1 << 16
 
 Read = Callable[[], Awaitable[bytes]]
 Write = Callable[[bytes], Awaitable[None]]
@@ -43,7 +42,7 @@ async def _carry(
         return _text(link.pod, port, problem)
     to_pod = asyncio.ensure_future(_to_pod(read, writer))
     try:
-        while data := await reader.read(_CHUNK):
+        while data := await reader.read(_READ_BYTES):
             await write(data)
         if finish is not None:
             await finish()
@@ -73,9 +72,9 @@ async def _to_pod(read: Read, writer: asyncio.StreamWriter) -> None:
 class SpdyPorts:
     """Each connection is a pair of streams, `error` and `data`, with the same request id."""
 
-    def __init__(self, link: Link, wire: Wire) -> None:
+    def __init__(self, link: Link, duplex: Duplex) -> None:
         self._link = link
-        self._spdy = Spdy(wire, self._opened)
+        self._spdy = SpdyConnection(duplex, self._opened)
         self._halves: dict[str, dict[str, Stream]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 

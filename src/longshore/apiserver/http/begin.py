@@ -1,0 +1,303 @@
+"""The front door: every request of the API, over a connection or from this process, takes these steps.
+
+Who asks, for what, in which form (`Exchange.admit`, which needs no body); then the verb itself
+(`Exchange.begin`), as far as it goes without waiting. Errors of the API become their Status. Anything
+unexpected is logged with its traceback and answered as a 500 that tells nothing of the inside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable
+from functools import lru_cache
+from functools import partial as partial_function
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, unquote
+
+from longshore.api import errors
+from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
+from longshore.apiserver.documents import metadata_only, resource_usage
+from longshore.apiserver.http import authn, endpoints, respond
+from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.open_streams import PodStreams, Watching
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
+from longshore.apiserver.metrics import Metrics
+from longshore.apiserver.request import router
+from longshore.apiserver.request.call import Call, Query, User
+from longshore.apiserver.request.options import truth, watch_wanted
+from longshore.store import StoreError
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.http.connection import Connection
+
+log = logging.getLogger("longshore.http")
+
+_REMEMBERED_QUERY: Final = 128
+"""Characters of a query that is worth remembering."""
+
+
+class FrontDoor:
+    """Turns requests into calls of one Api."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self.metrics = Metrics(api.store)
+        self.endpoints = endpoints.Endpoints(api, self.metrics)
+        closing = asyncio.Event()
+        self.watching = Watching(self.metrics, closing)
+        self.pod_streams = PodStreams(closing)
+        self._closing = closing
+
+    def close(self) -> None:
+        """Tells every stream to end."""
+        self._closing.set()
+
+    def admit(self, request: Request) -> Exchange:
+        """Looks at a head whose body is still to come."""
+        exchange = Exchange(self, request)
+        exchange.admit()
+        return exchange
+
+    def begin(self, request: Request) -> Begun:
+        """Begins a request that is whole."""
+        if request.exchange is None:
+            exchange = Exchange(self, request)
+            exchange.admit()
+        else:
+            assert isinstance(request.exchange, Exchange), "admitted here"
+            exchange = request.exchange
+        return exchange.begin()
+
+    def refuse(self, request: Request, problem: Exception) -> Reply:
+        """The answer to what is no request, or to one whose task has failed."""
+        return respond.failure(request, problem_of(problem, request), [])
+
+
+class Exchange:
+    """One request on its way to its answer. Nothing here raises, but what runs in a task: see `Upgrades`."""
+
+    __slots__ = (
+        "_api", "_began", "_call", "_front", "_output", "_request", "_user", "_written", "refusal",
+    )  # fmt: skip
+
+    def __init__(self, front: FrontDoor, request: Request) -> None:
+        self._front, self._api, self._request = front, front.api, request
+        self._began = time.perf_counter()
+        self._call: Call | None = None
+        """None for a path that is no resource's."""
+        self.refusal: Reply | None = None
+
+    # ---- the steps
+
+    def admit(self) -> None:
+        """Who asks for what, in which form. Refuses, before anything is done, all that needs no body."""
+        api, request = self._api, self._request
+        try:
+            raw_path, _, raw_query = request.target.partition("?")
+            self._user = authn.authenticate(api, request)
+            route = router.split(raw_path)
+            find = api.catalog.find
+            if route is not None and route.group == resource_usage.GROUP and api.door is not None:
+                find = resource_usage.find
+            elif route is None or (route.group and not api.catalog.has_group(route.group)):
+                return
+            self._call = call = _call(request, self._user, route, raw_query, find)
+            watches = call.verb == "watch" or (call.verb == "list" and watch_wanted(call))
+            if watches:
+                _make_watch(call, by_name=route.watch)
+            self._output = output = respond.choose(request, call, streaming=watches)
+            if request.method != "GET":
+                # An answer that cannot be given would otherwise be refused after the write.
+                metadata_only.check(output.transform, call.resource, is_list=call.verb == "deletecollection")
+                call.content_type = request.headers.get("content-type")
+        except Exception as error:
+            self.refusal = self._failed(error)
+
+    def begin(self) -> Begun:
+        """Reads, or stages the write, or says why not."""
+        if self.refusal is not None:
+            return Ready(self.refusal)
+        call = self._call
+        if call is None:
+            return self._shown()
+        try:
+            if call.verb in ("get", "list"):
+                return self._found(self._api.read(call))
+            if call.verb == "watch":
+                return Waits(self._watch)
+            call.body = self._request.body
+            answer = self._api.write(call)
+            if isinstance(answer, LinkAnswer) or not answer.staged:
+                return self._found(answer)
+        except errors.StatusError as error:
+            if error.code == 409:
+                return Waits(partial_function(self._when_settled, error))
+            return Ready(self._failed(error))
+        except Exception as error:
+            return Ready(self._failed(error))
+        self._written = answer
+        return Durable(answer.staged[-1], self._durable)
+
+    def _shown(self) -> Ready:
+        """A path that is no resource's."""
+        try:
+            return Ready(self._front.endpoints.answer(self._request, self._user))
+        except Exception as error:
+            return Ready(self._failed(error))
+
+    def _found(self, answer: Found | Later) -> Ready | Waits | Upgrades:
+        if isinstance(answer, Rendered):
+            return Ready(self._reply(answer))
+        if isinstance(answer, Later):
+            return Waits(lambda: self._later(answer))
+        if isinstance(answer, LogAnswer):
+            return Waits(lambda: self._log(answer))
+        return Upgrades(lambda connection, request: self._connect(answer, connection))
+
+    # ---- answers
+
+    def _reply(self, answer: Rendered) -> Reply:
+        call = self._call
+        assert call is not None
+        reply = respond.reply(self._request, self._api, call, self._output, answer)
+        self._count(reply.code)
+        return reply
+
+    def _durable(self, error: Exception | None) -> Reply:
+        try:
+            if error is not None:
+                raise error
+            return self._reply(self._written)
+        except Exception as problem:
+            return self._failed(problem)
+
+    def _failed(self, error: Exception) -> Reply:
+        warnings = self._call.warnings if self._call is not None else []
+        reply = respond.failure(self._request, problem_of(error, self._request), warnings)
+        self._count(reply.code)
+        return reply
+
+    def _count(self, code: int) -> None:
+        if self._call is not None:
+            self._front.metrics.finished(self._call, code, time.perf_counter() - self._began)
+
+    # ---- in a task
+
+    async def _when_settled(self, conflict: errors.StatusError) -> Ready:
+        """A conflict is told once what it is about can be read, as by `Api.written`."""
+        await self._api.store.settled()
+        return Ready(self._failed(conflict))
+
+    async def _later(self, answer: Later) -> Ready | Streams | Upgrades:
+        try:
+            found = self._found(await answer.work())
+        except Exception as error:
+            return Ready(self._failed(error))
+        return await found.work() if isinstance(found, Waits) else found
+
+    async def _watch(self) -> Ready | Streams | Upgrades:
+        from longshore.apiserver.http import watch_response
+
+        assert self._call is not None
+        try:
+            changes = await self._api.watch(self._call)
+        except Exception as error:
+            return Ready(self._failed(error))
+        watch = watch_response.Watch(self._api, self._call, self._output, changes, self._front.watching)
+        if self._request.upgrade == "websocket":
+            return Upgrades(
+                lambda connection, request: self._until_ended(101, watch.talk(connection, request))
+            )
+        return Streams(lambda sender: self._until_ended(200, watch.send(sender)))
+
+    async def _log(self, answer: LogAnswer) -> Ready | Streams:
+        from longshore.apiserver.http import log_stream
+
+        call = self._call
+        assert call is not None
+        if answer.text is None:
+            self._count(204)
+            return Ready(Reply(204, "", b""))
+        text = log_stream.Log(answer.text, self._front.pod_streams, respond.warning_headers(call.warnings))
+        try:
+            whole = await text.begin(follow=truth(call.one("follow")))
+        except Exception as error:
+            return Ready(self._failed(error))
+        if whole is not None:
+            self._count(whole.code)
+            return Ready(whole)
+        return Streams(lambda sender: self._until_ended(200, text.send(sender)), text.close)
+
+    async def _connect(self, answer: LinkAnswer, connection: Connection) -> None:
+        from longshore.apiserver.http.streams import upgrade
+
+        streams = self._front.pod_streams
+        streams.opened()
+        try:
+            await self._until_ended(
+                101, upgrade.serve(connection, self._request, answer.link, streams.closing)
+            )
+        finally:
+            streams.ended()
+
+    async def _until_ended(self, code: int, work: Awaitable[None]) -> None:
+        """Works on a stream to its end, and counts it then."""
+        try:
+            await work
+        except errors.StatusError as refused:
+            code = refused.code
+            raise
+        finally:
+            self._count(code)
+
+
+def problem_of(error: Exception, request: Request) -> errors.StatusError:
+    """The error as a client is told of it: nothing of the inside, which goes to the log."""
+    if isinstance(error, errors.StatusError):
+        return error
+    if isinstance(error, StoreError):
+        # A write that could not be made durable did not happen; the client may try again.
+        causes = {"causes": [{"message": str(error)}]}
+        return errors.StatusError(500, "InternalError", f"Internal error occurred: {error}", details=causes)
+    log.error("request failed: %s %s", request.method, request.target.partition("?")[0], exc_info=error)
+    return errors.internal("see the server's log")
+
+
+def _call(request: Request, user: User, route: router.Route, raw_query: str, find: router.Find) -> Call:
+    """The call a request asks for; raises the 404 or 405 of a path that cannot be asked for it."""
+    resource = router.resource_of(route, find)
+    call = Call(
+        resource,
+        router.verb_of(route, resource, request.method),
+        unquote(route.namespace),
+        unquote(route.name),
+        route.subresource,
+        _known_query(raw_query) if len(raw_query) <= _REMEMBERED_QUERY else _query(raw_query),
+        user,
+        request.headers.get("user-agent", ""),
+    )
+    if resource.warning:
+        call.warn([resource.warning])
+    return call
+
+
+def _query(raw: str) -> Query:
+    return {key: tuple(values) for key, values in parse_qs(raw, keep_blank_values=True).items()}
+
+
+_known_query: Final = lru_cache(maxsize=256)(_query)
+"""Remembers short ones: most writes of a client name the same options."""
+
+
+def _make_watch(call: Call, *, by_name: bool) -> None:
+    """A list with `watch=1`, or the old form `/watch/`, in which a name is a selector."""
+    if call.resource.group == resource_usage.GROUP:
+        raise errors.method_not_allowed()
+    call.verb = "watch"
+    if by_name and call.name:
+        call.query = {**call.query, "fieldSelector": [f"metadata.name={call.name}"]}
+        call.name = ""

@@ -1,0 +1,63 @@
+"""The listening socket and its connections: TLS, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+
+from longshore.apiserver.http.begun import Front
+from longshore.apiserver.http.connection import Connection
+from longshore.apiserver.http.timeouts import Timeouts
+
+_BACKLOG: Final = 1024
+_GOODBYE_SECONDS: Final = 0.2
+"""For clients to close their side, once all requests are answered."""
+_LOOK_SECONDS: Final = 0.01
+
+
+class Listener:
+    """Serves what `front` answers, on one address, until it is closed."""
+
+    def __init__(self, front: Front, *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
+        self._front, self._tls, self._timeouts = front, tls, timeouts
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Begins to listen and returns the port (the one chosen, for port 0)."""
+        loop = asyncio.get_running_loop()
+        limits: dict[str, Any] = {}
+        if self._tls is not None:
+            limits["ssl_handshake_timeout"] = self._timeouts.head
+            limits["ssl_shutdown_timeout"] = self._timeouts.linger
+        self._server = await loop.create_server(
+            lambda: Connection(self._front, self._timeouts, loop, self._connections),
+            host,
+            port,
+            ssl=self._tls,
+            backlog=_BACKLOG,
+            **limits,
+        )
+        chosen: int = self._server.sockets[0].getsockname()[1]
+        return chosen
+
+    async def close(self) -> None:
+        """Stops listening, ends all streams, lets running requests finish for a moment, then hangs up."""
+        self._front.close()
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self._connections):
+            connection.stop()
+        await _until(lambda: not any(each.busy for each in self._connections), self._timeouts.stop)
+        await _until(lambda: not self._connections, _GOODBYE_SECONDS)
+        for connection in tuple(self._connections):
+            connection.abort()
+
+
+async def _until(condition: Callable[[], bool], seconds: float) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not condition() and loop.time() < end:  # noqa: ASYNC110 - of many connections, once
+        await asyncio.sleep(_LOOK_SECONDS)

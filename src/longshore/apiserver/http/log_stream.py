@@ -1,0 +1,63 @@
+"""Logs on the wire: plain text as it comes, until it ends, the client goes or reads no more, or the server
+stops. A log that is short and complete goes out in one piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Final
+
+from longshore.apiserver.http.open_streams import PodStreams, until_closing
+from longshore.apiserver.http.response import Fields, Reply
+
+if TYPE_CHECKING:
+    from longshore.apiserver.http.sender import Sender
+
+_MEDIA_TYPE: Final = "text/plain"
+_WHOLE_BYTES: Final = 1 << 16
+
+
+class Log:
+    """One log that was asked for. `begin`, then either `send` or `close`."""
+
+    def __init__(self, text: AsyncGenerator[bytes, None], streams: PodStreams, headers: Fields) -> None:
+        self._text, self._streams, self._headers = text, streams, headers
+        self._first = b""
+
+    async def begin(self, *, follow: bool) -> Reply | None:
+        """The whole answer if it is short. With `follow` it begins at once, even if there is no text yet."""
+        try:
+            self._streams.opened()
+        except BaseException:
+            await self._text.aclose()
+            raise
+        if follow:
+            return None
+        try:
+            async for chunk in self._text:
+                self._first += chunk
+                if len(self._first) >= _WHOLE_BYTES:
+                    return None
+        except BaseException:
+            await self.close()
+            raise
+        await self.close()
+        return Reply(200, _MEDIA_TYPE, self._first, self._headers)
+
+    async def send(self, sender: Sender) -> None:
+        """Sends all there is and will be."""
+        try:
+            sender.start(_MEDIA_TYPE, self._headers)
+            await until_closing(asyncio.ensure_future(self._send(sender)), self._streams.closing)
+        finally:
+            await self.close()
+
+    async def _send(self, sender: Sender) -> None:
+        await sender.send(self._first)
+        async for chunk in self._text:
+            await sender.send(chunk)
+
+    async def close(self) -> None:
+        """Lets go of the log."""
+        self._streams.ended()
+        await self._text.aclose()

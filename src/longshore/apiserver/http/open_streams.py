@@ -1,0 +1,74 @@
+"""The streams of one server that are open: how many there may be, what they share, and when all must end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from longshore.api import errors
+from longshore.apiserver.http.fanout import Fanout
+
+if TYPE_CHECKING:
+    from longshore.apiserver.metrics import Metrics
+    from longshore.apiserver.request.call import Call
+
+MAX_POD_STREAMS: Final = 1000
+"""Each holds a connection and a few tasks, and most hold a process of the node."""
+
+
+class PodStreams:
+    """Logs and connections to pods. All end once `closing` is set."""
+
+    def __init__(self, closing: asyncio.Event) -> None:
+        self.closing = closing
+        self._open = 0
+
+    def opened(self) -> None:
+        """Counts one more; 429 when there are as many as there may be."""
+        if self._open >= MAX_POD_STREAMS:
+            raise errors.StatusError(
+                429,
+                "TooManyRequests",
+                f"{MAX_POD_STREAMS} logs and connections to pods are open, which is as many as there may be; "
+                "please try again later",
+                details={"retryAfterSeconds": 1},
+            )
+        self._open += 1
+
+    def ended(self) -> None:
+        """Counts one less."""
+        self._open -= 1
+
+
+class Watching:
+    """All watches. They end once `closing` is set."""
+
+    def __init__(self, metrics: Metrics, closing: asyncio.Event) -> None:
+        self.closing, self.fanout = closing, Fanout()
+        self._metrics = metrics
+
+    def began(self, call: Call) -> None:
+        """Counts one more."""
+        self._metrics.watching(call, +1)
+        self.fanout.watchers += 1
+
+    def ended(self, call: Call) -> None:
+        """Counts one less."""
+        self.fanout.watchers -= 1
+        self._metrics.watching(call, -1)
+
+
+async def until_closing(
+    work: asyncio.Future[None], closing: asyncio.Event, *others: asyncio.Future[None]
+) -> None:
+    """Waits for the end of `work`, of one of the others, or of the server; none of them goes on after it."""
+    stopping = asyncio.ensure_future(closing.wait())
+    every: list[asyncio.Future[Any]] = [work, stopping, *others]
+    try:
+        await asyncio.wait(every, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            work.result()
+    finally:
+        for each in every:
+            each.cancel()
+        await asyncio.gather(*every, return_exceptions=True)

@@ -1,0 +1,53 @@
+"""The way out for an answer that goes on: its head, then pieces for as long as the client reads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from longshore.apiserver.http.response import Fields, stream_head
+
+if TYPE_CHECKING:
+    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.request import Request
+
+
+class Sender:
+    """Raises ConnectionResetError when the client has gone, TimeoutError when it reads no more."""
+
+    __slots__ = ("_connection", "_request", "chunked", "started")
+
+    def __init__(self, connection: Connection, request: Request) -> None:
+        self._connection, self._request = connection, request
+        self.started = False
+        self.chunked = not request.old
+        """Whether pieces are chunks of HTTP/1.1. Else the end of the connection is the end of the answer."""
+
+    def start(self, media_type: str, headers: Fields = ()) -> None:
+        """Sends the head."""
+        self.started = True
+        if not self.chunked:
+            self._request.last = True
+        framing = b"Transfer-Encoding: chunked\r\n" if self.chunked else b""
+        if self._request.last:
+            framing += b"Connection: close\r\n"
+        self._connection.write(stream_head(200, media_type, headers, framing))
+
+    async def send(self, data: bytes) -> None:
+        """One piece."""
+        if data:
+            await self.send_framed(frame(data) if self.chunked else data)
+
+    async def send_framed(self, data: bytes) -> None:
+        """Pieces that are chunks already, if they have to be."""
+        self._connection.write(data)
+        await self._connection.drain(self._connection.stuck_seconds)
+
+    def finish(self) -> None:
+        """Says that this was all."""
+        if self.started and self.chunked:
+            self._connection.write(b"0\r\n\r\n")
+
+
+def frame(data: bytes) -> bytes:
+    """A chunk of HTTP/1.1."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
