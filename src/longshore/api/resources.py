@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from longshore.api.strategy import Strategy
 
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -19,8 +21,7 @@ STATUS_VERBS = ("get", "patch", "update")
 Style = Literal["builtin", "custom"]
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(msgspec.Struct, frozen=True):
     """A path below an object, e.g. `pods/log`. `kind` and `group_version` are those of its answer."""
 
     name: str
@@ -30,8 +31,7 @@ class Subresource:
     """Only where it differs from the parent's, e.g. policy/v1 for pods/eviction."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrinterColumn:
+class PrinterColumn(msgspec.Struct, frozen=True):
     """A column that `kubectl get` shows for a custom resource, as in `additionalPrinterColumns`."""
 
     name: str

@@ -25,8 +25,7 @@ SCALARS: Final = frozenset(("string", "bool", "int32", "int64", "float64", "byte
 TypeKind = Literal["scalar", "special", "message", "list", "map"]
 
 
-@dataclass(frozen=True, slots=True)
-class Type:
+class Type(msgspec.Struct, frozen=True):
     """The type of a field. `element` is set for lists and maps (map keys are always strings)."""
 
     kind: TypeKind
@@ -43,8 +42,7 @@ class Type:
         return self.element
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field. An inline field has an empty `json` name: its message's fields stand in the parent."""
 
     json: str

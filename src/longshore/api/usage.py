@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 
 class Used(NamedTuple):
@@ -14,8 +15,7 @@ class Used(NamedTuple):
     """Bytes, at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """A node at one moment. `pods` holds what runs, by uid and container."""
 
     at: int

@@ -8,9 +8,10 @@ other questions are look-ups in dictionaries made then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.kinds import table
@@ -25,8 +26,7 @@ DEFINITIONS: Final = "apiextensions.k8s.io/customresourcedefinitions"
 _Path = tuple[str, str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Defined:
+class _Defined(msgspec.Struct, frozen=True):
     """The rows of one definition, at one of its revisions."""
 
     revision: int

@@ -7,7 +7,6 @@ answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -38,8 +37,7 @@ class Ask(msgspec.Struct):
         return b"" if self.value is None else types.encode(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """Part of a list. `more` is the token of the next page, empty on the last."""
 
     items: list[Obj]

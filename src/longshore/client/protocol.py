@@ -17,7 +17,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
@@ -42,8 +41,7 @@ class PatchType(Enum):
     APPLY = "application/apply-patch+yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectList:
+class ObjectList(msgspec.Struct, frozen=True):
     """All objects of one consistent moment. Watching from `resource_version` misses nothing after it."""
 
     items: list[Obj]
@@ -69,8 +67,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
         return self.type == "BOOKMARK" and marks.get("k8s.io/initial-events-end") == "true"
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True):
     """Options of a deletion. With no `propagation` the server's default counts, which orphans a Job's
     pods.
     """
@@ -83,8 +80,7 @@ class DeleteOptions:
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """An answer as it came, with any status code. Header names are in lower case."""
 
     code: int

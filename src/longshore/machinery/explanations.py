@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.reasons import Reason
@@ -15,8 +17,7 @@ _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000
 
 
-@dataclass(slots=True)
-class Explanation:
+class Explanation(msgspec.Struct):
     """One decision about an object, and the rules behind it. Repeats in a row are one, with a count.
 
     Nobody changes one. It is not `frozen`, as every look makes one: that would cost ten times as much.

@@ -12,9 +12,10 @@ import logging
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.time import rfc3339
@@ -31,8 +32,7 @@ _BY_REQUEST: Final = (137, 143)
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     directory: Path
     namespace: str
     pod: str

@@ -6,8 +6,9 @@ Amounts are quantities in Kubernetes' text. Declared ones replace the machine's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from longshore.api import label_syntax, quantity
 
@@ -20,11 +21,10 @@ class BadCapacity(ValueError):
     """A node's capacity is declared as `cpu=4,memory=8Gi,example.com/gpu=2`: names and amounts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(msgspec.Struct, frozen=True):
     """`amounts` by resource name; cpu, memory, ephemeral-storage and pods are always there."""
 
-    amounts: Mapping[str, str] = field(default_factory=dict)
+    amounts: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     def number(self, name: str) -> int:
         """In thousandths for cpu, else whole; 0 for what the node does not have."""

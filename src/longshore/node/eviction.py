@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from longshore.api import quantity
 from longshore.api.pod_resources import pod_limits
@@ -25,8 +26,7 @@ CHECK_SECONDS: Final = 10.0
 _STORAGE: Final = "ephemeral-storage"
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """The limits of one pod's files, with the words for exceeding them."""
 
     volumes: tuple[tuple[str, Path, int, str], ...]

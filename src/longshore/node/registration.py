@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 import longshore
 from longshore.api.errors import StatusError
@@ -38,8 +39,7 @@ _HEALTHY: Final = (
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """The machine under a node, as its status tells of it."""
 
     architecture: str = "amd64"

@@ -11,9 +11,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
 
 from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
@@ -36,8 +37,7 @@ _NODE_READY_SECONDS: Final = 10.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True):
     """The parameters of a plane."""
 
     store: Store

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api.metrics import Registry
 from longshore.machinery.informers.shared import Informers
@@ -23,8 +24,7 @@ _WHOLE: Final = (("v1", "Pod"), ("batch/v1", "Job"))
 """The job controller keeps these as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wiring:
+class Wiring(msgspec.Struct, frozen=True):
     clock: Clock
     rng: random.Random
     informers: Informers
@@ -41,8 +41,8 @@ class Wiring:
     """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
     workers: int | None = None
     """Objects looked at side by side; None leaves it to each controller."""
-    registry: Registry = field(default_factory=Registry)
-    explain: why_page.Reasons = field(default_factory=why_page.Reasons)
+    registry: Registry = msgspec.field(default_factory=Registry)
+    explain: why_page.Reasons = msgspec.field(default_factory=why_page.Reasons)
     """Whoever can explain itself says so here as it starts."""
 
 

@@ -8,7 +8,8 @@ that the same is decided on again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.scheduler.fitting import pod_claims
@@ -18,8 +19,7 @@ from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.ledger import Ledger
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that is seen while deciding. Nobody changes any of it meanwhile."""
 
     ledger: Ledger
@@ -28,16 +28,14 @@ class View:
     budgets: Iterable[Obj] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(msgspec.Struct, frozen=True):
     """A pod and the node where it counts, or that is promised to it."""
 
     pod: Obj
     node: str
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """The view for a decision about some pods, at one moment."""
 
     nodes: list[Obj]

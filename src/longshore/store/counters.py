@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(msgspec.Struct, frozen=True):
     """One finished transaction."""
 
     writes: int
@@ -15,8 +14,7 @@ class Commit:
     """From handing it to the writer thread until the event loop heard that it was durable."""
 
 
-@dataclass(slots=True)
-class Counters:
+class Counters(msgspec.Struct):
     """Sums since the store was opened."""
 
     commits: int = 0

@@ -8,8 +8,9 @@ acknowledged    the last acknowledged revision
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from longshore.store.acknowledged import Acknowledged
 from longshore.store.contents import FIRST_REVISION, Contents, recover
@@ -21,8 +22,7 @@ from longshore.store.reader import reading
 from longshore.store.sqlite import SqliteJournal
 
 
-@dataclass(slots=True)
-class Disk:
+class Disk(msgspec.Struct):
     """The open files of a data directory, to be closed again."""
 
     journal: SqliteJournal

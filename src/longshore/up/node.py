@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from longshore.up import failed_pods, machine
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from longshore.up.options import Options
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """The node's place: its directory, the server its pods may ask, and the receiver of its door."""
 
     directory: Path

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from longshore.store.journal import Durability
@@ -17,8 +18,7 @@ DEFAULT_PORT = 6443
 """Kubernetes' own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(msgspec.Struct, frozen=True):
     data_dir: Path | None = None
     """None means the default directory, or with `in_memory` one that goes with the process."""
     port: int = DEFAULT_PORT
@@ -35,9 +35,9 @@ class Options:
     """Whether pods run here."""
     runtime: str = "process"
     """The engine of pods that name none: process or podman."""
-    node_capacity: Mapping[str, str] = field(default_factory=dict)
+    node_capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The node's capacity by resource, where it differs from the machine's."""
-    shortcuts: bool = field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
+    shortcuts: bool = msgspec.field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
     """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request
     goes the long way: slower, and a way to tell whether a shortcut is to blame."""
     on_stop: Literal["keep", "kill"] = "keep"

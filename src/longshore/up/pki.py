@@ -12,9 +12,10 @@ certificate is due; without it, the certificates themselves are read.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+import msgspec
 
 from longshore.up.files import write_private
 
@@ -47,8 +48,7 @@ class BrokenPki(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Pki:
+class Pki(msgspec.Struct, frozen=True):
     """The places of the certificates. `renewed` says whether this call created any of them."""
 
     directory: Path

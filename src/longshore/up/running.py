@@ -10,9 +10,10 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
@@ -47,8 +48,7 @@ class PortBusy(Exception):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Longshore:
+class Longshore(msgspec.Struct, frozen=True):
     """The public face of a running longshore."""
 
     server: str

@@ -6,14 +6,14 @@ Both are kept, so that issued tokens survive a restart.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from longshore.up.files import write_private
 
 
-@dataclass(frozen=True, slots=True)
-class Secrets:
+class Secrets(msgspec.Struct, frozen=True):
     admin_token: str
     signing_key: bytes
 

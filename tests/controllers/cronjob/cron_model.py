@@ -11,7 +11,9 @@ import heapq
 import random
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from controllers.cronjob.cron_scene import UID, cronjob, job
 from longshore.api import cron, errors

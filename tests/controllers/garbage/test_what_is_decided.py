@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from longshore.api.types import Obj
 from longshore.controllers.garbage.decide import Action, Live, Owner, View, decide

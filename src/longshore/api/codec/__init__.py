@@ -10,8 +10,9 @@ be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from longshore.api import schema
 from longshore.api.codec import canonical, compiled, jsontext, protoread
@@ -64,10 +65,9 @@ class Document(Protocol):
         """Reads it as `message`; DecodeError if it does not fit."""
 
 
-@dataclass(slots=True)
-class _TextDocument:
+class _TextDocument(msgspec.Struct):
     node: Any
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
 
     def interpret(self) -> tuple[str, str]:
         return interpret(self.node)
@@ -80,8 +80,7 @@ class _TextDocument:
         return Decoded(api_version, kind, obj, self.problems + walk.problems)
 
 
-@dataclass(slots=True)
-class _ProtobufDocument:
+class _ProtobufDocument(msgspec.Struct):
     envelope: Envelope
 
     def interpret(self) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from longshore.api.types import Obj
 
@@ -12,8 +13,7 @@ class DecodeError(ValueError):
     """The document cannot be read as the kind it should be; the message is Go's own."""
 
 
-@dataclass(slots=True)
-class Decoded:
+class Decoded(msgspec.Struct):
     """A document read as one kind.
 
     `obj` is the object as Kubernetes would write it back, without apiVersion and kind. These two are
@@ -23,15 +23,14 @@ class Decoded:
     api_version: str
     kind: str
     obj: Obj
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
     """Findings of strict decoding, in Go's words and order: `unknown field "spec.foo"`. The findings
     of a YAML parser come as one text of several lines."""
 
 
-@dataclass(slots=True)
-class Plain:
+class Plain(msgspec.Struct):
     """A document read without a schema."""
 
     value: Any
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = msgspec.field(default_factory=list)
     """Duplicate keys, as in `Decoded.problems`."""

@@ -8,9 +8,9 @@ and the last one counts. Documents that blow up through aliases are refused, so 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from longshore.api.codec import gobase64
@@ -74,8 +74,7 @@ def _message(error: yaml.YAMLError) -> str:
     return f"line {line}: {problem}" if line else problem
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     """A list or mapping whose end has not come yet."""
 
     value: Any
@@ -84,7 +83,7 @@ class _Open:
     """How many nodes were counted before it."""
     key: Any = None
     has_key: bool = False
-    seen: set[tuple[type, Any]] = field(default_factory=set)
+    seen: set[tuple[type, Any]] = msgspec.field(default_factory=set)
 
 
 class _Composer:

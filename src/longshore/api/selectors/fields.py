@@ -8,8 +8,9 @@ own 400 texts, which differ by kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api import errors, field
 from longshore.api.resources import Resource
@@ -19,8 +20,7 @@ Getter = Callable[[Obj, str, str], str]
 """Takes a stored object, its namespace and its name; an unset field is the empty string."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSelector:
+class FieldSelector(msgspec.Struct, frozen=True):
     """All terms together. `matches(obj, namespace, name)` reads stored objects."""
 
     matches: Callable[[Obj, str, str], bool]

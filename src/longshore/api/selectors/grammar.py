@@ -7,8 +7,9 @@ its words: what was found, and what would have been right.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import field, label_syntax
 
@@ -17,8 +18,7 @@ _EXPECTED: Final = ", ".join(_BINARY.values())
 _INT64: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """One condition. Operators are `in`, `notin`, `=`, `==`, `!=`, `gt`, `lt`, `exists` and `!`."""
 
     key: str

@@ -8,8 +8,9 @@ takes the `matchLabels`/`matchExpressions` form, which validation has accepted b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.selectors.grammar import Requirement, Unparsable, integer, requirements_of
@@ -19,8 +20,7 @@ Labels = Mapping[str, str]
 Predicate = Callable[[Labels], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(msgspec.Struct, frozen=True):
     """All of `requirements` together. `matches(labels)` tells whether a set of labels has them all."""
 
     requirements: tuple[Requirement, ...]

@@ -6,8 +6,10 @@ is structural is a question of its own: `structure.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.api import field
 from longshore.api.field import FieldError
@@ -43,8 +45,7 @@ _ROOT_WITH_STATUS: Final = {
 """Keywords allowed at the root of a schema with a status subresource, with their names in Go."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
+class _Context(msgspec.Struct, frozen=True):
     defaults: bool = True
     why_no_defaults: str = ""
     in_metadata: bool = False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api import field
 from longshore.api.field import FieldError
@@ -12,8 +13,7 @@ from longshore.api.types import Obj
 _MAX_REPLICAS: Final = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class ScalePaths:
+class ScalePaths(msgspec.Struct, frozen=True):
     """Paths in an object, as the definition writes them (`.spec.replicas`)."""
 
     spec: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 _MAX_EXPONENT: Final = 512
 """Any cap is reached long before; a larger power might overflow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Doubling:
+class Doubling(msgspec.Struct, frozen=True):
     """Seconds to wait: `first` after the first failure, twice that after the second, and so up to `cap`."""
 
     first: float

@@ -7,8 +7,9 @@ requests never get that far. Service accounts are users like any other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api import errors, field
 from longshore.api.types import Obj
@@ -36,8 +37,7 @@ _SELF_REVIEWS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """An access in RBAC's words."""
 
     verb: str

@@ -8,8 +8,9 @@ not fit its spec (new, or just changed) is counted afresh from the objects that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import quantity
 from longshore.api.kinds import table
@@ -24,8 +25,7 @@ _MUST_BE_SET: Final = frozenset(
 """Where one of these is limited, every container of a pod must say how much it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(msgspec.Struct, frozen=True):
     """A quota, as stored, and the status it gets together with the write that was admitted."""
 
     quota: Obj

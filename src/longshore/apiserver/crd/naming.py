@@ -7,20 +7,20 @@ among each other. A definition keeps what it has; what another one has, it does 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from longshore.api.field import quoted
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(msgspec.Struct):
     """Names in use in one group."""
 
-    resources: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    resources: set[str] = msgspec.field(default_factory=set)
+    kinds: set[str] = msgspec.field(default_factory=set)
 
     def add_row(self, row: Resource) -> None:
         self.resources.update((row.plural, row.singular, *row.short_names))

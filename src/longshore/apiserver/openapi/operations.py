@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from longshore.api import schema
 from longshore.api.resources import Resource, Subresource
@@ -46,8 +47,7 @@ _METHODS: Final = {"create": "post", "delete": "delete", "get": "get", "patch": 
 _VERBS: Final = {"get": "read", "put": "replace", "patch": "patch", "delete": "delete", "post": "create"}
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True):
     """One method of one path. `body` and `answer` are schema names; an empty answer is plain text."""
 
     method: str
@@ -64,15 +64,14 @@ class Operation:
     body_required: bool = True
 
 
-@dataclass(slots=True)
-class PathItem:
+class PathItem(msgspec.Struct):
     """One path with what it offers. `parameters` are those in the path, `group` makes its tag."""
 
     path: str
     group: str
     version: str
     parameters: tuple[str, ...] = ()
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Operation] = msgspec.field(default_factory=list)
     pretty: bool = True
 
 

@@ -6,8 +6,9 @@ Versions that are no longer served are still known, so they are told apart from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import field, schema
 
@@ -46,8 +47,7 @@ _UNVERSIONED: Final = frozenset(("Status", "APIVersions", "APIGroupList", "APIGr
 _ALSO_ACCEPTED: Final = {("policy/v1", "Eviction"): frozenset(("policy/v1beta1",))}
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """A kind as a body or a path names it."""
 
     group: str

@@ -8,9 +8,10 @@ representations"), everything else is refused after no clause fitted ("only the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 
@@ -33,8 +34,7 @@ _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _TERMINALS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """The form of an answer. Without a transform, `group_version` is empty."""
 
     media_type: str
@@ -45,12 +45,11 @@ class Output:
     """Whether the clause itself asked for indented output (`;pretty=1`)."""
 
 
-@dataclass(slots=True)
-class _Clause:
+class _Clause(msgspec.Struct):
     type: str
     subtype: str
     q: float = 1.0
-    parameters: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = msgspec.field(default_factory=dict)
 
     def admits(self, media_type: str) -> bool:
         type_, _, subtype = media_type.partition("/")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from longshore.api import errors, field
 from longshore.api.field import FieldError
@@ -16,8 +17,7 @@ _MAX_DIGITS: Final = 19  # digits of the greatest number
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True):
     """Options of create, update and patch."""
 
     dry_run: bool
@@ -97,8 +97,7 @@ def watch_wanted(call: Call) -> bool:
     return "watch" in call.query and truth(call.one("watch"))
 
 
-@dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListOptions(msgspec.Struct, frozen=True):
     """Options of list and watch. `revision` is None when the client named none."""
 
     label_selector: str
@@ -184,8 +183,7 @@ def _list_problems(o: ListOptions) -> list[FieldError]:
     return problems
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True):
     """The options of a DELETE. `policy` is None when the client chose none."""
 
     grace: int | None

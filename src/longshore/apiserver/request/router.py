@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.resources import Resource
@@ -18,8 +19,7 @@ _MAX_REMEMBERED_CHARACTERS: Final = 128
 CONNECTS: Final = ("exec", "attach", "portforward", "proxy")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """A resource path taken apart. `watch` marks the old-style `/watch/` prefix."""
 
     group: str

@@ -8,8 +8,9 @@ share the last place in a quota.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api import reads
 from longshore.api.resources import Resource
@@ -29,8 +30,7 @@ _VOLCANO: Final = ".volcano.sh"
 _VOLCANO_SCHEDULER: Final = "volcano"
 
 
-@dataclass(frozen=True, slots=True)
-class Charged:
+class Charged(msgspec.Struct, frozen=True):
     """Quotas whose status changes together with a write."""
 
     charges: list[quota.Charge]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.facts import pod_state
@@ -28,13 +29,12 @@ ORPHAN_WARNING: Final = (
 )
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(msgspec.Struct):
     """The result of a delete: the object as it is now, whether it is gone, and the writes to wait for."""
 
     obj: Obj
     removed: bool
-    staged: list[Staged] = field(default_factory=list)
+    staged: list[Staged] = msgspec.field(default_factory=list)
 
 
 def delete(api: Api, call: Call) -> Answer | DocumentAnswer:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import posixpath
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import codec, errors, types
 from longshore.api.types import Obj
@@ -16,8 +17,7 @@ _ALPHABET: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 _WORDS: Final = {str: "string", dict: "object", list: "array", bool: "bool"}
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(msgspec.Struct, frozen=True):
     """The next page begins at the first key >= `start`. `revision` -1 means "any state will do"."""
 
     revision: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from longshore.api import errors
 from longshore.api.exec_session import Session
@@ -25,8 +26,7 @@ class Streams(NamedTuple):
 NO_STREAMS: Final = Streams()
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """Where to, and which streams. `ports` come from the query, as only old clients of port-forward send
     them; newer ones name the port of each connection they open."""
 

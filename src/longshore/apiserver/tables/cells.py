@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api.time import ages
 from longshore.api.types import Obj
@@ -24,13 +25,12 @@ def _unconditional(obj: Obj) -> list[Obj] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(msgspec.Struct, frozen=True):
     """How one kind is shown: its columns, the cells under them, and conditions of the row."""
 
     columns: tuple[Column, ...]
     cells: Cells
-    conditions: Conditions = field(default=_unconditional)
+    conditions: Conditions = msgspec.field(default=_unconditional)
 
 
 def column(

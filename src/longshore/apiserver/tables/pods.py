@@ -7,9 +7,10 @@ as a whole, what its init containers are stuck on, what its containers say, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api.facts import conditions as facts
 from longshore.api.time import ages
@@ -39,8 +40,7 @@ _FAILED: Final = [{"type": "Completed", "status": "True", "reason": "Failed", "m
 _ROW_CONDITIONS: Final = {"Succeeded": _SUCCEEDED, "Failed": _FAILED}
 
 
-@dataclass(slots=True)
-class _Restarts:
+class _Restarts(msgspec.Struct):
     """How often containers were restarted, and when last."""
 
     count: int = 0
@@ -59,8 +59,7 @@ class _Restarts:
         return str(self.count)
 
 
-@dataclass(slots=True)
-class _Init:
+class _Init(msgspec.Struct):
     """The state of the init containers. `stuck` is the word to show while they are not through."""
 
     stuck: str = ""

@@ -11,9 +11,10 @@ import ipaddress
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import msgspec
 
 from longshore.client.config import kubeconfig, user
 from longshore.client.config.kubeconfig import Entry, Kubeconfig
@@ -23,8 +24,7 @@ from longshore.client.errors import ConfigError
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Connection:
+class Connection(msgspec.Struct):
     """Everything a client needs to know of a server."""
 
     server: str
@@ -36,8 +36,8 @@ class Connection:
     tls_server_name: str = ""
     proxy: str = ""
     compress: bool = True
-    credentials: Credentials = field(default_factory=NoCredentials)
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    credentials: Credentials = msgspec.field(default_factory=NoCredentials)
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """Sent with every request: impersonation."""
 
     @property

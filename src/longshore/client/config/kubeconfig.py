@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.client.errors import ConfigError
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A cluster, user or context as written, and the file that defines it."""
 
     name: str
@@ -70,15 +70,14 @@ class Entry:
             raise self.error(f"{key}: cannot read {path}: {err.strerror}") from None
 
 
-@dataclass(slots=True)
-class Kubeconfig:
+class Kubeconfig(msgspec.Struct):
     """All kubeconfig files, merged."""
 
-    clusters: dict[str, Entry] = field(default_factory=dict)
-    users: dict[str, Entry] = field(default_factory=dict)
-    contexts: dict[str, Entry] = field(default_factory=dict)
+    clusters: dict[str, Entry] = msgspec.field(default_factory=dict)
+    users: dict[str, Entry] = msgspec.field(default_factory=dict)
+    contexts: dict[str, Entry] = msgspec.field(default_factory=dict)
     current_context: str = ""
-    files: list[Path] = field(default_factory=list)
+    files: list[Path] = msgspec.field(default_factory=list)
     """The files that exist and were read, in order."""
 
     @property

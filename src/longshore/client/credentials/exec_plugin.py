@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -22,8 +21,7 @@ from longshore.client.credentials import Credentials
 from longshore.client.errors import CredentialsError
 
 
-@dataclass(frozen=True, slots=True)
-class ExecSpec:
+class ExecSpec(msgspec.Struct, frozen=True):
     """The `exec` part of a kubeconfig's user."""
 
     api_version: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from longshore.api.facts.kinds import Kind
 from longshore.api.time.instants import Instant
@@ -11,8 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.expiring.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """The functions are pure."""
 
     controller: str

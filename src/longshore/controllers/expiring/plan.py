@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from longshore.api.time.instants import SECOND, Instant
 from longshore.machinery.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """At most one of `delete` and `look_again`. With neither, only a change calls for a look."""
 
     why: tuple[Reason, ...]

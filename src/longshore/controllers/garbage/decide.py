@@ -6,9 +6,11 @@ it names is there to keep it; it is kept whenever something about an owner canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.api.strategy import Propagation
 from longshore.api.time.doubling import Doubling
@@ -37,8 +39,7 @@ class Live(NamedTuple):
     """None when it was gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that `decide` may know. `owners` has the state of each of `refs`."""
 
     meta: Obj
@@ -69,8 +70,7 @@ class Action(Enum):
     START_OVER = "look at it anew, from the beginning"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     action: Action
     why: tuple[Reason, ...]
     policy: Propagation | None = None

@@ -8,8 +8,9 @@ dependents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
@@ -17,16 +18,15 @@ from longshore.controllers.garbage import references
 from longshore.controllers.garbage.references import Identity, Reference
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(msgspec.Struct, eq=False):
     """One object, or with `resource` None an owner that nobody has seen yet."""
 
     uid: str
     resource: Resource | None = None
-    meta: Obj = field(default_factory=dict)
+    meta: Obj = msgspec.field(default_factory=dict)
     """Cut down by `references.slim`; frozen."""
     refs: tuple[Reference, ...] = ()
-    dependents: dict[str, Node] = field(default_factory=dict)
+    dependents: dict[str, Node] = msgspec.field(default_factory=dict)
     """By uid, in the order they were seen."""
     blocking: int = 0
     """How many dependents hold back the foreground deletion of this object."""

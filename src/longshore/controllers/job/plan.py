@@ -8,8 +8,9 @@ the value of a pure function of the ones before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.job.ends.conditions import Outcome
@@ -28,8 +29,7 @@ class Event(NamedTuple):
     message: str
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     """The first stage: what to do with pods. At most one of `delete`, `release`, `create` is not empty."""
 
     view: View
@@ -56,8 +56,7 @@ class Plan:
     why: tuple[Reason, ...] = ()
 
 
-@dataclass(slots=True)
-class PodResults:
+class PodResults(msgspec.Struct):
     """How the first stage went."""
 
     removed: int = 0
@@ -68,8 +67,7 @@ class PodResults:
     """To create; less than planned after an error."""
 
 
-@dataclass(slots=True)
-class Tracking:
+class Tracking(msgspec.Struct):
     """The second stage: write 1 (`status`, if `flush`), then write 2 (`strip`)."""
 
     plan: Plan
@@ -85,15 +83,14 @@ class Tracking:
     limit_hit: bool
     events: Sequence[Event] = ()
     """Of a Job suspended or resumed; sent before write 1."""
-    policy_actions: Mapping[str, int] = field(default_factory=dict)
+    policy_actions: Mapping[str, int] = msgspec.field(default_factory=dict)
     """How many failures each action of the podFailurePolicy handled."""
     look_again: float | None = None
     """0 when the Job goes on whatever happens; None when nothing is due until the next change."""
     why: tuple[Reason, ...] = ()
 
 
-@dataclass(slots=True)
-class Ending:
+class Ending(msgspec.Struct):
     """The third stage: write 3 (`status`, if `flush`)."""
 
     status: Obj

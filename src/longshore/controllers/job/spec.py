@@ -5,8 +5,9 @@ Most defaults were set by the API server; a Job from an old or a foreign one may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 
@@ -22,8 +23,7 @@ RESERVED_MANAGER: Final = "kubernetes.io/job-controller"
 _NO_LIMIT: Final = 2**31 - 1
 
 
-@dataclass(slots=True)
-class Spec:
+class Spec(msgspec.Struct):
     """The Job's spec. None means that the field is not set."""
 
     parallelism: int

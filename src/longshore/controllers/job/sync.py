@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
@@ -22,8 +22,7 @@ from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(msgspec.Struct, frozen=True):
     """The tools that every sync of a controller shares."""
 
     client: Client

@@ -6,15 +6,15 @@ Whatever a decision depends on is in here, so that a decision can be tested, rep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 
 
-@dataclass(frozen=True, slots=True)
-class BackoffRecord:
+class BackoffRecord(msgspec.Struct, frozen=True):
     """Failures in a row since a pod last succeeded. Kept in memory only: a restart forgets it."""
 
     failures: int = 0
@@ -27,8 +27,7 @@ REPLACEMENT_PAUSES: Final = Doubling(10.0, 600.0)
 """How long a replacement waits after failures."""
 
 
-@dataclass(slots=True)
-class View:
+class View(msgspec.Struct):
     """A Job and its pods, as the caches show them. Objects are frozen.
 
     Neither this nor what is made of it is ever changed by who gets it. They are no frozen dataclasses because

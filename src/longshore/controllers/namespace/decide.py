@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.api.types import Obj
 from longshore.controllers.namespace.observe import Content, View
@@ -36,8 +38,7 @@ _OK = {
 """Every condition in upstream's order, with reason and message while all is well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """`conditions` is None when they are right already. `look_again` is None when nothing is left to do."""
 
     delete: tuple[Content, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -10,8 +10,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """The objects of one resource that are still there; never empty."""
 
     group: str
@@ -32,8 +31,7 @@ class Content:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that `decide` may know."""
 
     namespace: Obj

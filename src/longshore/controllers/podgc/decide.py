@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+import msgspec
 
 from longshore.api.facts import conditions
 from longshore.api.types import Obj
@@ -39,8 +40,7 @@ _WHY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that `decide` may know."""
 
     ended: Sequence[Obj]
@@ -54,14 +54,12 @@ class View:
     """How many ended pods may be kept; 0 for any number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+class Removal(msgspec.Struct, frozen=True):
     pod: Obj
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The pods to remove, each once, in order."""
 
     removals: tuple[Removal, ...] = ()

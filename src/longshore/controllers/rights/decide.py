@@ -9,8 +9,9 @@ and bindings are only ever created: whoever changes one is left alone. A namespa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
@@ -34,8 +35,7 @@ ROLE: Final[Obj] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that `decide` may know."""
 
     namespaces: Sequence[Obj]
@@ -43,8 +43,7 @@ class View:
     """The bindings of this name, by namespace."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The plan for one namespace: its binding is created or deleted."""
 
     namespace: Obj

@@ -7,7 +7,8 @@ dies in between finds the Job by its name the next time.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from longshore.api.errors import StatusError
 from longshore.api.facts.kinds import Kind

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
@@ -11,8 +12,7 @@ from longshore.controllers.scheduled.plan import Event, Plan
 from longshore.controllers.scheduled.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True):
     """The functions are pure."""
 
     controller: str

@@ -6,8 +6,9 @@ with the answers. One without is the end: events, status, and when to look again
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from longshore.api.time.instants import Instant
 from longshore.api.types import Obj
@@ -34,8 +35,7 @@ class Skipped(NamedTuple):
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """One step for one CronJob."""
 
     cronjob: Obj

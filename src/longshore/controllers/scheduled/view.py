@@ -7,8 +7,9 @@ wants to know (`Ask`), and is called again with the answers in the view.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from longshore.api import cron
 from longshore.api.time.instants import Instant
@@ -37,8 +38,7 @@ class Outage(NamedTuple):
     until: Instant
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """A CronJob and the Jobs it controls, as the caches show them. Objects are frozen."""
 
     cronjob: Obj
@@ -53,4 +53,4 @@ class View:
     """Since when the machine's clock has not been set back, as far as this process knows."""
     outage: Outage | None = None
     """The latest one, if this CronJob was not looked at since."""
-    answers: Mapping[Ask, Answer] = field(default_factory=dict)
+    answers: Mapping[Ask, Answer] = msgspec.field(default_factory=dict)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
@@ -17,8 +18,7 @@ _DESCRIPTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """The namespaces, and in which of them the account and the ConfigMap are."""
 
     namespaces: Sequence[Obj]
@@ -29,8 +29,7 @@ class View:
     ca: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The plan for one namespace."""
 
     namespace: Obj

@@ -7,8 +7,10 @@ only once that claim is gone and its volume's policy says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.api.types import Obj
 from longshore.controllers.volume import matching, names
@@ -30,8 +32,7 @@ IN_USE_SECONDS: Final = 1.0
 """Until a claim that is deleted and still used is looked at again: pods are not followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimView:
+class ClaimView(msgspec.Struct, frozen=True):
     """All that is known when a claim is decided on."""
 
     claim: Obj
@@ -41,8 +42,7 @@ class ClaimView:
     """Whether a pod uses it; looked at only for one that is being deleted."""
 
 
-@dataclass(frozen=True, slots=True)
-class VolumeView:
+class VolumeView(msgspec.Struct, frozen=True):
     """All that is known when a volume is decided on."""
 
     volume: Obj

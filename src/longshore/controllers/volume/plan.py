@@ -2,63 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Protect:
+class Protect(msgspec.Struct, frozen=True):
     """Add the finalizer that keeps it while it is used."""
 
     finalizer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unprotect:
+class Unprotect(msgspec.Struct, frozen=True):
     """Takes the finalizer off a claim or volume that is being deleted and may go."""
 
     finalizer: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetClass:
+class SetClass(msgspec.Struct, frozen=True):
     """The claim asked for no class when there was no default one; now there is."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(msgspec.Struct, frozen=True):
     """Tie volume and claim to each other, or finish doing so."""
 
     volume: Obj
 
 
-@dataclass(frozen=True, slots=True)
-class Provision:
+class Provision(msgspec.Struct, frozen=True):
     """Make a directory and a volume for it."""
 
     storage_class: Obj
 
 
-@dataclass(frozen=True, slots=True)
-class Lose:
+class Lose(msgspec.Struct, frozen=True):
     """The claim's volume is gone, or another's."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetPhase:
+class SetPhase(msgspec.Struct, frozen=True):
     """Of a volume."""
 
     phase: str
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reclaim:
+class Reclaim(msgspec.Struct, frozen=True):
     """Delete the volume and the data in it."""
 
 
@@ -73,8 +66,7 @@ class Event(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     step: Step | None
     """None: nothing is written."""
     why: tuple[Reason, ...]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
+
+import msgspec
 
 from longshore.api.types import Obj
 
@@ -25,8 +26,7 @@ _Key: TypeAlias = tuple[str, ...]
 V = TypeVar("V")
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(msgspec.Struct):
     """One event as it should be on the server by now."""
 
     name: str
@@ -44,14 +44,12 @@ class Seen:
     """Whether somebody is about to write it for the first time, and will look whether it happened again."""
 
 
-@dataclass(slots=True)
-class _Similar:
+class _Similar(msgspec.Struct):
     messages: dict[str, None]
     last: float
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(msgspec.Struct):
     tokens: float
     filled: float
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key, key_of
@@ -32,12 +33,11 @@ Delta: TypeAlias = tuple[Kind, Key, Obj]
 """A plain tuple, since thousands a second are made."""
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(msgspec.Struct):
     """A list of everything, if there is one, then changes in order; all of it as of `revision`."""
 
     listing: Sequence[Obj] | None = None
-    deltas: list[Delta] = field(default_factory=list)
+    deltas: list[Delta] = msgspec.field(default_factory=list)
     revision: int = 0
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -120,8 +121,7 @@ async def side_by_side(calls: Sequence[Awaitable[object]]) -> list[object]:
         return [err]
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """How far a slow start came. All that was attempted either succeeded or failed."""
 
     attempted: int

@@ -5,8 +5,9 @@ Facts are never changed. They are not `frozen`, as every pod has some: that woul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.time import durations
 from longshore.api.types import Obj
@@ -16,8 +17,7 @@ FAIL_UNSTARTABLE: Final = "longshore.dev/fail-unstartable-after"
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 
 
-@dataclass(slots=True)
-class ContainerFacts:
+class ContainerFacts(msgspec.Struct):
     """One container of the spec."""
 
     name: str
@@ -38,8 +38,7 @@ class ContainerFacts:
         return not self.is_init
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(msgspec.Struct):
     """One pod."""
 
     uid: str

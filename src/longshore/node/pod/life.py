@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Timer
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
     from longshore.node.runtime import Runtime
 
 
-@dataclass(slots=True)
-class Paths:
+class Paths(msgspec.Struct):
     """Where a container's last words are."""
 
     termination: FilePath | None
     log: FilePath | None
 
 
-@dataclass(slots=True)
-class Life:
+class Life(msgspec.Struct):
     memory: Memory
     runtime: Runtime | None
     """None when the pod wants an engine this node does not have."""
@@ -37,10 +36,10 @@ class Life:
     """When the timer rings."""
     prepared: Any = None
     """The prepared pod; None until the preparer is done."""
-    probing: dict[str, Probing] = field(default_factory=dict)
+    probing: dict[str, Probing] = msgspec.field(default_factory=dict)
     """The probes that run on its containers, by name."""
-    paths: dict[str, Paths] = field(default_factory=dict)
-    keys: set[Key] = field(default_factory=set)
+    paths: dict[str, Paths] = msgspec.field(default_factory=dict)
+    keys: set[Key] = msgspec.field(default_factory=set)
     """The containers that the engine remembers."""
     final: bool = False
     """Nothing of it runs, and nothing will again."""

@@ -7,24 +7,23 @@ pod, its volumes, probes and timers, is in `life.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.node.pod.facts import ContainerFacts, Facts
 from longshore.node.runtime import State
 
 
-@dataclass(slots=True)
-class Waiting:
+class Waiting(msgspec.Struct):
     """Why a container does not run."""
 
     reason: str
     message: str = ""
 
 
-@dataclass(slots=True)
-class Stopping:
+class Stopping(msgspec.Struct):
     """A container on its way out. Times are the monotonic clock's."""
 
     since: float
@@ -39,8 +38,7 @@ class Stopping:
     killed: float | None = None
 
 
-@dataclass(slots=True)
-class Record:
+class Record(msgspec.Struct):
     """One container, through all its attempts."""
 
     facts: ContainerFacts
@@ -88,8 +86,7 @@ class Record:
         return self.ended["exitCode"] if self.ended is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The pod fails, whatever its containers do."""
 
     reason: str
@@ -100,16 +97,15 @@ class Verdict:
     """One that says why, e.g. DisruptionTarget."""
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(msgspec.Struct):
     """One pod."""
 
     facts: Facts
     pod: Obj
     """The pod as last seen."""
     ip: str
-    inits: list[Record] = field(default_factory=list)
-    mains: list[Record] = field(default_factory=list)
+    inits: list[Record] = msgspec.field(default_factory=list)
+    mains: list[Record] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
     """The start time in seconds since 1970."""
@@ -160,8 +156,7 @@ class Memory:
         return self.inits + self.mains if self.inits else self.mains
 
 
-@dataclass(slots=True)
-class View:
+class View(msgspec.Struct):
     """All that `decide` may know: what is remembered of a pod, and the moment. Nobody changes one.
 
     It is not `frozen`, as every look at a pod makes one: that would cost ten times as much.

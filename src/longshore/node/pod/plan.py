@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+import msgspec
 
 from longshore.machinery.reasons import Reason
 from longshore.node.pod.memory import Record, Verdict, Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """Prepare the container and have the engine start it; `again` after an earlier run."""
 
     record: Record
@@ -21,16 +21,14 @@ class Start:
     """The pause after the next crash, if it comes soon."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Nothing to do for this container until later; this is what its status says meanwhile."""
 
     record: Record
     waiting: Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class BeginStop:
+class BeginStop(msgspec.Struct, frozen=True):
     """The container has to go: from now on its grace period runs."""
 
     record: Record
@@ -38,40 +36,34 @@ class BeginStop:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shorten:
+class Shorten(msgspec.Struct, frozen=True):
     """Somebody is less patient than before."""
 
     record: Record
     grace: float
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(msgspec.Struct, frozen=True):
     record: Record
     name: Literal["stop", "kill"]
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     record: Record
     name: Literal["postStart", "preStop"]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(msgspec.Struct, frozen=True):
     """Begin to probe the container."""
 
     record: Record
 
 
-@dataclass(slots=True)
-class Prepare:
+class Prepare(msgspec.Struct):
     """Make the pod's volumes and read what its environment refers to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(msgspec.Struct, frozen=True):
     """The pod is to fail; its containers are stopped first."""
 
     verdict: Verdict
@@ -80,8 +72,7 @@ class Fail:
 Action: TypeAlias = Start | Wait | BeginStop | Shorten | Signal | Hook | Probe | Prepare | Fail
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(msgspec.Struct):
     actions: tuple[Action, ...] = ()
     why: tuple[Reason, ...] = ()
     """The rules that fired."""

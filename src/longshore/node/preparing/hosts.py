@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 
@@ -49,17 +50,16 @@ def wants_own(spec: Obj) -> bool:
     return bool(spec.get("subdomain") or spec.get("hostAliases"))
 
 
-@dataclass(slots=True)
-class _Circle:
+class _Circle(msgspec.Struct):
     """Pods that know each other: those of one subdomain, or one pod alone."""
 
     namespace: str
     subdomain: str
-    members: dict[str, tuple[str, str]] = field(default_factory=dict)
+    members: dict[str, tuple[str, str]] = msgspec.field(default_factory=dict)
     """Hostname and address by uid."""
-    files: dict[Path, Sequence[Obj]] = field(default_factory=dict)
+    files: dict[Path, Sequence[Obj]] = msgspec.field(default_factory=dict)
     """Each file with the aliases it has beside the members."""
-    before: dict[str, str] = field(default_factory=dict)
+    before: dict[str, str] = msgspec.field(default_factory=dict)
     """Address by hostname, as an earlier longshore wrote it: until all its pods are found again, those that
     run go on to see the names they know."""
 

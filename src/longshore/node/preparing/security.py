@@ -7,8 +7,9 @@ machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
@@ -17,8 +18,7 @@ _ENGINES: Final = ("process", "podman")
 _NOTHING: Final[Obj] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """None means as the engine runs things anyway."""
 
     user: int | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from longshore.node.runtime import Mount
 
@@ -32,8 +33,7 @@ class CannotPrepare(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(msgspec.Struct, frozen=True):
     """Where pods find the API server, and whom to trust about it."""
 
     host: str
@@ -41,25 +41,23 @@ class Server:
     ca_pem: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFacts:
+class NodeFacts(msgspec.Struct, frozen=True):
     """The facts of the node that preparing needs."""
 
     name: str
     host_ip: str = "127.0.0.1"
-    allocatable: Mapping[str, str] = field(default_factory=dict)
+    allocatable: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
     engine: str = "process"
     """The engine of pods that name none by `runtimeClassName`."""
-    user: int = field(default_factory=os.geteuid)
-    group: int = field(default_factory=os.getegid)
+    user: int = msgspec.field(default_factory=os.geteuid)
+    group: int = msgspec.field(default_factory=os.getegid)
     """Whom the process engine runs containers as; only root can run them as somebody else."""
     memory_directory: Path = Path("/dev/shm")
     """Where emptyDirs of medium Memory lie."""
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(msgspec.Struct, frozen=True):
     """A volume of a pod, ready to be mounted."""
 
     path: str
@@ -68,12 +66,11 @@ class Volume:
     """Bytes an emptyDir may grow to; crossing it evicts the pod, which is the agent's to do."""
 
 
-@dataclass(slots=True)
-class PreparedPod:
+class PreparedPod(msgspec.Struct):
     """A pod whose volumes are there. Changed by `Preparer.refresh` alone."""
 
     uid: str
-    volumes: dict[str, Volume] = field(default_factory=dict)
+    volumes: dict[str, Volume] = msgspec.field(default_factory=dict)
     sources: Sources | None = None
     """The ConfigMaps and Secrets that its containers' variables come from; None if none do."""
     account: tuple[Mount, ...] = ()

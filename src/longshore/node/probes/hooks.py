@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
@@ -15,14 +16,12 @@ _OUTPUT: Final = 10 * 1024
 """Bytes of a command's output, or of a page, that are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     ok: bool
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """A container, from outside."""
 
     runtime: Runtime

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import encode
 from longshore.node.runtime import Container, Key, Mount
@@ -26,8 +27,7 @@ _REFERENCE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(msgspec.Struct, frozen=True):
     """The settings of this machine for every container."""
 
     owner: str

@@ -12,8 +12,9 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds
@@ -54,8 +55,7 @@ class Allowance:
         return True
 
 
-@dataclass(slots=True)
-class Report:
+class Report(msgspec.Struct):
     """A report for a pod."""
 
     pod: Pod

@@ -7,8 +7,9 @@ Nodes are near when they have the same value for a label (`topologyKey`). One pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+import msgspec
 
 from longshore.api.selectors import labels as selectors
 from longshore.api.selectors.labels import Selector
@@ -30,8 +31,7 @@ _REPELLED: Final = Failure(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """Pods of some namespaces with some labels, and what counts as near."""
 
     topology: str
@@ -49,8 +49,7 @@ class Term:
         return self.selector.matches(pod.labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Affinity:
+class Affinity(msgspec.Struct, frozen=True):
     """All terms of one pod."""
 
     near: tuple[Term, ...]
@@ -111,8 +110,7 @@ Place: TypeAlias = tuple[str, str]
 """A label of nodes and its value."""
 
 
-@dataclass(slots=True)
-class Survey:
+class Survey(msgspec.Struct):
     """The effect of the pods on nodes on one pod."""
 
     attracting: tuple[dict[Place, int], ...]

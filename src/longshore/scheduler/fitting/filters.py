@@ -7,8 +7,9 @@ thousandth pod of a Job costs a look-up and a few comparisons. Gangs use the sam
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
@@ -27,8 +28,7 @@ _PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _FULL: Final = "Too many pods"
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """The facts of one pod, gathered before any node is checked."""
 
     survey: Survey | None

@@ -8,8 +8,9 @@ waited for. One of a class that waits for its first consumer gets a node togethe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from longshore.api.field import quoted
 from longshore.api.types import Obj
@@ -29,8 +30,7 @@ Lookup: TypeAlias = Callable[[str, str], Obj | None]
 """From namespace (empty where there is none) and name to the object as last seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Volumes:
+class Volumes(msgspec.Struct, frozen=True):
     """Where claims, volumes and classes are looked up."""
 
     claim: Lookup
@@ -38,8 +38,7 @@ class Volumes:
     storage_class: Lookup
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(msgspec.Struct, frozen=True):
     """The requirements of a pod's claims on a node."""
 
     ties: tuple[node_selection.Chooses, ...] = ()

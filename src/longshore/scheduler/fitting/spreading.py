@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from longshore.api.selectors.labels import Selector
 from longshore.api.types import Obj
@@ -21,8 +22,7 @@ _UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
 _UNLABELLED: Final = Failure((f"{_UNEVEN} (missing required label)",), NODE)
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(msgspec.Struct, frozen=True):
     """One entry of topologySpreadConstraints."""
 
     topology: str
@@ -49,8 +49,7 @@ def constraints_of(spec: Obj, labels: Mapping[str, str]) -> tuple[Constraint, ..
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """How many pods that count stand in each domain of one constraint."""
 
     constraint: Constraint

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.machinery.reasons import Reason
 
@@ -18,8 +19,7 @@ VOLUMES: Final = 8
 EVERYTHING: Final = NODE | ROOM | PODS | VOLUMES
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """One node's answer."""
 
     reasons: tuple[str, ...]
@@ -32,8 +32,7 @@ class Failure:
     """For people: `asks 4 cpu, node a has 1.5 of 2 left`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """The reason that holds for every node, such as a missing claim."""
 
     reason: str

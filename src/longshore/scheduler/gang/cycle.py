@@ -7,8 +7,9 @@ and compared, and `restored` gives one that the same is decided on again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.scheduler import view as views
@@ -38,8 +39,7 @@ class SeenGroup(NamedTuple):
     """When it is let in whatever is free, in seconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(msgspec.Struct, frozen=True):
     """The view at the beginning of a cycle."""
 
     view: View
@@ -51,21 +51,19 @@ class Cycle:
     now: float
     time: str
     """The moment of the cycle, as objects write it."""
-    settled: Mapping[str, Sums] = field(default_factory=dict)
+    settled: Mapping[str, Sums] = msgspec.field(default_factory=dict)
     """The amounts of settled gangs, which need no decision, by queue."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedMember:
+class SavedMember(msgspec.Struct, frozen=True):
     pod: Obj
     status: str
     node: str
 
 
-@dataclass(frozen=True, slots=True)
-class SavedGroup:
+class SavedGroup(msgspec.Struct, frozen=True):
     obj: Obj
     status: Obj
     members: list[SavedMember]
@@ -73,8 +71,7 @@ class SavedGroup:
     deadline: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class SavedCycle:
+class SavedCycle(msgspec.Struct, frozen=True):
     """A cycle as plain data. Fields as of `Cycle`."""
 
     cluster: Snapshot

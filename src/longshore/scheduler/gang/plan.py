@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
@@ -13,8 +14,7 @@ from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import Task
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(msgspec.Struct, frozen=True):
     """A task to bind, and what its claims need first."""
 
     task: Task
@@ -22,8 +22,7 @@ class Bind:
     needs: Needs
 
 
-@dataclass(frozen=True, slots=True)
-class Evict:
+class Evict(msgspec.Struct, frozen=True):
     """A task to remove, and by which action."""
 
     task: Task
@@ -40,8 +39,7 @@ class Event(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReport:
+class TaskReport(msgspec.Struct, frozen=True):
     """Why one task waits."""
 
     task: Task
@@ -49,8 +47,7 @@ class TaskReport:
     message: str
 
 
-@dataclass(slots=True)
-class GroupReport:
+class GroupReport(msgspec.Struct):
     """How one group stands after a cycle."""
 
     group: Group
@@ -59,12 +56,11 @@ class GroupReport:
     changed: bool
     waits: str
     """The warning that the group is not scheduled; empty when it is. Only of use if there are tasks."""
-    tasks: list[TaskReport] = field(default_factory=list)
+    tasks: list[TaskReport] = msgspec.field(default_factory=list)
     why: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """The steps and reports of a cycle. Groups and tasks are the cycle's own; nobody changes them."""
 
     binds: tuple[Bind, ...]

@@ -6,8 +6,9 @@ When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries i
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from longshore.api import uid as uids
 from longshore.api.facts import kinds, pod_state

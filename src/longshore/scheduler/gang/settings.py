@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM = "enqueue", "allocate", "backfill", "preempt", "reclaim"
 ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM)
@@ -11,8 +12,7 @@ DEFAULT_ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL)
 """Volcano's own: nobody is removed for another unless asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """Volcano's scheduler configuration, as far as it has an effect here."""
 
     actions: tuple[str, ...] = DEFAULT_ACTIONS

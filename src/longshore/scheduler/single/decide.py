@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting import filters
@@ -24,8 +26,7 @@ _TOLD_NODES: Final = 5
 """Nodes whose numbers are told; a hundred would bury the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """With a `node`: bind. Otherwise wait, and if there are `victims`, remove them first."""
 
     node: str = ""

@@ -8,8 +8,9 @@ taken: fewest broken disruption budgets, then the least important victims, then 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.selectors import labels as selectors
 from longshore.api.types import Obj
@@ -26,8 +27,7 @@ NEVER: Final = "not eligible due to preemptionPolicy=Never."
 LEAVING: Final = "not eligible due to a terminating pod on the nominated node."
 
 
-@dataclass(frozen=True, slots=True)
-class Victims:
+class Victims(msgspec.Struct, frozen=True):
     """The pods to remove from one node, the most important first."""
 
     node: str
@@ -35,8 +35,7 @@ class Victims:
     violations: int
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """`victims` None: no removal helps, for `reasons` (by node)."""
 
     victims: Victims | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.scheduler.amounts import CPU, MEMORY
 from longshore.scheduler.fitting import affinity, spreading, taints
@@ -15,8 +16,7 @@ from longshore.scheduler.ledger import Node
 _MAX_SCORE: Final = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(msgspec.Struct, frozen=True):
     """How much each view counts."""
 
     least_allocated: int = 1

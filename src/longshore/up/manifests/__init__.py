@@ -8,10 +8,10 @@ definitions are not among them: they come with Volcano's release that the cluste
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from longshore import __version__
@@ -33,8 +33,7 @@ _VOLCANO: Final = f"""\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Where to install, from which image, and what is to run there."""
 
     namespace: str = NAMESPACE

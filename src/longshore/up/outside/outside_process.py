@@ -14,7 +14,8 @@ import random
 import socket
 import sys
 import uuid
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from longshore import __version__
 from longshore.client import Unreachable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 MANAGED_BY: Final = "longshore.dev/job-controller"
 """Jobs with this `spec.managedBy` are left alone by kube-controller-manager, so both can live together."""
@@ -13,8 +14,7 @@ CONTROLLERS: Final = ("job",)
 LEASE: Final = "longshore-controllers"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     kubeconfig: Path | None = None
     """None means what kubectl would take; in a pod without any, that pod's own cluster and account."""
     context: str = ""

@@ -6,8 +6,9 @@ Only reads. How an ended pod gets into the Job's counters exactly once is told i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from longshore.api.facts import pod_state
 from longshore.api.types import Obj
@@ -32,8 +33,7 @@ class Held(NamedTuple):
     """Deleted after the Job's verdict was on record: how it ended says nothing of the Job."""
 
 
-@dataclass(slots=True)
-class Count:
+class Count(msgspec.Struct):
     """The pods of a Job, sorted out."""
 
     active: list[Obj]

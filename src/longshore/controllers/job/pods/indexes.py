@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from longshore.api import indexes
 from longshore.api.indexes import Runs
@@ -14,8 +15,7 @@ from longshore.controllers.job.pods.counting import Count, Held, valid
 from longshore.controllers.job.spec import Spec
 
 
-@dataclass(slots=True)
-class Indexes:
+class Indexes(msgspec.Struct):
     """All lists end at the Job's completions, so that a Job that shrank forgets what is beyond."""
 
     before: Runs
@@ -24,7 +24,7 @@ class Indexes:
     """With those whose pods succeeded since."""
     failed: Runs | None = None
     """None without backoffLimitPerIndex."""
-    delayed: dict[int, Obj] = field(default_factory=dict)
+    delayed: dict[int, Obj] = msgspec.field(default_factory=dict)
     """The latest failed pod of each index to be tried again. It keeps its finalizer, since it carries the
     index's failure count, until a replacement carries that on."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, removal_order, replacement_delay
@@ -21,8 +22,7 @@ MIN_WAIT_SECONDS: Final = 1.0
 """Looking again sooner than this after a back-off would only find it not quite over."""
 
 
-@dataclass(slots=True)
-class Change:
+class Change(msgspec.Struct):
     """The change to the number of pods. `look_again` is None when nothing is due by time alone."""
 
     action: str

@@ -8,8 +8,9 @@ has failed for a fifth of a second, and for a second at most. Everything else is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -19,8 +20,7 @@ _QUIET_SECONDS: Final = 0.2
 _MAX_WAIT_SECONDS: Final = 1.0
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     since: float
     timer: Timer
 

@@ -6,8 +6,9 @@ work, to another controller's Job, or to something that is no batch/v1 Job.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.errors import StatusError
@@ -24,15 +25,13 @@ from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.writes.pod_control import finalizer_patch
 
 
-@dataclass(frozen=True, slots=True)
-class OnePod:
+class OnePod(msgspec.Struct, frozen=True):
     """A pod that carries the finalizer and may be nobody's."""
 
     key: Key
 
 
-@dataclass(frozen=True, slots=True)
-class PodsOfJob:
+class PodsOfJob(msgspec.Struct, frozen=True):
     """All pods of a Job that is finished or gone."""
 
     namespace: str

@@ -7,8 +7,9 @@ would run a finished Job again that somebody deleted, or whose time to live was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.facts import kinds, owners
@@ -21,8 +22,7 @@ from longshore.machinery.reasons import Reason
 _INERT: Final = ("Failed", "Terminating")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """All that a decision may know. `named` has every Job of the namespace that a flow entry could mean."""
 
     flow: Obj
@@ -34,8 +34,7 @@ class View:
     """RFC 3339, in seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     why: tuple[Reason, ...]
     delete: tuple[str, ...] = ()
     create: tuple[Obj, ...] = ()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -46,8 +47,7 @@ _CACHED: Final = {kinds.VOLCANO_JOBS: "jobs", kinds.PODS: "pods", kinds.POD_GROU
 """Kinds whose writes the caches are waited for to show."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(msgspec.Struct, frozen=True):
     """The tools that every visit of every Job shares."""
 
     client: Client

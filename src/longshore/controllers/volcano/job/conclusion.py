@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job import status
@@ -13,8 +13,7 @@ from longshore.controllers.volcano.job.rules.table import Then
 from longshore.controllers.volcano.job.status import Count
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
+class Conclusion(msgspec.Struct, frozen=True):
     """The status to write, and what changed the phase."""
 
     status: Obj

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
@@ -15,21 +16,20 @@ from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import OwnWrites, StaleCache
 
 
-@dataclass(slots=True)
-class JobMemory:
+class JobMemory(msgspec.Struct):
     """Of one Job, by UID."""
 
     uid: str
     remembered: Remembered = NOTHING
     """The memory that the last plan asked for."""
-    going: set[str] = field(default_factory=set)
+    going: set[str] = msgspec.field(default_factory=set)
     """UIDs of pods deleted here whose end the cache does not show yet."""
-    groups: set[str] = field(default_factory=set)
+    groups: set[str] = msgspec.field(default_factory=set)
     """UIDs of PodGroups deleted here."""
-    said: dict[str, str] = field(default_factory=dict)
+    said: dict[str, str] = msgspec.field(default_factory=dict)
     """Phases written here whose event has not come yet, with the version that each became; empty while the
     write is under way."""
-    making: set[str] = field(default_factory=set)
+    making: set[str] = msgspec.field(default_factory=set)
     """Names of pods created here whose event has not come yet."""
 
 

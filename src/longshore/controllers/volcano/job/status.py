@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.time import durations, rfc3339
@@ -23,12 +24,11 @@ _BY_PHASE: Final = {
 }
 
 
-@dataclass(slots=True)
-class Count:
+class Count(msgspec.Struct):
     """Pods by what they do, for one pass."""
 
-    counters: dict[str, int] = field(default_factory=dict)
-    by_task: dict[str, dict[str, int]] = field(default_factory=dict)
+    counters: dict[str, int] = msgspec.field(default_factory=dict)
+    by_task: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
 
     def add(self, task: str, pod: Obj) -> None:
         phase = tasks.phase(pod) or "Pending"

@@ -5,8 +5,9 @@ randomness, and one takes tenths of a second to find.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from longshore.api.types import Obj
 
@@ -23,8 +24,7 @@ class KeyMaker(Protocol):
         """A new key of this size."""
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsKey:
+class NeedsKey(msgspec.Struct, frozen=True):
     """An object that cannot be written without a new key."""
 
     bits: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
+
+import msgspec
 
 from longshore.api import goflags
 from longshore.api.types import Obj
@@ -15,8 +16,7 @@ class PluginError(Exception):
     """A plugin cannot do its work for this Job; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """An object that a Job's plugin needs, in the Job's namespace and owned by the Job."""
 
     what: tuple[str, str]

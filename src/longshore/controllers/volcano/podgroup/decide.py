@@ -7,8 +7,9 @@ again with the answers in the view.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+import msgspec
 
 from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
@@ -28,8 +29,7 @@ class Ask(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """A pod, or a workload and its pods, as the caches show them. Objects are frozen."""
 
     pod: Obj | None = None
@@ -39,12 +39,11 @@ class View:
     """The workload's."""
     pods: Sequence[Obj] = ()
     """The workload's; of those that have a group only names are cached."""
-    answers: Mapping[Ask, Obj | None] = field(default_factory=dict)
+    answers: Mapping[Ask, Obj | None] = msgspec.field(default_factory=dict)
     """The object that was read; None if it does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """One with something to `read` is a step on the way. Writes in this order: the group, then the pod."""
 
     read: tuple[Ask, ...] = ()

@@ -8,8 +8,9 @@ with it again; a child that somebody closed by hand stays closed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number, Reason
@@ -28,8 +29,7 @@ NEXT: Final[dict[str, dict[str, str]]] = {
 """Action -> state -> state. Any other action is a sync."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """Writes in this order: marks of children, state, parent, own mark. Then what is asked of whom."""
 
     why: tuple[Reason, ...]
@@ -57,8 +57,7 @@ class Plan:
         return bool(self.adopt or marks or self.state is not None or self.ask)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """A queue among its relatives, and how many pod groups it has."""
 
     queue: Obj

@@ -8,9 +8,10 @@ mounted may change, and an account that was made anew has another token.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
@@ -30,8 +31,7 @@ _ACCOUNT_WAIT_SECONDS, _ACCOUNT_RETRY_SECONDS = 2.0, 0.05
 """A new namespace's `default` account is a moment behind it; pods of all its Jobs would pay for a retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """An account whose directory is up to date until `due`."""
 
     account: Account

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from longshore.scheduler.amounts import Amounts, rest
 from longshore.scheduler.gang.model.task import PENDING, RELEASING
@@ -13,19 +14,18 @@ if TYPE_CHECKING:
     from longshore.scheduler.gang.model.group import Group
 
 
-@dataclass(slots=True)
-class Sums:
+class Sums(msgspec.Struct):
     """The sums of one queue's gangs: amounts on nodes and requests, without zeros."""
 
     groups: int = 0
     pods: int = 0
     """The pods that have room on nodes."""
-    allocated: Amounts = field(default_factory=dict)
-    releasing: Amounts = field(default_factory=dict)
-    request: Amounts = field(default_factory=dict)
-    elastic: Amounts = field(default_factory=dict)
-    inqueue: Amounts = field(default_factory=dict)
-    reserved: Amounts = field(default_factory=dict)
+    allocated: Amounts = msgspec.field(default_factory=dict)
+    releasing: Amounts = msgspec.field(default_factory=dict)
+    request: Amounts = msgspec.field(default_factory=dict)
+    elastic: Amounts = msgspec.field(default_factory=dict)
+    inqueue: Amounts = msgspec.field(default_factory=dict)
+    reserved: Amounts = msgspec.field(default_factory=dict)
     """The amounts promised and not used yet."""
 
     def copy(self) -> Sums:

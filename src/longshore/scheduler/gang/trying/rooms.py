@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, NamedTuple
+
+import msgspec
 
 from longshore.api.facts import conditions
 from longshore.scheduler.amounts import Amounts, lacking, total
@@ -28,13 +29,12 @@ _CROWDED: Final = "node(s) pod number exceeded"
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
-@dataclass(slots=True)
-class Room:
+class Room(msgspec.Struct):
     """A node in this cycle: what those leaving will free, and what is promised of it."""
 
     node: Node
-    releasing: Amounts = field(default_factory=dict)
-    pipelined: Amounts = field(default_factory=dict)
+    releasing: Amounts = msgspec.field(default_factory=dict)
+    pipelined: Amounts = msgspec.field(default_factory=dict)
 
     def future(self, name: str) -> int:
         return self.node.left(name) + self.releasing.get(name, 0) - self.pipelined.get(name, 0)

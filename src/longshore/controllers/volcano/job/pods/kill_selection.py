@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.facts import pod_state
 from longshore.api.types import Obj
@@ -16,8 +17,7 @@ from longshore.controllers.volcano.names import RESTART_PARTITION, RESTART_POD
 from longshore.machinery.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The pods that a kill removes."""
 
     delete: Sequence[Obj]

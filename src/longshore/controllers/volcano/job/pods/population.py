@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano import plugins
@@ -15,14 +16,13 @@ from longshore.controllers.volcano.names import pod_name
 from longshore.machinery.reasons import Reason
 
 
-@dataclass(frozen=True, slots=True)
-class Population:
+class Population(msgspec.Struct, frozen=True):
     """The pods that a sync creates and deletes."""
 
     create: Sequence[tuple[str, Obj]] = ()
     """Tasks and bodies of new pods."""
     delete: Sequence[Obj] = ()
-    count: Count = field(default_factory=Count)
+    count: Count = msgspec.field(default_factory=Count)
     """The pods that are there."""
     why: tuple[Reason, ...] = ()
 

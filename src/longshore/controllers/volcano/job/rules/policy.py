@@ -6,9 +6,10 @@ Policies of the task come before those of the Job; the first that fits decides.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+import msgspec
 
 from longshore.api.time import durations
 from longshore.api.types import Obj
@@ -27,8 +28,7 @@ from longshore.machinery.reasons import Number, Reason
 _INTERNAL: Final = (OUT_OF_SYNC, COMMAND_ISSUED, POD_RUNNING, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The action, and the rule behind it."""
 
     action: str

@@ -7,9 +7,10 @@ what the spec asks for. Each then asks a rule (phases.py) whether the phase chan
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+import msgspec
 
 from longshore.controllers.volcano.names import (
     ABORT_JOB,
@@ -56,8 +57,7 @@ class Then(Enum):
     ABORTED = ABORTED
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The effect of one action in one phase."""
 
     kind: Kind

@@ -7,8 +7,9 @@ looks at what is due, so that a delayed action meets the same order as any other
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
@@ -28,8 +29,7 @@ TRACELESS: Final = (POD_EVICTED, UNKNOWN)
 """Events whose cause no object shows afterwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delayed:
+class Delayed(msgspec.Struct, frozen=True):
     request: Request
     action: str
     due: float

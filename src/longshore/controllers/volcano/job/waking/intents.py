@@ -12,8 +12,10 @@ end will call for an action: the status counts them no more, so that nothing els
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api import types
 from longshore.api.facts.volcano_job_state import phase_of
@@ -27,8 +29,7 @@ LEAVING: Final = "longshore.dev/volcano-leaving-pods"
 OWN_ANNOTATIONS: Final = (ACTION, LATER, LEAVING)
 
 
-@dataclass(frozen=True, slots=True)
-class Intent:
+class Intent(msgspec.Struct, frozen=True):
     """An action and the state the Job was in when it began."""
 
     action: str

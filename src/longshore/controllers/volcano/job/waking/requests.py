@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import msgspec
+
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
@@ -54,8 +56,7 @@ class Request:
 SYNC = Request()
 
 
-@dataclass(frozen=True, slots=True)
-class PodOf:
+class PodOf(msgspec.Struct, frozen=True):
     """Whose pod it is, and which."""
 
     uid: str
