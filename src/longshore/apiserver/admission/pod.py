@@ -8,6 +8,8 @@ from longshore.api import errors, field, reads
 from longshore.api.types import Obj
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
+_ACCOUNTS: Final = "serviceaccounts"
+_DEFAULT_ACCOUNT: Final = "default"
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
 _RUNTIME_CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
@@ -71,6 +73,25 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     spec["preemptionPolicy"] = policy
 
 
+def _has_its_account(new: reads.New) -> bool:
+    """Whether the spec has the account that the rule would give it now."""
+    named = new.obj["spec"].get("serviceAccountName")
+    if named not in (None, _DEFAULT_ACCOUNT):
+        return True
+    there = new.get(_ACCOUNTS, new.obj["metadata"].get("namespace", ""), _DEFAULT_ACCOUNT) is not None
+    return there == (named is not None)
+
+
+@reads.reads("cluster", again=_has_its_account)
+def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+    """A pod that names no account runs as `default`, where its namespace has one. Upstream refuses the pod
+    where it has not; here controllers may be turned off, and pods then go without."""
+    if spec.get("serviceAccountName"):
+        return
+    if get(_ACCOUNTS, pod["metadata"].get("namespace", ""), _DEFAULT_ACCOUNT) is not None:
+        spec["serviceAccountName"] = spec["serviceAccount"] = _DEFAULT_ACCOUNT
+
+
 @reads.reads("cluster", only_with=("overhead", "runtimeClassName"))
 def _check_runtime_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     """Overhead is a RuntimeClass's to set. The node's own engines go by their names and have none."""
@@ -88,7 +109,7 @@ def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     add_tolerations(spec)
 
 
-CREATE_RULES: Final = (_set_priority, _tolerate_trouble, _check_runtime_class)
+CREATE_RULES: Final = (_set_account, _set_priority, _tolerate_trouble, _check_runtime_class)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:
