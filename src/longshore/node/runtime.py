@@ -8,10 +8,9 @@ until it is removed. Restarting a container means a new key with the next attemp
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, NamedTuple, Protocol, TypeAlias
-
-import msgspec
 
 from longshore.api.exec_session import Session
 
@@ -30,7 +29,8 @@ class Key(NamedTuple):
         return f"{self.pod_uid}/{self.container}/{self.attempt}"
 
 
-class Mount(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Mount:
     """A file or directory of this machine that the container sees at `target`."""
 
     source: str
@@ -38,7 +38,8 @@ class Mount(msgspec.Struct, frozen=True):
     read_only: bool = False
 
 
-class Limits(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """The limits of a container. None means no limit."""
 
     cpu_millis: int | None = None
@@ -47,7 +48,8 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes. Crossing it kills the container, which is then OOMKilled."""
 
 
-class Container(msgspec.Struct):
+@dataclass(slots=True)
+class Container:
     """Everything an engine needs to start one container once; all references are resolved.
 
     Neither this nor a `State` is ever changed. They are not `frozen`, as every run makes some: that would
@@ -86,7 +88,8 @@ class Container(msgspec.Struct):
     tty: bool = False
 
 
-class State(msgspec.Struct):
+@dataclass(slots=True)
+class State:
     """The state of a container. Times are seconds since 1970, to the microsecond."""
 
     key: Key
@@ -119,7 +122,8 @@ class CannotStart(Exception):
         self.message = message
 
 
-class Usage(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Usage:
     """The current usage of a container."""
 
     cpu_seconds: float
@@ -127,14 +131,15 @@ class Usage(msgspec.Struct, frozen=True):
     memory: int
 
 
-class Features(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Features:
     """The abilities of an engine on this machine, for the node's events and `longshore status`."""
 
     mounts: bool
     """Whether volumes can be mounted where the manifest says."""
     limits: str
     """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
-    notes: tuple[str, ...] = msgspec.field(default=())
+    notes: tuple[str, ...] = field(default=())
     """The missing abilities and their reasons, a sentence each."""
 
 

@@ -12,10 +12,8 @@ import os
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
-
-from msgspec.structs import replace
 
 from longshore.api.exec_session import Session
 from longshore.machinery.time.clock import Clock, Timer

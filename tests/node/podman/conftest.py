@@ -10,11 +10,11 @@ import subprocess
 import tarfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from longshore.node.runtime import CannotStart, Container, Key, State
 from longshore.node.runtimes.podman import PodmanRuntime
