@@ -26,7 +26,7 @@ class Explanation(msgspec.Struct):
     uid: str
     at: float
     """Seconds since 1970, of the last time."""
-    why: tuple[Reason | str, ...]
+    why: tuple[Reason, ...]
     problem: str = ""
     """The error that kept the plan from being carried out; empty without one."""
     times: int = 1

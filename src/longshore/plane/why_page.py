@@ -25,7 +25,7 @@ class Told(Protocol):
     @property
     def at(self) -> float: ...
     @property
-    def why(self) -> Sequence[Reason | str]: ...
+    def why(self) -> Sequence[Reason]: ...
     @property
     def problem(self) -> str: ...
     @property
@@ -86,8 +86,17 @@ def _entry(told: Told) -> Obj:
         "uid": told.uid,
         "at": rfc3339.from_seconds(told.at),
         "times": told.times,
-        "why": [str(reason) for reason in told.why],
+        "why": [reason.words for reason in told.why],
+        "reasons": [_reason(reason) for reason in told.why],
     }
     if told.problem:
         made["problem"] = told.problem
+    return made
+
+
+def _reason(reason: Reason) -> Obj:
+    """A reason for programs: its code, its words, and its numbers if it has any."""
+    made: Obj = {"code": reason.code, "words": reason.words}
+    if reason.numbers:
+        made["numbers"] = dict(reason.numbers)
     return made
