@@ -13,6 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.api.kinds import table
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of, encode
+from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import Call
 from longshore.store import Key, Store
@@ -121,7 +122,8 @@ def _answered(api: Api, request: Request) -> Any:
         return str(err)
     assert value == before, "what a caller hands over stays as it is"
     writes = [(one.entry.key, one.entry.revision, one.entry.raw) for one in answer.staged]
-    return answer.code, answer.document or answer.raw(), writes, call.warnings
+    body = answer.document if isinstance(answer, DocumentAnswer) else answer.raw()
+    return answer.code, body, writes, call.warnings
 
 
 def _laid_over(obj: Obj, change: Obj) -> Obj:
