@@ -46,7 +46,8 @@ def _default_whole_spec(pod: Obj) -> None:
 
 
 def _has_no_init_annotations(new: reads.New) -> bool:
-    return not any(key in (new.obj["metadata"].get("annotations") or ()) for key in _INIT_ANNOTATIONS)
+    annotations = new.obj["metadata"].get("annotations")
+    return not annotations or annotations.keys().isdisjoint(_INIT_ANNOTATIONS)
 
 
 @reads.reads(*(f"metadata.annotations[{key}]" for key in _INIT_ANNOTATIONS), again=_has_no_init_annotations)

@@ -107,8 +107,9 @@ class SameSpec:
             return None
         if differences.unless:
             lookup = admission.Lookup(api)
-            if not all(unless(lookup.get, lookup.list, call.namespace) for unless in differences.unless):
-                return None
+            for unless in differences.unless:
+                if not unless(lookup.get, lookup.list, call.namespace):
+                    return None
         spec, told = _without_texts(resource.storage, spec)
         hostname = spec.get("hostname") if resource.storage == _PODS else None
         if hostname is not None:
@@ -143,8 +144,9 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     obj["metadata"] = (
         {**meta, "name": meta["generateName"] + generated_names.ANY_SUFFIX} if generated else meta
     )
-    if not all(again(new) for again in differences.again):
-        return None
+    for again in differences.again:
+        if not again(new):
+            return None
     obj["metadata"] = meta
     if not generated and api.store.latest(Key(resource.storage, call.namespace, meta["name"])) is not None:
         return None

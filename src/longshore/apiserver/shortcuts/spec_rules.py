@@ -37,10 +37,17 @@ class Differences(NamedTuple):
 
     def look_beyond(self, spec: Obj) -> bool:
         """Whether a rule looks at more than this spec, sent by a client."""
-        return not self.parts.isdisjoint(spec) or any(looks(spec) for looks in self.when)
+        if not self.parts.isdisjoint(spec):
+            return True
+        for looks in self.when:  # noqa: SIM110 - `any` takes twice as long, and every object is asked
+            if looks(spec):
+                return True
+        return False
 
     def read_annotations(self, annotations: Obj) -> Obj:
         """The annotations that rules read."""
+        if not annotations:
+            return annotations
         own, prefixes = self.annotations, self.prefixes
         return {key: annotations[key] for key in annotations if key in own or key.startswith(prefixes)}
 
