@@ -11,6 +11,7 @@ from longshore.up.options import SHORTCUTS_VARIABLE
 
 if os.environ.get(SHORTCUTS_VARIABLE) == "off":
     # APIs that tests build in this process have no shortcuts then, unless a test says which way it means.
+    # Every Api of the process, also those that tests make themselves: no parameter reaches all of them.
     Api.__init__ = functools.partialmethod(Api.__init__, shortcuts=False)  # type: ignore[assignment, method-assign]
 
 

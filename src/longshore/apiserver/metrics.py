@@ -43,6 +43,7 @@ class Metrics:
         objects.ask_all(lambda: {(storage,): count for storage, count in store.counts().items()})
         for name in ("commits", "writes", "bytes", "failed_commits", "compacted_rows"):
             counter = registry.counter(f"longshore_store_{name}_total", f"Of the store's journal: {name}.")
+            # mypy infers no type for a lambda with a default, which keeps each its own name.
             counter.ask(lambda name=name: getattr(store.counters, name))  # type: ignore[misc]
 
     def finished(self, call: Call, code: int, seconds: float) -> None:

@@ -43,7 +43,7 @@ class Wiring(msgspec.Struct, frozen=True):
     """Objects looked at side by side; None leaves it to each controller."""
     registry: Registry = msgspec.field(default_factory=Registry)
     explain: why_page.Reasons = msgspec.field(default_factory=why_page.Reasons)
-    """Whoever can explain itself says so here as it starts."""
+    """Sources of reasons: each part that can explain itself adds itself here as it starts."""
 
 
 def informers_of(

@@ -71,7 +71,7 @@ class Exchange(Protocol):
 
 
 class Front(Protocol):
-    """Whoever answers the requests of a server. Nothing here raises."""
+    """The answering side of a server, as its connections call it. Nothing here raises."""
 
     def admit(self, request: Request) -> Exchange:
         """Looks at a head whose body is still to come."""

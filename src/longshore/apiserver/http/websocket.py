@@ -173,4 +173,5 @@ class WebSocket:
 def _joined(parts: list[bytes | str]) -> bytes | str:
     if len(parts) == 1:
         return parts[0]
+    # The parts of one message are all texts or all bytes, which their type cannot say.
     return "".join(parts) if isinstance(parts[0], str) else b"".join(parts)  # type: ignore[arg-type]

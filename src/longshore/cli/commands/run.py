@@ -151,7 +151,7 @@ def run(arguments: Namespace) -> int:
         raise Failure("--failed-to needs the items of --each", 2)
     with startup.quick_imports():
         from longshore.cli.running import place, run
-        from longshore.client.http import HttpClient  # noqa: F401 - as below
+        from longshore.client.http import HttpClient  # noqa: F401 - used later; here it is imported quickly
 
         if place.running(arguments.kubeconfig, arguments.context) is None or arguments.throw_away:
             from longshore.up import running  # noqa: F401 - used later; here it is imported quickly

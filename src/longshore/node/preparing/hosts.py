@@ -118,7 +118,7 @@ class Hosts:
             path.unlink(missing_ok=True)
 
     def settle(self) -> None:
-        """Whoever was here before a restart has been found by now: other names of that time are gone."""
+        """Forgets names from before a restart: pods of that time have been found by now."""
         for circle in self._circles.values():
             if circle.before:
                 circle.before = {}
