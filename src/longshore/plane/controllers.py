@@ -18,25 +18,58 @@ if TYPE_CHECKING:
 Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
+def _common(
+    wiring: Wiring, *, tells: tuple[str, ...] = (), adds: tuple[str, ...] = (), who: str = "controller"
+) -> dict[str, Any]:
+    """Arguments that every controller takes. Its reasons are told, as `who`, with objects of these plurals:
+    `tells` of all that it looks at, `adds` only of those that it did something about."""
+    from longshore.machinery.explanations import Explanations
+
+    explanations = Explanations()
+    for plural in tells:
+        wiring.explain.tell(plural, who, explanations.of)
+    for plural in adds:
+        wiring.explain.add(plural, who, explanations.of)
+    return {
+        "clock": wiring.clock,
+        "rng": wiring.rng,
+        "informers": wiring.informers.share(),
+        "explanations": explanations,
+    }
+
+
+def _workers(wiring: Wiring) -> dict[str, Any]:
+    """The number that was asked for; without one, each controller has its own."""
+    return {} if wiring.workers is None else {"workers": wiring.workers}
+
+
+def _usual(package: str, plural: str, who: str = "controller") -> Factory:
+    """A controller that takes what most take, from the package of this name. It explains the objects of
+    `plural`, as `who`."""
+
+    def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+        running: Coroutine[Any, Any, None] = import_module(f"longshore.controllers.{package}").run(
+            client,
+            namespace=wiring.namespace,
+            registry=wiring.registry,
+            **_common(wiring, tells=(plural,), who=who),
+        )
+        return running
+
+    return run
+
+
 def _scheduled(package: str, plural: str) -> Factory:
     """A controller of CronJobs, from the package of this name."""
 
     def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-        from longshore.controllers.scheduled.loop import WORKERS
-        from longshore.machinery.explanations import Explanations
-
-        explanations = Explanations()
-        wiring.explain.tell(plural, "controller", explanations.of)
         running: Coroutine[Any, Any, None] = import_module(f"longshore.controllers.{package}").run(
             client,
-            clock=wiring.clock,
-            rng=wiring.rng,
-            informers=wiring.informers.share(),
             zone=wiring.zone,
             namespace=wiring.namespace,
-            workers=wiring.workers or WORKERS,
             registry=wiring.registry,
-            explanations=explanations,
+            **_workers(wiring),
+            **_common(wiring, tells=(plural,)),
         )
         return running
 
@@ -45,19 +78,11 @@ def _scheduled(package: str, plural: str) -> Factory:
 
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
+    common = _common(wiring)
     for plural, resource in _COLLECTED.items():
-        wiring.explain.add(plural, "garbage", garbage.told_of(explanations, resource))
-    return garbage.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        registry=wiring.registry,
-        explanations=explanations,
-    )
+        wiring.explain.add(plural, "garbage", garbage.told_of(common["explanations"], resource))
+    return garbage.run(client, registry=wiring.registry, **common)
 
 
 _COLLECTED = {
@@ -73,163 +98,69 @@ _COLLECTED = {
 def _job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import job
     from longshore.controllers.job.spec import RESERVED_MANAGER
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.tell("jobs", "controller", explanations.of)
     return job.run(
         client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
         managed_by=wiring.managed_by or RESERVED_MANAGER,
         namespace=wiring.namespace,
-        workers=wiring.workers or job.WORKERS,
         registry=wiring.registry,
-        explanations=explanations,
+        **_workers(wiring),
+        **_common(wiring, tells=("jobs",)),
     )
 
 
 def _namespace(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import namespace
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.tell("namespaces", "controller", explanations.of)
-    return namespace.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        explanations=explanations,
-    )
+    return namespace.run(client, **_common(wiring, tells=("namespaces",)))
 
 
 def _podgc(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import podgc
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.add("pods", "podgc", explanations.of)
-    return podgc.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        registry=wiring.registry,
-        explanations=explanations,
-    )
+    return podgc.run(client, registry=wiring.registry, **_common(wiring, adds=("pods",), who="podgc"))
 
 
 def _rights(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import rights
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.add("namespaces", "rights", explanations.of)
-    return rights.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        explanations=explanations,
-    )
+    return rights.run(client, **_common(wiring, adds=("namespaces",), who="rights"))
 
 
 def _serviceaccount(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import serviceaccount
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.add("namespaces", "serviceaccount", explanations.of)
     return serviceaccount.run(
-        client,
-        wiring.ca,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        explanations=explanations,
+        client, wiring.ca, **_common(wiring, adds=("namespaces",), who="serviceaccount")
     )
 
 
 def _volcano_job(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.volcano import job
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.tell("vcjobs", "controller", explanations.of)
     return job.run(
         client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
         keys=wiring.keys,
         namespace=wiring.namespace,
-        workers=wiring.workers or job.WORKERS,
         registry=wiring.registry,
-        explanations=explanations,
+        **_workers(wiring),
+        **_common(wiring, tells=("vcjobs",)),
     )
 
 
 def _volcano_queue(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers.volcano import queue
-    from longshore.machinery.explanations import Explanations
 
-    explanations = Explanations()
-    wiring.explain.tell("queues", "controller", explanations.of)
-    return queue.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        registry=wiring.registry,
-        explanations=explanations,
-    )
+    return queue.run(client, registry=wiring.registry, **_common(wiring, tells=("queues",)))
 
 
 def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import volume
-    from longshore.machinery.explanations import Explanations
 
     if wiring.volumes is None:
         raise ValueError("the volume controller needs a maker of directories for its volumes")
-    explanations = Explanations()
-    wiring.explain.tell("persistentvolumeclaims", "controller", explanations.of)
-    wiring.explain.tell("persistentvolumes", "controller", explanations.of)
-    return volume.run(
-        client,
-        wiring.volumes,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        explanations=explanations,
-    )
-
-
-def _usual(package: str, explains: tuple[str, str] | None = None) -> Factory:
-    """A controller that takes what most take, from the package of this name. `explains` says of which objects
-    it tells why, and as whom."""
-
-    def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-        controller = import_module(f"longshore.controllers.{package}")
-        more: dict[str, Any] = {}
-        if explains is not None:
-            from longshore.machinery.explanations import Explanations
-
-            more["explanations"] = Explanations()
-            wiring.explain.tell(*explains, more["explanations"].of)
-        running: Coroutine[Any, Any, None] = controller.run(
-            client,
-            clock=wiring.clock,
-            rng=wiring.rng,
-            informers=wiring.informers.share(),
-            namespace=wiring.namespace,
-            registry=wiring.registry,
-            **more,
-        )
-        return running
-
-    return run
+    explained = ("persistentvolumeclaims", "persistentvolumes")
+    return volume.run(client, wiring.volumes, **_common(wiring, tells=explained))
 
 
 CONTROLLERS: dict[str, Factory] = {
@@ -240,12 +171,12 @@ CONTROLLERS: dict[str, Factory] = {
     "podgc": _podgc,
     "rights": _rights,
     "serviceaccount": _serviceaccount,
-    "ttl": _usual("ttl", ("jobs", "ttl")),
+    "ttl": _usual("ttl", "jobs", "ttl"),
     "volcano-job": _volcano_job,
     "volcano-cronjob": _scheduled("volcano.cronjob", "vccronjobs"),
-    "volcano-gc": _usual("volcano.gc", ("vcjobs", "ttl")),
-    "volcano-jobflow": _usual("volcano.flow", ("jobflows", "controller")),
-    "volcano-podgroup": _usual("volcano.podgroup", ("podgroups", "controller")),
+    "volcano-gc": _usual("volcano.gc", "vcjobs", "ttl"),
+    "volcano-jobflow": _usual("volcano.flow", "jobflows"),
+    "volcano-podgroup": _usual("volcano.podgroup", "podgroups"),
     "volcano-queue": _volcano_queue,
     "volume": _volume,
 }
