@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from longshore.api.facts.run_items import FIELD_END
 from longshore.cli.main import Failure
 
-_FIELD_END: Final = "\x1f"
 _CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
@@ -45,7 +45,7 @@ class Items(NamedTuple):
         """The file that the node reads."""
         if self.format == "lines":
             return "".join(f"{row[0]}\n" for row in self.rows).encode(**_CODING)
-        return "".join(f"{_FIELD_END.join(row)}\0" for row in self.rows).encode(**_CODING)
+        return "".join(f"{FIELD_END.join(row)}\0" for row in self.rows).encode(**_CODING)
 
 
 def from_lines(names: Sequence[str], *, null: bool) -> Items:
@@ -102,6 +102,6 @@ def _read(name: str, flag: str) -> bytes:
 def _checked(items: Items) -> Items:
     for row in items.rows:
         for field in row:
-            if _FIELD_END in field or "\0" in field:
+            if FIELD_END in field or "\0" in field:
                 raise Failure(f"the item {field!r} holds a character that separates fields", 2)
     return items

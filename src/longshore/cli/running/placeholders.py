@@ -1,18 +1,18 @@
 """Placeholders in a command of `--each`, as GNU parallel writes them: `{}`, `{/}`, `{//}`, `{.}`, `{/.}`,
 `{#}`, `{1}`, and `{column}`.
 
-They become Kubernetes' own `$(NAME)`, with variables that the node gives to each pod. What they hold is said
-in the node's `preparing/environment/items.py`.
+They become Kubernetes' own `$(NAME)`, with the variables of a pod's item (`api/facts/run_items.py`).
 """
 
 from __future__ import annotations
 
-import os.path
 import re
 from collections.abc import Sequence
 from typing import Final
 
-ITEM: Final = "LONGSHORE_ITEM"
+from longshore.api.facts import run_items
+from longshore.api.facts.run_items import VARIABLE as ITEM
+
 _VARIABLES: Final = {
     "": ITEM,
     "#": f"{ITEM}_NUMBER",
@@ -22,7 +22,6 @@ _VARIABLES: Final = {
     "/.": f"{ITEM}_BASESTEM",
 }
 _BRACES: Final = re.compile(r"\{([^{}\s]*)\}")
-_EXTENSION: Final = re.compile(r"\.[^/.]*$")
 
 
 def as_variables(word: str, fields: int, columns: Sequence[str]) -> str:
@@ -37,16 +36,7 @@ def as_variables(word: str, fields: int, columns: Sequence[str]) -> str:
 
 def filled_in(word: str, row: Sequence[str], index: int, columns: Sequence[str]) -> str:
     """The word as the process of this item gets it, for people to read."""
-    item = " ".join(row)
-    values = {
-        ITEM: item,
-        f"{ITEM}_NUMBER": str(index + 1),
-        f"{ITEM}_BASENAME": item.rpartition("/")[2],
-        f"{ITEM}_DIRNAME": os.path.dirname(item) or ".",
-        f"{ITEM}_STEM": _EXTENSION.sub("", item),
-        f"{ITEM}_BASESTEM": _EXTENSION.sub("", item.rpartition("/")[2]),
-        **{f"{ITEM}_{number}": field for number, field in enumerate(row, 1)},
-    }
+    values = run_items.variables(row, index)
 
     def value(match: re.Match[str]) -> str:
         name = _name(match[1], len(row), columns)

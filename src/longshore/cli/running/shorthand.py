@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from longshore.api.facts import run_items
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.running import placeholders
@@ -22,8 +23,6 @@ from longshore.cli.running.each_items import Items
 
 PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 """Variables of the environment that every command gets, together with all that begin with LC_."""
-ITEMS: Final = "longshore.dev/items"
-FORMAT: Final = "longshore.dev/items-format"
 _UNSTARTABLE: Final = {"longshore.dev/fail-unstartable-after": "5s"}
 """A person waits, so a pod that cannot be started fails after 5 s instead of being retried."""
 
@@ -67,9 +66,9 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
             container["resources"]["limits"] = {"memory": wanted.memory}
     annotations = dict(_UNSTARTABLE)
     if wanted.items is not None:
-        annotations[ITEMS] = wanted.items_file
+        annotations[run_items.FILE] = wanted.items_file
         if wanted.items.format != "lines":
-            annotations[FORMAT] = wanted.items.format
+            annotations[run_items.FORMAT] = wanted.items.format
     pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
     if wanted.timeout_each is not None:
         pod["activeDeadlineSeconds"] = max(1, math.ceil(wanted.timeout_each))

@@ -2,67 +2,41 @@
 
 That is how `longshore run --each` hands out its input: a Job of 100,000 items is one file and one
 annotation, and a pod costs a seek. The file is read once and kept; one that changes is read again.
-
-LONGSHORE_ITEM is the item, LONGSHORE_ITEM_NUMBER its number from 1. For items that are paths there are
-LONGSHORE_ITEM_BASENAME, _DIRNAME, _STEM (without the extension) and _BASESTEM (the name alone without it).
-With `longshore.dev/items-format: records`, items end with a zero byte and have fields, which a unit separator
-divides: LONGSHORE_ITEM_1, _2, …; LONGSHORE_ITEM then holds them all with spaces between.
+Which variables these are, `api/facts/run_items.py` says.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from array import array
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
+from longshore.api.facts import run_items
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare
 
-ANNOTATION: Final = "longshore.dev/items"
-FORMAT: Final = "longshore.dev/items-format"
-VARIABLE: Final = "LONGSHORE_ITEM"
 _ENDS: Final = {"lines": b"\n", "records": b"\0"}
-_FIELD_END: Final = "\x1f"
-_EXTENSION: Final = re.compile(r"\.[^/.]*$")
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
     """`variables`, with the pod's item if it is to have one. Raises CannotPrepare when there is none."""
     annotations = pod["metadata"].get("annotations")
-    if not annotations or ANNOTATION not in annotations:
+    if not annotations or run_items.FILE not in annotations:
         return variables
-    path, kind = annotations[ANNOTATION], annotations.get(FORMAT, "lines")
+    path, kind = annotations[run_items.FILE], annotations.get(run_items.FORMAT, "lines")
     try:
         if kind not in _ENDS:
-            raise ValueError(f"{FORMAT} is {kind!r}, and must be lines or records")
+            raise ValueError(f"{run_items.FORMAT} is {kind!r}, and must be lines or records")
         info, index = os.stat(path), int(annotations.get(_INDEX, "0"))
         item = _items(path, _ENDS[kind], info.st_mtime_ns, info.st_size).item(index)
     except (OSError, ValueError, IndexError) as err:
         said = err.strerror if isinstance(err, OSError) else str(err)
         raise CannotPrepare("CreateContainerConfigError", f"no item in {path}: {said}") from None
-    return {**variables, **_variables(item, index, kind)}
-
-
-def _variables(item: str, index: int, kind: str) -> dict[str, str]:
-    fields = {}
-    if kind == "records":
-        parts = item.split(_FIELD_END)
-        fields = {f"{VARIABLE}_{number}": part for number, part in enumerate(parts, 1)}
-        item = " ".join(parts)
-    name = item.rpartition("/")[2]
-    return {
-        VARIABLE: item,
-        f"{VARIABLE}_NUMBER": str(index + 1),
-        f"{VARIABLE}_BASENAME": name,
-        f"{VARIABLE}_DIRNAME": os.path.dirname(item) or ".",
-        f"{VARIABLE}_STEM": _EXTENSION.sub("", item),
-        f"{VARIABLE}_BASESTEM": _EXTENSION.sub("", name),
-        **fields,
-    }
+    fields = item.split(run_items.FIELD_END) if kind == "records" else [item]
+    return {**variables, **run_items.variables(fields, index)}
 
 
 class _Items:
