@@ -7,11 +7,7 @@ ms. Exit codes: 0 success, 1 failed, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
+from collections.abc import Iterable, Sequence
 
 GROUPS = (
     (
@@ -75,7 +71,7 @@ Examples
   longshore up --in-memory --port 0   a throw-away one, on any free port
   kubectl --kubeconfig ~/.local/share/longshore/kubeconfig get jobs
 
-longshore COMMAND --help says more about a command.
+longshore help COMMAND says more about a command.
 """
 
 
@@ -98,16 +94,20 @@ class Said(Failure):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if len(words) > 1 and words[0] == "help":
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("-h", "--help", "help"):
         sys.stdout.write(help_text())
         return 0
     name, rest = words[0], words[1:]
     if name in ("-V", "--version"):
         name = "version"
-    if name not in {command for _, commands in GROUPS for command, _ in commands}:
-        return _complain(f"there is no command {name!r}{_suggestion(name)}", "longshore --help", 2)
+    if name not in names():
+        return _complain(f"there is no command {name!r}{did_you_mean(name, names())}", "longshore --help", 2)
     try:
-        return _run(name, rest)
+        from longshore.cli.arguments import parsers
+
+        return parsers.run(name, rest)
     except Failure as failure:
         sys.stderr.write(f"{failure.speaker}{failure}\n")
         return failure.code
@@ -120,60 +120,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
 
 
+def names() -> list[str]:
+    """The names of all commands."""
+    return [command for _, commands in GROUPS for command, _ in commands]
+
+
 def help_text() -> str:
     lines = []
     for title, commands in GROUPS:
         lines.append(title)
-        lines += [f"  {name:<13}{summary}" for name, summary in commands]
+        lines += [f"  {name:<15}{summary}" for name, summary in commands]
         lines.append("")
     return _HELP.format(commands="\n".join(lines).rstrip())
-
-
-def _run(name: str, rest: Sequence[str]) -> int:
-    import argparse
-    from importlib import import_module
-
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            raise Failure(f"{message}\nsee: {self.prog} --help", 2)
-
-    command = import_module(f"longshore.cli.commands.{name}")
-    parser = Parser(
-        prog=f"longshore {name}",
-        description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    command.add_arguments(parser)
-    words, after = list(rest), list[str]()
-    if getattr(command, "TAKES_A_COMMAND", False) and "--" in words:
-        at = words.index("--")
-        words, after = words[:at], words[at + 1 :]
-    try:
-        # Words and flags may come in any order, as kubectl has it, unless there are verbs below the command.
-        parse = parser.parse_intermixed_args if getattr(command, "INTERMIXED", False) else parser.parse_args
-        parsed = parse(_spelled(words, parser))
-    except SystemExit as leave:  # --help
-        return int(leave.code or 0)
-    parsed.after_dashes = after
-    code: int = command.run(parsed)
-    return code
-
-
-def _spelled(words: Sequence[str], parser: ArgumentParser) -> list[str]:
-    """The arguments in argparse's spelling: Go's `--wait=false` becomes `--no-wait`, and a flag with an
-    optional value takes it after `=` only.
-    """
-    out = []
-    for word in words:
-        action = parser._option_string_actions.get(word)
-        if action is not None and action.nargs == "?" and word.startswith("--"):
-            word = f"{word}={action.const}"
-        flag, _, value = word.partition("=")
-        if value in ("true", "false") and f"--no-{flag[2:]}" in parser._option_string_actions:
-            word = flag if value == "true" else f"--no-{flag[2:]}"
-        out.append(word)
-    return out
 
 
 def _complain(message: str, see: str, code: int) -> int:
@@ -183,9 +141,12 @@ def _complain(message: str, see: str, code: int) -> int:
     return code
 
 
-def _suggestion(name: str) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean '…'?` with the known word that is nearest to this one; empty when none is near."""
     from difflib import get_close_matches
 
-    names = [command for _, commands in GROUPS for command, _ in commands]
-    close = get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    bare = {each.lstrip("-"): each for each in known}
+    asked = word.lstrip("-")
+    begun = [name for name in bare if asked and name.startswith(asked)]
+    close = begun if len(begun) == 1 else get_close_matches(asked, bare, n=1)
+    return f"; did you mean {bare[close[0]]!r}?" if close else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
 import pytest
 
 from longshore import __version__
+from longshore.cli.arguments import parsers
 from longshore.cli.main import GROUPS, main
 from longshore.plane.controllers import CONTROLLERS
 
@@ -28,7 +30,7 @@ def test_help_names_every_command_in_its_group_and_gives_examples(
     for title, commands in GROUPS:
         assert f"\n{title}\n" in shown
         for name, summary in commands:
-            assert f"  {name:<13}{summary}\n" in shown
+            assert f"  {name:<15}{summary}\n" in shown
     assert "Examples\n  longshore up" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -68,6 +70,57 @@ def test_bad_input_is_named_with_the_rule_and_where_to_read_on(
     captured = capsys.readouterr()
     assert captured.err == message
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["up", "--in-mem"], "unrecognized arguments: --in-mem; did you mean '--in-memory'?"),
+        (["run", "--paralelism", "3", "x.yaml"], "--paralelism; did you mean '--parallelism'?"),
+        (["get", "pods", "--selektor=a=1"], "did you mean '--selector'?"),
+        (["queue", "list", "--quere", "q"], "unrecognized arguments: --quere q"),
+        (["job", "lst"], "there is no 'longshore job lst'; there are: run, list, "),
+        (["job", "lst"], "; did you mean 'list'?\nsee: longshore job --help\n"),
+        (["up", "--runtime", "podmann"], "(choose from 'process', 'podman'); did you mean 'podman'?"),
+        (["run", "--memory", "lots", "--", "true"], "argument --memory: 'lots' is not an amount"),
+        (["run", "--cpu", "1x", "--", "true"], "argument --cpu: '1x' is not an amount"),
+    ],
+)
+def test_a_slip_is_answered_with_the_flag_or_verb_that_was_meant(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "usage"), [(["run"], "run"), (["job", "list"], "job list")])
+def test_help_with_a_command_is_the_help_of_that_command(
+    words: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", *words]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: longshore {usage} ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_flag_and_word_of_every_command_is_explained(name: str) -> None:
+    unexplained = [
+        "/".join(action.option_strings) or action.dest
+        for parser in parsers.all_of(parsers.parser(name))
+        for action in parser._actions
+        if not action.help and not isinstance(action, argparse._SubParsersAction)
+    ]
+    assert unexplained == []
+
+
+def test_a_kubeconfig_that_is_not_there_is_named_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/not/there")
+    assert main(["get", "jobs"]) == 2
+    assert capsys.readouterr().err == (
+        "longshore: $KUBECONFIG names /not/there, which does not exist; unset it, or start a longshore with: "
+        "longshore up\n"
+    )
 
 
 def test_flags_are_not_guessed_from_their_beginning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="take over fields that others own",
     )
     add("--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})")
-    add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
+    add(
+        "--dry-run",
+        nargs="?",
+        const="client",
+        default="none",
+        choices=("none", "client", "server"),
+        help="say what would be done; server: let the server check it, too (default: none)",
+    )
     add(
         "--validate",
         default="strict",

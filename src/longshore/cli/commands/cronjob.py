@@ -24,13 +24,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     verbs = parser.add_subparsers(dest="verb", metavar="next|run", required=True)
     upcoming = verbs.add_parser("next", help="print the next runs of a CronJob", allow_abbrev=False)
-    upcoming.add_argument("name", metavar="NAME")
+    upcoming.add_argument("name", metavar="NAME", help="the name of the CronJob")
     upcoming.add_argument(
         "-n", type=count, default=10, metavar="N", help="number of runs to show (default: 10)"
     )
     connecting.add_arguments(upcoming, short_namespace=False)
     now = verbs.add_parser("run", help="run a CronJob now, with overrides", allow_abbrev=False)
-    now.add_argument("name", metavar="NAME")
+    now.add_argument("name", metavar="NAME", help="the name of the CronJob")
     now.add_argument("--job", default="", metavar="NAME", help="name of the Job (default: generated)")
     now.add_argument(
         "--env", type=_variable, action="append", default=[], metavar="K=V", help="set a variable; repeatable"

@@ -62,7 +62,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=None,
         help="a missing object is no error",
     )
-    add("--dry-run", nargs="?", const="client", default="none", choices=("none", "client", "server"))
+    add(
+        "--dry-run",
+        nargs="?",
+        const="client",
+        default="none",
+        choices=("none", "client", "server"),
+        help="say what would be deleted; server: let the server check it, too (default: none)",
+    )
     add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
 
 

@@ -24,7 +24,7 @@ TAKES_A_COMMAND = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
+    from longshore.cli.arguments import resource_amounts, waiting_times
     from longshore.cli.server import connecting
 
     add = parser.add_argument
@@ -86,8 +86,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="set a variable; without a value, take the caller's",
     )
     add("--env-all", action=BooleanOptionalAction, default=False, help="pass all variables of this shell")
-    add("--cpu", default="", metavar="Q", help="processors each run requests, e.g. 500m")
-    add("--memory", default="", metavar="Q", help="memory each run requests and may not exceed, e.g. 1Gi")
+    add(
+        "--cpu",
+        type=resource_amounts.quantity,
+        default="",
+        metavar="Q",
+        help="processors each run requests, e.g. 500m",
+    )
+    add(
+        "--memory",
+        type=resource_amounts.quantity,
+        default="",
+        metavar="Q",
+        help="memory each run requests and may not exceed, e.g. 1Gi",
+    )
     add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
     add(
         "--logs",

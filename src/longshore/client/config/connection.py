@@ -55,6 +55,11 @@ def from_kubeconfig(
 
         if incluster.available(environ):
             return incluster.connection(environ)
+        if environ.get("KUBECONFIG") and not config.files:
+            raise ConfigError(
+                f"$KUBECONFIG names {environ['KUBECONFIG']}, which does not exist; unset it, "
+                "or start a longshore with: longshore up"
+            )
         raise ConfigError(
             "no kubeconfig found (looked at $KUBECONFIG and ~/.kube/config); start one with: longshore up, "
             "or name a file with --kubeconfig"
