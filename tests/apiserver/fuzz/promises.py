@@ -15,7 +15,7 @@ from longshore.store import Key
 
 UPSTREAM_5XX: Final = {
     "apply.json: unknown-field-is-an-error, wrong-type, duplicate-list-keys": (
-        r"failed to create typed patch object|failed to convert new typed object"
+        r"failed to create typed (patch|live) object|failed to convert new typed object"
     ),
     "binding-eviction.json: bind-no-target, bind-wrong-kind": r"\[?target\.(name|kind): ",
     "errors.json: get-with-version-too-large; list.json: version-future": (

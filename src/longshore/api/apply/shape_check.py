@@ -14,10 +14,13 @@ from longshore.api.shape import ListShape, MapShape, ScalarShape, Shape
 from longshore.api.types import Obj
 
 
-def problem_of(obj: Obj, shape: MapShape) -> str:
-    """Everything wrong with a configuration in one text; empty when nothing is."""
+def problem_of(obj: Obj, shape: MapShape, *, allow_duplicates: bool = False) -> str:
+    """Everything wrong with a configuration in one text; empty when nothing is. Stored objects may have
+    two list items of one key."""
     found: list[str] = []
     _check(obj, shape, "", found)
+    if allow_duplicates:
+        found = [text for text in found if ": duplicate entries for key " not in text]
     if len(found) <= 1:
         return "".join(found)
     return "\n".join(["errors:", *("  " + text for text in found)])

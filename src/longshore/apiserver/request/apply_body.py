@@ -12,6 +12,7 @@ from collections.abc import Collection
 
 from longshore.api import apply, codec, errors, types
 from longshore.api.apply import shape_check
+from longshore.api.apply.compare import Untypable
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.patch import unstructured
@@ -37,17 +38,20 @@ def applied(
 ) -> Obj:
     """The object after a server-side apply, managedFields written; `live` is None when there is none yet."""
     config, problems = apply_body(resource, body, shape)
-    merged = apply.apply(
-        live,
-        config,
-        manager=manager,
-        force=force,
-        api_version=resource.group_version,
-        shape=shape,
-        now=now,
-        subresource=subresource,
-        versions=versions,
-    )
+    try:
+        merged = apply.apply(
+            live,
+            config,
+            manager=manager,
+            force=force,
+            api_version=resource.group_version,
+            shape=shape,
+            now=now,
+            subresource=subresource,
+            versions=versions,
+        )
+    except Untypable:
+        raise _untypable_live(resource, live, shape) from None
     result = _converted(resource, config, merged)
     if problems and field_validation == "Strict":
         text = f"error strict decoding YAML: error converting YAML to JSON: {problems[0]}"
@@ -82,6 +86,14 @@ def apply_body(resource: Resource, body: bytes, shape: Shape) -> tuple[Obj, list
             500, "", f"failed to create typed patch object ({_named(resource, config)}): {problem}"
         )
     return config, document.problems
+
+
+def _untypable_live(resource: Resource, live: Obj | None, shape: Shape) -> StatusError:
+    """Upstream's 500 for a stored object whose lists lack keys: plain writes may store such a one."""
+    assert live is not None
+    assert isinstance(shape, MapShape)
+    problem = shape_check.problem_of(live, shape, allow_duplicates=True)
+    return StatusError(500, "", f"failed to create typed live object ({_named(resource, live)}): {problem}")
 
 
 def _yaml(body: bytes) -> codec.Plain:
