@@ -22,6 +22,8 @@ from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, Lin
 from longshore.apiserver.catalog import DEFINITIONS, Catalog
 from longshore.apiserver.crd import lifecycle, scale
 from longshore.apiserver.documents import resource_usage
+from longshore.apiserver.documents.own_group import GROUP as OWN_GROUP
+from longshore.apiserver.documents.own_group import OwnGroup
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
@@ -69,6 +71,8 @@ class Api:
         """To the node of this longshore, for logs, exec, attach and port-forward; None without one."""
         self.pages: dict[str, Page] = {}
         """Documents of others that are served beside the API, by the beginning of their paths."""
+        self.own = OwnGroup()
+        """Documents of others that are served as resources of longshore.dev."""
         self.collectors: list[Collector] = []
         """Metrics of other parts, shown with the server's own."""
         self._rng = rng
@@ -122,6 +126,8 @@ class Api:
         self.authorizer.check(call)
         if call.resource.group == resource_usage.GROUP:
             return Later(lambda: resource_usage.answer(self, call))
+        if call.resource.group == OWN_GROUP and self.own.serves(call.resource):
+            return Later(lambda: self.own.answer(call))
         if call.subresource and call.subresource != "status":
             return dispatch.read(self, call)
         return list_(self, call) if call.verb == "list" else get.get(self, call)

@@ -80,7 +80,7 @@ class Plane:
             ca=parts.ca,
             volumes=parts.volumes,
         )
-        self.api.pages[why_page.PREFIX] = why_page.page(self.wiring.explain)
+        why_page.serve(self.api.own, self.wiring.explain)
         self.api.collectors.append(self.wiring.registry)
 
     async def prepare(self) -> None:

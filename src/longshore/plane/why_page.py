@@ -1,8 +1,8 @@
-"""Why the controllers in this process did what they did: `GET /longshore/why/namespaces/NS/jobs/NAME`, or
-`GET /longshore/why/namespaces/NAME` for an object without a namespace.
+"""Why the controllers in this process did what they did: the resource `explanations` of longshore.dev, and
+`clusterexplanations` for objects without a namespace. The one named `jobs.hello` is about the Job `hello`.
 
-Whoever may read that path (administrators, and others by a `nonResourceURLs` rule) gets the last plans for
-the object, oldest first, as long as the controller remembers them. Nothing of it is stored.
+Whoever may get that resource gets the last plans for the object, oldest first, as long as the controller
+remembers them. Nothing of it is stored.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from typing import Final, Protocol
 
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.request.call import Call
 from longshore.machinery.reasons import Reason
 
-PREFIX: Final = "/longshore/why/"
+ROW: Final = own_group.row("Explanation", "explanations", namespaced=True)
+CLUSTER_ROW: Final = own_group.row("ClusterExplanation", "clusterexplanations", namespaced=False)
+_ROOT: Final = f"/apis/{own_group.GROUP}/{own_group.VERSION}/"
 
 
 class Told(Protocol):
@@ -62,23 +66,22 @@ class Reasons:
 
 def path(namespace: str, plural: str, name: str) -> str:
     """`namespace` is empty for an object without one."""
-    return f"{PREFIX}namespaces/{namespace}/{plural}/{name}" if namespace else f"{PREFIX}{plural}/{name}"
+    if namespace:
+        return f"{_ROOT}namespaces/{namespace}/{ROW.plural}/{plural}.{name}"
+    return f"{_ROOT}{CLUSTER_ROW.plural}/{plural}.{name}"
 
 
-def page(reasons: Reasons) -> Callable[[str], Obj | None]:
-    """The answer to a path below `PREFIX`; None where nobody here knows such objects."""
+def serve(own: own_group.OwnGroup, reasons: Reasons) -> None:
+    """Serves the explanations; there is none where nobody here knows such objects."""
 
-    def answer(rest: str) -> Obj | None:
-        match rest.split("/"):
-            case ["namespaces", namespace, plural, name]:
-                plans = reasons.of(plural, namespace, name)
-            case [plural, name]:
-                plans = reasons.of(plural, "", name)
-            case _:
-                return None
-        return None if plans is None else {"kind": "Explanation", "plans": plans}
+    async def answer(call: Call) -> Obj | None:
+        plural, _, name = call.name.partition(".")
+        plans = reasons.of(plural, call.namespace, name)
+        meta = {"name": call.name, **({"namespace": call.namespace} if call.namespace else {})}
+        return None if plans is None else {"metadata": meta, "plans": plans}
 
-    return answer
+    own.serve(ROW, answer)
+    own.serve(CLUSTER_ROW, answer)
 
 
 def _entry(told: Told) -> Obj:

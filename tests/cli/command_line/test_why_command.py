@@ -111,10 +111,10 @@ def test_it_is_for_those_who_may_read_it(
     create(longshore, "secretive")
     words = ["why", "job/secretive", "--kubeconfig", str(tmp_path / "config")]
     assert main(words) == 1
-    assert 'cannot get path "/longshore/why/namespaces/default/jobs/secretive"' in capsys.readouterr().err
+    assert 'cannot get resource "explanations" in API group "longshore.dev"' in capsys.readouterr().err
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     jobs = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get"]}
-    rules = [{"nonResourceURLs": ["/longshore/why/*"], "verbs": ["get"]}, jobs]
+    rules = [{"apiGroups": ["longshore.dev"], "resources": ["explanations"], "verbs": ["get"]}, jobs]
     longshore.made("POST", f"{rbac}/clusterroles", {"metadata": {"name": "why"}, "rules": rules})
     binding = {
         "metadata": {"name": "why"},

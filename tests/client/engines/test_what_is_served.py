@@ -53,8 +53,8 @@ async def test_both_engines_see_the_same_resources(longshore: Longshore) -> None
     def facts(rows: Any) -> set[Any]:
         return {(r.group_version, r.kind, r.plural, r.namespaced, frozenset(r.verbs)) for r in rows}
 
-    measured = {fact for fact in facts(over_http) if fact[0].startswith("metrics.k8s.io/")}
-    assert facts(local) == facts(over_http) - measured  # measurements are served beside the API
+    made = {fact for fact in facts(over_http) if fact[0].startswith(("longshore.dev/", "metrics.k8s.io/"))}
+    assert facts(local) == facts(over_http) - made  # documents made on demand are served beside the API
     assert ("batch/v1", "Job") in {(r.group_version, r.kind) for r in over_http}
 
 

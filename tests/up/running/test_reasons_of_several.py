@@ -11,52 +11,45 @@ def told(at: float, words: str) -> Explanation:
     return Explanation("u", at, (Reason("Told", words, {"pods": 3}),))
 
 
-def plans(page: object) -> list[str]:
-    assert callable(page)
-    return [plan["why"][0] for plan in page("namespaces/default/pods/x")["plans"]]
+def plans(reasons: why_page.Reasons) -> list[str]:
+    return [plan["why"][0] for plan in reasons.of("pods", "default", "x") or ()]
 
 
 def test_all_who_know_an_object_are_heard_oldest_first() -> None:
     reasons = why_page.Reasons()
     reasons.tell("pods", "node", lambda namespace, name: [told(2.0, "started")])
     reasons.tell("pods", "scheduler", lambda namespace, name: [told(1.0, "bound")])
-    assert plans(why_page.page(reasons)) == ["bound", "started"]
+    assert plans(reasons) == ["bound", "started"]
 
 
 def test_one_that_was_started_again_is_not_heard_twice() -> None:
     reasons = why_page.Reasons()
     for word in ("before", "after"):
         reasons.tell("pods", "node", lambda namespace, name, word=word: [told(1.0, word)])
-    assert plans(why_page.page(reasons)) == ["after"]
+    assert plans(reasons) == ["after"]
 
 
 def test_who_only_cleans_up_is_heard_when_there_is_something_to_say() -> None:
     reasons = why_page.Reasons()
     reasons.add("pods", "podgc", lambda namespace, name: [told(1.0, "gone")] * (name == "x"))
-    page = why_page.page(reasons)
-    assert plans(page) == ["gone"]
-    assert page("namespaces/default/pods/y") is None
+    assert plans(reasons) == ["gone"]
+    assert reasons.of("pods", "default", "y") is None
 
 
-def test_objects_without_a_namespace_have_a_shorter_path() -> None:
+def test_objects_without_a_namespace_have_a_resource_of_their_own() -> None:
+    assert (
+        why_page.path("", "namespaces", "team")
+        == "/apis/longshore.dev/v1/clusterexplanations/namespaces.team"
+    )
+    assert why_page.path("a", "jobs", "j") == "/apis/longshore.dev/v1/namespaces/a/explanations/jobs.j"
+
+
+def test_reasons_are_told_with_code_and_numbers() -> None:
     reasons = why_page.Reasons()
     reasons.tell("namespaces", "controller", lambda namespace, name: [told(1.0, name)])
-    assert why_page.path("", "namespaces", "team") == "/longshore/why/namespaces/team"
-    answer = why_page.page(reasons)("namespaces/team")
-    assert answer is not None
-    (plan,) = answer["plans"]
-    assert plan["why"] == ["team"]
+    (plan,) = reasons.of("namespaces", "", "team") or ()
     assert plan["reasons"] == [{"code": "Told", "words": "team", "numbers": {"pods": 3}}]
 
 
-def test_what_nobody_knows_is_no_page() -> None:
-    assert why_page.page(why_page.Reasons())("namespaces/default/pods/x") is None
-
-
-def test_objects_of_no_namespace_have_their_page() -> None:
-    reasons = why_page.Reasons()
-    reasons.tell("queues", "controller", lambda namespace, name: [Explanation(namespace + name, 1.0, ())])
-    path = why_page.path("", "queues", "q")
-    page = why_page.page(reasons)(path.removeprefix(why_page.PREFIX))
-    assert page is not None
-    assert [plan["uid"] for plan in page["plans"]] == ["q"]
+def test_nothing_is_told_of_what_nobody_knows() -> None:
+    assert why_page.Reasons().of("pods", "default", "x") is None

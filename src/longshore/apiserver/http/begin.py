@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
 from longshore.api import errors
+from longshore.api.resources import Resource
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
-from longshore.apiserver.documents import metadata_only, resource_usage
+from longshore.apiserver.documents import metadata_only, own_group, resource_usage
 from longshore.apiserver.http import authn, endpoints, respond
 from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.open_streams import PodStreams, Watching
@@ -103,6 +104,8 @@ class Exchange:
             find = api.catalog.find
             if route is not None and route.group == resource_usage.GROUP and api.door is not None:
                 find = resource_usage.find
+            elif route is not None and route.group == own_group.GROUP:
+                find = self._find_own
             elif route is None or (route.group and not api.catalog.has_group(route.group)):
                 return
             self._call = call = _call(request, self._user, route, raw_query, find)
@@ -116,6 +119,10 @@ class Exchange:
                 call.content_type = request.headers.get("content-type")
         except Exception as error:
             self.refusal = self._failed(error)
+
+    def _find_own(self, group: str, version: str, plural: str) -> Resource | None:
+        """A resource of longshore's own, or a custom resource in a group of the same name."""
+        return self._api.own.find(version, plural) or self._api.catalog.find(group, version, plural)
 
     def begin(self) -> Begun:
         """Reads, or stages the write, or says why not."""
@@ -295,7 +302,7 @@ _known_query: Final = lru_cache(maxsize=256)(_query)
 
 def _make_watch(call: Call, *, by_name: bool) -> None:
     """A list with `watch=1`, or the old form `/watch/`, in which a name is a selector."""
-    if call.resource.group == resource_usage.GROUP:
+    if "watch" not in call.resource.verbs:
         raise errors.method_not_allowed()
     call.verb = "watch"
     if by_name and call.name:

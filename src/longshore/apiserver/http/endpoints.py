@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs, unquote
 
@@ -30,7 +31,7 @@ class Endpoints:
     def __init__(self, api: Api, metrics: Metrics) -> None:
         self._api = api
         self._metrics = metrics
-        self._served: Sequence[Resource] = ()
+        self._served: tuple[Sequence[Resource], ...] = ()
         self._all: Sequence[Resource] = ()
         self._discovery = Discovery(self._resources)
         self._openapi = Documents(api.catalog.resources, api.catalog.crd_schemas)
@@ -50,12 +51,13 @@ class Endpoints:
         return found
 
     def _resources(self) -> Sequence[Resource]:
-        """Rows for discovery: those of the catalog, and while there is a node its measurements."""
-        served = self._api.catalog.resources()
-        if self._api.door is None:
-            return served
-        if served is not self._served:  # the same answer until something changes, so that it can be kept
-            self._served, self._all = served, (*served, *resource_usage.ROWS)
+        """Rows for discovery: those of the catalog, longshore's own, and while there is a node its
+        measurements."""
+        api = self._api
+        served = (api.catalog.resources(), api.own.rows, resource_usage.ROWS if api.door is not None else ())
+        if any(now is not before for now, before in zip_longest(served, self._served)):
+            # The same answer until something changes, so that it can be kept.
+            self._served, self._all = served, tuple(chain(*served))
         return self._all
 
     def _find(self, request: Request, path: str, raw_query: str) -> Reply | None:
