@@ -1,16 +1,41 @@
 """Resumes Jobs and CronJobs that were suspended.
 
 longshore resume job/pi cronjob/nightly
+longshore resume --follow job/pi             shows its progress to the end, as longshore run does
 """
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
-from longshore.cli.commands.suspend import INTERMIXED, add_arguments, switch
+INTERMIXED = True
 
-__all__ = ["INTERMIXED", "add_arguments", "run"]
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.commands import suspend
+
+    suspend.add_arguments(parser)
+    parser.add_argument(
+        "--follow",
+        action=BooleanOptionalAction,
+        default=False,
+        help="show the progress of the Jobs to their end; Ctrl-C leaves them as they are",
+    )
 
 
 def run(arguments: Namespace) -> int:
-    return switch(arguments, suspend=False)
+    from longshore.cli.commands import suspend
+
+    seen = suspend.switch(arguments, suspend=False)
+    jobs = [("job", namespace, name) for kind, namespace, name in seen if kind == "Job"]
+    if not arguments.follow or not jobs:
+        return 0
+    import asyncio
+
+    from longshore.cli.running import attaching
+    from longshore.cli.server import connecting
+    from longshore.up.foreground import event_loop
+
+    whole = attaching.with_defaults_of_run(arguments)
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        return runner.run(attaching.follow(whole, connecting.file(arguments.kubeconfig), jobs))

@@ -122,6 +122,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=False,
         help="do not use a longshore that runs here",
     )
+    add(
+        "--attach",
+        default="",
+        metavar="JOB",
+        help="run nothing, but show a run that is under way to its end; Ctrl-C leaves it as it is",
+    )
     connecting.add_arguments(parser)
 
 
@@ -131,6 +137,8 @@ def run(arguments: Namespace) -> int:
     from longshore.cli.main import Failure
     from longshore.up import startup
 
+    if arguments.attach:
+        return _attach(arguments)
     if bool(arguments.files) == bool(arguments.after_dashes):
         raise Failure("give either manifests or, after two dashes, a command: longshore run -- COMMAND", 2)
     if arguments.files:
@@ -171,6 +179,22 @@ def run(arguments: Namespace) -> int:
 
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(run.main(arguments))
+
+
+def _attach(arguments: Namespace) -> int:
+    import asyncio
+
+    from longshore.cli.main import Failure
+    from longshore.cli.running import attaching
+    from longshore.up.foreground import event_loop
+
+    if arguments.files or arguments.after_dashes:
+        raise Failure("--attach follows a run that is there: give neither manifests nor a command", 2)
+    for flag in ("rm", "replace", "throw_away"):
+        if getattr(arguments, flag):
+            raise Failure(f"--{flag.replace('_', '-')} is for a new run, not for --attach", 2)
+    with asyncio.Runner(loop_factory=event_loop) as runner:
+        return runner.run(attaching.attach(arguments))
 
 
 def _positive(text: str) -> int:

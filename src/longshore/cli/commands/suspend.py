@@ -18,16 +18,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    return switch(arguments, suspend=True)
+    switch(arguments, suspend=True)
+    return 0
 
 
-def switch(arguments: Namespace, *, suspend: bool) -> int:
-    """Sets `spec.suspend` of every object named."""
+def switch(arguments: Namespace, *, suspend: bool) -> list[tuple[str, str, str]]:
+    """Sets `spec.suspend` of every object named. Returns kind, namespace and name of each."""
     from longshore.cli.arguments import kinds, targets
     from longshore.cli.main import Said
     from longshore.cli.server import connecting, refusals
 
     word = "suspended" if suspend else "resumed"
+    seen: list[tuple[str, str, str]] = []
     with refusals.told():
         server = connecting.server(arguments)
         for target in targets.chosen(server, kinds.discover(server), arguments):
@@ -41,6 +43,7 @@ def switch(arguments: Namespace, *, suspend: bool) -> int:
                 found = server.json("GET", target.path, query=given)["items"]
             for obj in found:
                 meta = obj["metadata"]
+                seen.append((target.kind.kind, meta["namespace"], meta["name"]))
                 if bool(obj["spec"].get("suspend")) == suspend:
                     print(f"{target.kind.one}/{meta['name']} unchanged")
                     continue
@@ -48,4 +51,4 @@ def switch(arguments: Namespace, *, suspend: bool) -> int:
                 patch = {"spec": {"suspend": suspend}}
                 server.json("PATCH", path, body=patch, content_type="application/merge-patch+json")
                 print(f"{target.kind.one}/{meta['name']} {word}")
-    return 0
+    return seen

@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from longshore.api.facts import run_items
 from longshore.api.facts.run_items import FIELD_END
+from longshore.api.types import Obj
 from longshore.cli.main import Failure
 
 _CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
@@ -64,6 +66,25 @@ def from_csv(name: str) -> Items:
                 f"--each-csv {name}: row {number} has {len(row)} fields, and the header has {len(header)}", 2
             )
     return _checked(Items([tuple(row) for row in rows if row], tuple(header)))
+
+
+def load(path: str, format: str) -> Items | None:
+    """The items that a Job's pods name; None where the file is not on this machine, or gone."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return None
+    end = b"\n" if format == "lines" else b"\0"
+    parts = [part.decode(**_CODING) for part in content.removesuffix(end).split(end)]
+    return Items([(part,) if format == "lines" else tuple(part.split(FIELD_END)) for part in parts])
+
+
+def of_template(template: Obj) -> Items | None:
+    """The items of the pods of this template; None where it names none, or they cannot be read."""
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    if run_items.FILE not in annotations:
+        return None
+    return load(annotations[run_items.FILE], annotations.get(run_items.FORMAT, "lines"))
 
 
 def shuffled(items: Items) -> Items:

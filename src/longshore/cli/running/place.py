@@ -38,14 +38,20 @@ class Place:
 
 @asynccontextmanager
 async def opened(arguments: Namespace) -> AsyncIterator[Place]:
-    from longshore.client.errors import ConfigError
-
     file = None if arguments.throw_away else running(arguments.kubeconfig, arguments.context)
     if file is None and not arguments.context:
         async with _throw_away(arguments) as place:
             yield place
         return
+    async with connected(file, arguments) as place:
+        yield place
+
+
+@asynccontextmanager
+async def connected(file: Path | None, arguments: Namespace) -> AsyncIterator[Place]:
+    """The server of this kubeconfig; None leaves the choice to kubectl's rules."""
     from longshore.client.config.connection import from_kubeconfig
+    from longshore.client.errors import ConfigError
     from longshore.client.http import HttpClient
 
     try:
@@ -53,11 +59,15 @@ async def opened(arguments: Namespace) -> AsyncIterator[Place]:
     except ConfigError as err:
         raise Failure(str(err), 2) from None
     async with HttpClient(connection) as client:
-        directory = file.absolute().parent if file is not None else None
-        if directory is not None and data_dir.holder(directory) is None:
-            directory = None
+        directory = _directory_of(file) if file is not None else None
         namespace = arguments.namespace or client.namespace
         yield Place(client, client, connection.server, namespace, directory, throw_away=False)
+
+
+def _directory_of(file: Path) -> Path | None:
+    """The data directory of the longshore that wrote this kubeconfig, if it runs on this machine."""
+    directory = file.absolute().parent
+    return directory if data_dir.holder(directory) is not None else None
 
 
 def running(named: Path | None, context: str) -> Path | None:

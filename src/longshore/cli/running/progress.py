@@ -37,6 +37,8 @@ class Run:
     namespace: str
     name: str
     uid: str
+    found: bool = False
+    """Whether it was there before this command."""
     total: int | None = 1
     """None where only the pods themselves know when they are done."""
     parallelism: int = 1

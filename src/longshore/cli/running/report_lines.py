@@ -36,6 +36,8 @@ def counts(run: Run) -> str:
 
 
 def begun(run: Run) -> str:
+    if run.found:
+        return f"{run.title} {counts(run)}"
     if run.kind == "pod":
         return f"{run.title} created"
     total = "work until done" if run.total is None else _times(run.total, "completion")
@@ -71,9 +73,14 @@ def left(run: Run, *, resumable: bool) -> str:
     if over := run.under_way():
         text += f"; indexes {indexes.write(indexes.from_sorted(over))} were running"
     if resumable and run.kind == "job":
-        where = f" -n {run.namespace}" if run.namespace != "default" else ""
-        text += f"; it is suspended, go on with: longshore resume {run.title}{where}"
+        text += f"; it is suspended, go on with: longshore resume {run.title}{_in_namespace(run)}"
     return text
+
+
+def going_on(run: Run) -> str:
+    """A run that nobody looks at any more."""
+    text = f"{run.title} goes on: {counts(run)}; look again with: longshore run --attach {run.title}"
+    return text + _in_namespace(run)
 
 
 def failed(run: Run, failure: Failed) -> str:
@@ -81,6 +88,11 @@ def failed(run: Run, failure: Failed) -> str:
     if failure.item:
         who += f" ({failure.item})"
     return f"{run.title} {who} failed: {failure.why}"
+
+
+def _in_namespace(run: Run) -> str:
+    """The end of a command about the run."""
+    return f" -n {run.namespace}" if run.namespace != "default" else ""
 
 
 def _times(count: int, word: str) -> str:

@@ -59,12 +59,12 @@ async def main(arguments: Namespace) -> int:
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
-                return await _Session(here, arguments).run(manifests)
+                return await Session(here, arguments).run(manifests)
             kept = each_items.keep(given, here.directory) if given is not None else None
             _check(arguments, here)
             wanted = _wanted(arguments, given, kept)
             job = manifest_files.Manifest(shorthand.job(wanted, os.environ, os.getcwd()), "the command line")
-            return await _Session(here, arguments, wanted, kept).run([job])
+            return await Session(here, arguments, wanted, kept).run([job])
 
 
 def _items(arguments: Namespace) -> Items | None:
@@ -105,19 +105,25 @@ def _check(arguments: Namespace, here: Place) -> None:
         raise Failure(f"{program}: no such program, or no permission to run it", 2)
 
 
-class _Session:
+class Session:
+    """Follows runs to their end, from the first line of the display to the exit code."""
+
     def __init__(
         self,
         here: Place,
         arguments: Namespace,
         wanted: shorthand.Wanted | None = None,
         kept: Path | None = None,
+        *,
+        watching: bool = False,
     ) -> None:
-        """`wanted` is the command that is run, `kept` the file with its items; None for manifests."""
+        """`wanted` is the command that is run, `kept` the file with its items; None for manifests. With
+        `watching`, the runs go on when the person stops looking."""
         self._here, self._arguments, self._wanted, self._kept = here, arguments, wanted, kept
         alone = wanted is not None and wanted.completions == 1
         self._logs: bool = alone and not arguments.output if arguments.logs is None else arguments.logs
-        self._alone = alone
+        self._alone, self._watching = alone, watching
+        self._begun = time.monotonic()
         self._joblog: JobLog | None = None
         self._display = _display(arguments, logs=self._logs)
         self._background: list[asyncio.Task[None]] = []
@@ -128,7 +134,6 @@ class _Session:
         """A failed pod was looked at."""
 
     async def run(self, manifests: list[manifest_files.Manifest]) -> int:
-        begun = time.monotonic()
         plan = await run_creation.plan(
             self._here, manifests, self._arguments.namespace, whole_logs=self._logs
         )
@@ -138,10 +143,14 @@ class _Session:
             raise Failure(
                 "nothing in these files ever ends, so there is nothing to run; use: longshore apply", 2
             )
-        interrupted = _interrupts()
+        interrupted = interrupts()
         runs = await run_creation.start(self._here, plan, replace=self._arguments.replace)
         if self._wanted is not None and self._wanted.items is not None:
             runs[0].items = self._wanted.items.names
+        return await self.to_the_end(runs, interrupted, plan.said)
+
+    async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
+        """Shows the runs until they have ended, or somebody stops. Returns the exit code."""
         self._display.begin(runs)
         try:
             stopped = await self._follow(runs, interrupted)
@@ -162,12 +171,12 @@ class _Session:
         code = result.CODES[outcome]
         if not complete:
             code = code or 1
-            plan.said.append(_INCOMPLETE)
+            notes.append(_INCOMPLETE)
             self._display.say(_INCOMPLETE)
         if self._arguments.output == "json" and not self._closed.is_set():
-            took = time.monotonic() - begun
+            took = time.monotonic() - self._begun
             sys.stdout.write(
-                objects.as_json(result.document(runs, outcome, code, took, self._here.server, plan.said))
+                objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
             )
             sys.stdout.flush()
         await self._tidy(runs, outcome)
@@ -265,7 +274,7 @@ class _Session:
 
     async def _stop(self, runs: list[Run]) -> None:
         """Suspends Jobs where somebody can resume them. A throw-away longshore ends with all its Jobs."""
-        if self._here.throw_away:
+        if self._here.throw_away or self._watching:
             return
         for run in runs:
             with contextlib.suppress(StatusError, Unreachable):
@@ -282,6 +291,8 @@ class _Session:
         for run in runs:
             if run.end is not None:
                 self._display.say(report_lines.ended(run))
+            elif self._watching:
+                self._display.say(report_lines.going_on(run))
             else:
                 self._display.say(report_lines.left(run, resumable=not self._here.throw_away))
         if text := report_lines.summary(runs):
@@ -323,7 +334,7 @@ def _display(arguments: Namespace, *, logs: bool) -> Display:
     return LineDisplay()
 
 
-def _interrupts() -> asyncio.Event:
+def interrupts() -> asyncio.Event:
     """An event that is set at Ctrl-C, SIGTERM or SIGHUP."""
     from longshore.up import stop_signals
 

@@ -154,12 +154,16 @@ async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
     for kind, resource, obj, source in plan.wanted:
         with _blaming(source):
             made = await _created(place, resource, obj)
-        meta = made["metadata"]
-        run = Run(kind, resource.group, meta.get("namespace", ""), meta["name"], meta["uid"])
-        run.started = time.monotonic()
-        run.see(made, run.started)
-        runs.append(run)
+        runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
+
+
+def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
+    """The run of an object that the server has, begun at `started` of the monotonic clock."""
+    meta = obj["metadata"]
+    run = Run(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], started=started)
+    run.see(obj, time.monotonic())
+    return run
 
 
 async def _check(place: Place, resource: Resource, obj: Obj, source: str, coming: set[str]) -> None:

@@ -35,12 +35,12 @@ def server(arguments: Namespace) -> Server:
     from longshore.client.errors import ConfigError
 
     try:
-        return Server(from_kubeconfig(_file(arguments.kubeconfig), arguments.context), arguments.namespace)
+        return Server(from_kubeconfig(file(arguments.kubeconfig), arguments.context), arguments.namespace)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
 
 
-def _file(named: Path | None) -> Path | None:
+def file(named: Path | None) -> Path | None:
     """The kubeconfig to read; None leaves the choice to kubectl's rules."""
     if named is not None or os.environ.get("KUBECONFIG"):
         return named
