@@ -49,6 +49,26 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="retries of a failed run (default: 0)",
     )
     add(
+        "--backoff",
+        type=waiting_times.not_negative,
+        metavar="T",
+        help="pause before the first retry, twice that before the second, ... (default: 10s)",
+    )
+    add(
+        "--delay",
+        type=waiting_times.not_negative,
+        default=0.0,
+        metavar="T",
+        help="time from one start to the next, at least",
+    )
+    add(
+        "--limit-rate",
+        type=waiting_times.interval,
+        default=0.0,
+        metavar="N/s",
+        help="starts in a second (N/s), minute (N/m) or hour (N/h), at most",
+    )
+    add(
         "--each",
         action="append",
         default=[],
@@ -152,6 +172,9 @@ def run(arguments: Namespace) -> int:
             "failed_to",
             "joblog",
             "timeout_each",
+            "backoff",
+            "delay",
+            "limit_rate",
             "dry_run",
             "env_all",
             "name",

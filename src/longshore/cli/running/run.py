@@ -92,6 +92,8 @@ def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> sho
         memory=arguments.memory,
         fail_fast=arguments.fail_fast,
         timeout_each=arguments.timeout_each,
+        backoff=arguments.backoff,
+        interval=max(arguments.delay, arguments.limit_rate),
     )
 
 

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from longshore.api.facts import run_items
+from longshore.api.facts import job_pace, run_items
+from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.running import placeholders
@@ -48,6 +49,10 @@ class Wanted:
     fail_fast: bool = False
     timeout_each: float | None = None
     """Seconds that one try of one completion may take."""
+    backoff: float | None = None
+    """Seconds before the first retry; None for the Job controller's own 10."""
+    interval: float = 0.0
+    """Seconds from one start to the next; 0 for none."""
 
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
@@ -83,8 +88,16 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
     }
     if wanted.fail_fast:
         spec["maxFailedIndexes"] = 0
-    meta = {"name": wanted.name} if wanted.name else {"generateName": f"{_name(wanted.command[0])}-"}
+    meta: Obj = {"name": wanted.name} if wanted.name else {"generateName": f"{_name(wanted.command[0])}-"}
+    if pace := _pace(wanted):
+        meta["annotations"] = pace
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+
+
+def _pace(wanted: Wanted) -> dict[str, str]:
+    """Annotations for the Job controller."""
+    found = {job_pace.START_INTERVAL: wanted.interval or None, job_pace.RETRY_BACKOFF: wanted.backoff}
+    return {name: durations.text(round(value * 1e9)) for name, value in found.items() if value is not None}
 
 
 def _found(command: Sequence[str], directory: str) -> list[str]:

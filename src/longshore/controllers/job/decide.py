@@ -58,7 +58,7 @@ def decide(view: View) -> Plan:
         change = wanted.manage(view, spec, count, succeeded, found, record)
         plan.managed = True
         plan.release, plan.create = change.release, change.create
-        plan.action, plan.why = change.action, (change.why,)
+        plan.action, plan.why, plan.next_start = change.action, (change.why,), change.next_start
         if change.look_again is not None and (look_again is None or change.look_again < look_again):
             plan.look_again = change.look_again
     return plan

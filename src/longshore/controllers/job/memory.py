@@ -23,6 +23,8 @@ class Memory:
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
         self._jobs = jobs
         self._backoffs: dict[Key, BackoffRecord] = {}
+        self.next_starts: dict[Key, float] = {}
+        """When each Job with a start interval may start its next pod."""
 
     def backoff(self, key: Key) -> BackoffRecord:
         return self._backoffs.get(key, NO_FAILURES)
@@ -44,6 +46,7 @@ class Memory:
     def job_ended(self, key: Key, uid: str) -> None:
         """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
         self._backoffs.pop(key, None)
+        self.next_starts.pop(key, None)
         self.own_writes.forget(key, uid)
         self.finished.discard(uid)
 
@@ -53,3 +56,4 @@ class Memory:
         self.going.forget(key)
         self.own_writes.forget(key)
         self._backoffs.pop(key, None)
+        self.next_starts.pop(key, None)

@@ -12,6 +12,7 @@ from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
+from longshore.controllers.job.pods import pace
 from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.view import View
 from longshore.controllers.job.waking import selector_index
@@ -38,7 +39,9 @@ async def observe(
     if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
         evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
-    return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times)
+    times = pace.pauses(job, times)
+    next_start = memory.next_starts.get(key)
+    return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times, next_start)
 
 
 async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:

@@ -54,6 +54,8 @@ class Plan(msgspec.Struct):
     look_again: float | None = None
     """Seconds; None when nothing is due until the next change."""
     why: tuple[Reason, ...] = ()
+    next_start: float | None = None
+    """To be remembered, of a Job with a start interval."""
 
 
 class PodResults(msgspec.Struct):

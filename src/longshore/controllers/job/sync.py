@@ -73,6 +73,8 @@ class Sync:
         self._why, self._action = plan.why, plan.action
         if plan.look_again is not None:
             tools.queue.add_after(key, plan.look_again)
+        if plan.next_start is not None:
+            tools.memory.next_starts[key] = plan.next_start
         tracking = before_killing(plan)
         if tracking is not None:
             await self._count(tracking, kill=True)

@@ -47,3 +47,5 @@ class View(msgspec.Struct):
     """UIDs of pods whose tracking finalizer was removed although the cache still shows it."""
     backoff: BackoffRecord = NO_FAILURES
     times: Doubling = REPLACEMENT_PAUSES
+    next_start: float | None = None
+    """When a Job with a start interval may start its next pod; None where nobody remembers."""

@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts.job_pace import START_INTERVAL
 from longshore.api.types import Obj
-from longshore.controllers.job.pods import creation, removal_order, replacement_delay
+from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
+from longshore.controllers.job.pods.pace import Pace
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
 from longshore.machinery.reasons import Reason
@@ -32,6 +34,8 @@ class Change(msgspec.Struct):
     """Pods to let go of and delete, without counting them as failed."""
     create: Sequence[Obj] = ()
     look_again: float | None = None
+    next_start: float | None = None
+    """When a Job with a start interval may start the next pod after these."""
 
 
 def manage(
@@ -87,8 +91,30 @@ def _creation(
             why = Reason("BackingOff", words, {"failures": record.failures, "seconds": round(wait, 1)})
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
     missing = min(missing, MAX_PODS_PER_SYNC)
+    if (paced := pace.allowed(view, missing)) is not None:
+        return _paced(view, spec, count, found, missing, paced)
+    return _now(view, spec, count, found, missing, missing)
+
+
+def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, paced: Pace) -> Change:
+    """The creation of as many pods as the Job's start interval allows, and a look when the next is due."""
+    wait = paced.next_start - view.now
+    if not paced.starts:
+        words = f"starts a pod every {paced.interval:g} s ({START_INTERVAL}): the next in {wait:.1f} s"
+        why = Reason("StartsPaced", words, {"interval": paced.interval, "seconds": round(wait, 1)})
+        return Change("pods_created", why, look_again=wait, next_start=paced.next_start)
+    change = _now(view, spec, count, found, missing, paced.starts)
+    if change.create:
+        change.next_start = paced.next_start
+        if missing > len(change.create):
+            change.look_again = wait
+    return change
+
+
+def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
+    """The creation of at most `starts` of the missing pods."""
     if found is None:
-        return Change("pods_created", _created(missing), create=creation.bodies(view.job, missing))
+        return Change("pods_created", _created(starts), create=creation.bodies(view.job, starts))
     numbers = creation.pending_indexes(spec, count, found, missing)
     if spec.per_index is not None:
         waits = {
@@ -103,7 +129,7 @@ def _creation(
             why = Reason("IndexesBackingOff", words, counted)
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
-    pods = list(creation.indexed_bodies(view.job, spec, numbers, found.delayed))
+    pods = list(creation.indexed_bodies(view.job, spec, numbers[:starts], found.delayed))
     return Change("pods_created", _created(len(pods)), create=pods)
 
 

@@ -1,0 +1,65 @@
+"""How fast a Job's pods follow each other, where the Job says so: annotations that only longshore reads.
+
+`longshore.dev/start-interval` is the time from one start to the next, `longshore.dev/retry-backoff` the pause
+after a first failure. A value that is no duration counts as none. The moment of the last start is kept in
+memory only: a controller that starts anew waits a whole interval first, so two pods are never closer than
+asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from longshore.api.facts.job_pace import RETRY_BACKOFF, START_INTERVAL
+from longshore.api.time import durations
+from longshore.api.time.doubling import Doubling
+from longshore.api.types import Obj
+from longshore.controllers.job.view import View
+
+_CATCH_UP_SECONDS: Final = 0.1
+"""A wake-up comes a little late. Starts missed in this time are made up for: 100/s are 100 in a second."""
+
+
+_TIMER_SECONDS: Final = 0.001
+"""A start that is due within a timer's exactness is due."""
+
+
+class Pace(NamedTuple):
+    """The starts that are allowed now."""
+
+    interval: float
+    starts: int
+    next_start: float
+    """When the next one is allowed, in seconds since 1970, once these are made."""
+
+
+def allowed(view: View, wanted: int) -> Pace | None:
+    """The starts that the Job's interval allows of those that are wanted; None without an interval."""
+    interval = _seconds(view.job, START_INTERVAL)
+    if not interval:
+        return None
+    due = view.next_start
+    if due is None:
+        begun = bool(view.pods) or "startTime" in (view.job.get("status") or {})
+        due = view.now + interval if begun else view.now
+    due = max(due, view.now - (_CATCH_UP_SECONDS if interval < _CATCH_UP_SECONDS else 0.0))
+    if due - view.now > _TIMER_SECONDS:
+        return Pace(interval, 0, due)
+    starts = min(wanted, max(0, int((view.now - due) / interval)) + 1)
+    return Pace(interval, starts, due + starts * interval)
+
+
+def pauses(job: Obj, usual: Doubling) -> Doubling:
+    """The pauses after failures: the Job's own, or the usual ones."""
+    first = _seconds(job, RETRY_BACKOFF)
+    return usual if first is None else Doubling(first, max(first, usual.cap))
+
+
+def _seconds(job: Obj, annotation: str) -> float | None:
+    annotations = job["metadata"].get("annotations")
+    if not annotations or annotation not in annotations:
+        return None
+    try:
+        return max(0, durations.parse(annotations[annotation])) / 1e9
+    except ValueError:
+        return None
