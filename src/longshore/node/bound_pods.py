@@ -24,7 +24,7 @@ from longshore.node.events import Events
 from longshore.node.looking import Looks
 from longshore.node.pod import recall
 from longshore.node.pod.adoption import adopt
-from longshore.node.pod.facts import facts_of
+from longshore.node.pod.facts import Facts, facts_of
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Memory
 from longshore.node.pod.preparation import Preparation
@@ -91,11 +91,8 @@ class BoundPods(Handler):
                 self._looks.wake(life)
         if "deletionTimestamp" in new["metadata"]:
             self._deleted(life)
-        elif (
-            new["spec"] is not memory.facts.spec
-            and new["spec"].get("activeDeadlineSeconds") != memory.facts.deadline
-        ):
-            memory.facts = facts_of(new)
+        elif new["spec"] is not memory.facts.spec and _differs(new["spec"], memory.facts):
+            memory.see(facts_of(new))
             self._looks.wake(life)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
@@ -174,3 +171,9 @@ class BoundPods(Handler):
     def _life(self, pod: Obj, memory: Memory) -> Life:
         life = self._lives[memory.facts.uid] = Life(memory, self._engines.of(pod))
         return life
+
+
+def _differs(spec: Obj, facts: Facts) -> bool:
+    """Whether the spec has changed in what may change while a pod runs, and the node goes by."""
+    added = len(spec.get("ephemeralContainers") or ()) != len(facts.ephemerals)
+    return added or spec.get("activeDeadlineSeconds") != facts.deadline

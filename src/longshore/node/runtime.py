@@ -86,6 +86,9 @@ class Container:
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False
+    target: Key | None = None
+    """A running container whose surroundings it shares: podman its processes; the process engine, where all
+    see the machine's processes anyway, its files and host name instead of mounts of its own."""
 
 
 @dataclass(slots=True)

@@ -45,3 +45,19 @@ def test_a_missing_image_is_waited_for_in_kubernetes_words(place: Place) -> None
     reason = "jsonpath={.status.containerStatuses[0].state.waiting.reason}"
     place.kubectl.ok("apply", "-f", "-", stdin=pod("none", "Not/A::name", "true"))
     place.kubectl.ok("wait", f"--for={reason}=InvalidImageName", "pod/none", "--timeout=10s")
+
+
+def test_a_debugging_container_sees_the_processes_of_its_target(place: Place, working: str) -> None:
+    place.run(pod("p", working, "sh", "-c", "sleep 1000; exit 1"), "p")
+    # Of the container that is looked at, process 1 is the first; of one that shares nothing, it is grep.
+    look = ("--", "grep", "-c", "sleep", "/proc/1/cmdline")
+    for container, words in (("beside", ("--target=main",)), ("alone", ())):
+        words = ("debug", "p", f"--image={working}", "-c", container, "--image-pull-policy=Never", *words)
+        place.kubectl.ok(*words, *look)
+        ended = f'{{.status.ephemeralContainerStatuses[?(@.name=="{container}")].state.terminated.exitCode}}'
+        place.kubectl.ok("wait", "pod/p", f"--for=jsonpath={ended}", "--timeout=20s")
+    assert place.kubectl.ok("logs", "p", "-c", "beside") == "1\n"
+    text = place.kubectl.ok(
+        "debug", "p", f"--image={working}", "-i", "-q", "-c", "sh", "--", "sh", "-c", "echo $((40+2))"
+    )
+    assert "42" in text

@@ -55,6 +55,9 @@ def describe(pod: Obj, happened: Sequence[Obj], now: datetime) -> str:
     containers.describe(
         lines, "Containers", spec.get("containers") or (), status.get("containerStatuses"), pod=pod
     )
+    if spec.get("ephemeralContainers"):
+        states = status.get("ephemeralContainerStatuses")
+        containers.describe(lines, "Ephemeral Containers", spec["ephemeralContainers"], states, pod=pod)
     if status.get("conditions"):
         lines.add(0, "Conditions:")
         lines.add(1, "Type\tStatus")

@@ -137,7 +137,11 @@ class Containers:
         return list(results.values())
 
     def _launch(self, entry: Entry) -> None:
-        launching.container(entry, self._namespaces, self._limiter)
+        assert entry.spec is not None
+        target = entry.spec.get("target")
+        # One with mounts of its own has files of its own.
+        beside = self.live(target).pid if target and not entry.spec["mounts"] else 0
+        launching.container(entry, self._namespaces, self._limiter, beside)
         if self._namespaces.keeps_some:
             self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
         entry.phase = "running"

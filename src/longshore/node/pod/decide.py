@@ -2,7 +2,8 @@
 
 First the ends: a pod that is deleted, has a verdict or has run to its outcome only stops (`stopping.py`).
 Then the order of a start: volumes, init containers one by one, sidecars as soon as their turn comes, then all
-main containers. Restarts follow the restart policy, after a back-off.
+main containers. Restarts follow the restart policy, after a back-off. Ephemeral containers run beside all of
+them, once, and hold nothing up.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ def decide(view: View) -> Plan:
         return draft.plan()
     if not memory.prepared:
         return _prepare(memory, draft, now)
+    for record in memory.ephemerals:
+        _keep(memory, record, draft, now, wall)
     if not memory.inits or _inits(memory, draft, now, wall):
         for record in memory.mains:
             _keep(memory, record, draft, now, wall)

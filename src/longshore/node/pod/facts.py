@@ -27,15 +27,13 @@ class ContainerFacts(msgspec.Struct):
     is_init: bool = False
     is_sidecar: bool = False
     """An init container that goes on beside the others."""
+    is_ephemeral: bool = False
+    """Added to a running pod by `kubectl debug`: no part of its work, and never restarted."""
     has_probes: bool = False
     has_startup: bool = False
     has_readiness: bool = False
     post_start: Obj | None = None
     pre_stop: Obj | None = None
-
-    @property
-    def is_main(self) -> bool:
-        return not self.is_init
 
 
 class Facts(msgspec.Struct):
@@ -48,6 +46,7 @@ class Facts(msgspec.Struct):
     inits: tuple[ContainerFacts, ...]
     """Init containers and sidecars in their order."""
     mains: tuple[ContainerFacts, ...]
+    ephemerals: tuple[ContainerFacts, ...]
     grace: float
     deadline: float | None
     """Seconds it may be active, from its start."""
@@ -76,6 +75,7 @@ def facts_of(pod: Obj) -> Facts:
         spec=spec,
         inits=inits,
         mains=mains,
+        ephemerals=_ephemerals(spec),
         grace=float(spec.get("terminationGracePeriodSeconds", 30)),
         deadline=spec.get("activeDeadlineSeconds"),
         fail_unstartable=_seconds(patience) if patience else None,
@@ -105,10 +105,22 @@ def _container(spec: Obj, part: str) -> ContainerFacts:
     )
 
 
+def _ephemerals(spec: Obj) -> tuple[ContainerFacts, ...]:
+    found = spec.get("ephemeralContainers")
+    if not found:
+        return ()
+    return tuple(
+        ContainerFacts(c["name"], c, f"spec.ephemeralContainers{{{c['name']}}}", is_ephemeral=True)
+        for c in found
+    )
+
+
 def restarts(facts: Facts, container: ContainerFacts, code: int) -> bool:
     """Whether a container that ended with this code runs again."""
     if container.is_sidecar:
         return True
+    if container.is_ephemeral:
+        return False
     spec = facts.spec
     if container.is_init and "restartPolicy" not in container.spec:
         return code != 0 and spec.get("restartPolicy") != "Never"

@@ -64,7 +64,7 @@ class Life(msgspec.Struct):
         for record in memory.mains:
             if record.facts.name == name:
                 return record
-        for record in memory.inits:
+        for record in (*memory.inits, *memory.ephemerals):
             if record.facts.name == name:
                 return record
         return None

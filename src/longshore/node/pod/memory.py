@@ -106,6 +106,7 @@ class Memory(msgspec.Struct):
     ip: str
     inits: list[Record] = msgspec.field(default_factory=list)
     mains: list[Record] = msgspec.field(default_factory=list)
+    ephemerals: list[Record] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
     """The start time in seconds since 1970."""
@@ -138,7 +139,12 @@ class Memory(msgspec.Struct):
     @property
     def busy(self) -> bool:
         """Whether the preparer or the engine was asked for something and has not answered."""
-        return self.preparing or any(r.starting for r in self.mains) or any(r.starting for r in self.inits)
+        return (
+            self.preparing
+            or any(r.starting for r in self.mains)
+            or any(r.starting for r in self.inits)
+            or any(r.starting for r in self.ephemerals)
+        )
 
     @property
     def unwanted(self) -> bool:
@@ -153,7 +159,13 @@ class Memory(msgspec.Struct):
         )
 
     def records(self) -> list[Record]:
-        return self.inits + self.mains if self.inits else self.mains
+        return self.inits + self.mains + self.ephemerals if self.inits or self.ephemerals else self.mains
+
+    def see(self, facts: Facts) -> None:
+        """The spec has changed where it may: its deadline, and more ephemeral containers than before."""
+        known = {record.facts.name for record in self.ephemerals}
+        self.facts = facts
+        self.ephemerals += [Record(c) for c in facts.ephemerals if c.name not in known]
 
 
 class View(msgspec.Struct):

@@ -21,7 +21,8 @@ def new(pod: Obj, ip: str) -> Memory:
     """A pod of which nothing ever ran."""
     facts = facts_of(pod)
     inits = [Record(c) for c in facts.inits] if facts.inits else []
-    return Memory(facts, pod, ip, inits, [Record(c) for c in facts.mains])
+    ephemerals = [Record(c) for c in facts.ephemerals] if facts.ephemerals else []
+    return Memory(facts, pod, ip, inits, [Record(c) for c in facts.mains], ephemerals)
 
 
 def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
@@ -37,7 +38,7 @@ def recalled(pod: Obj, ip: str, states: Iterable[State]) -> Memory:
         by_name.setdefault(state.key.container, {})[state.key.attempt] = state
     reports = {
         entry["name"]: entry
-        for part in ("initContainerStatuses", "containerStatuses")
+        for part in ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
         for entry in status.get(part) or ()
     }
     for record in memory.records():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Record, Waiting
 from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import CannotPrepare, NotReady
-from longshore.node.runtime import CannotStart, State
+from longshore.node.runtime import CannotStart, Key, State
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
 """After volumes could not be made: upstream's."""
@@ -113,15 +114,19 @@ class Starter:
             record.waiting, record.failures, record.hook = None, 0, ""
             record.started = record.ready = False
         record.starting = True
-        if record.failures:
+        if record.failures or record.facts.is_ephemeral:
             self._spawn(self._begin_anew(life, record))
         else:
             self._begin(life, record)
 
     async def _begin_anew(self, life: Life, record: Record) -> None:
-        """Tries again: the missing object may exist by now."""
+        """Tries again: the missing object may exist by now. An ephemeral container was not there when its pod
+        was prepared, and may refer to other objects."""
         try:
-            await self._preparer.refresh(life.prepared, life.memory.pod)
+            if record.facts.is_ephemeral:
+                life.prepared = await self._preparer.pod(life.memory.pod)
+            else:
+                await self._preparer.refresh(life.prepared, life.memory.pod)
         except Exception as err:
             self._not_started(life, record, err)
         else:
@@ -134,6 +139,8 @@ class Starter:
             container = self._preparer.container(
                 life.prepared, memory.pod, facts.spec, record.attempt, memory.ip
             )
+            if target := facts.spec.get("targetContainerName"):
+                container = replace(container, target=_running(life, target))
             life.paths[facts.name] = Paths(container.termination_message, container.log)
             life.keys.add(container.key)
             self.starts += 1
@@ -173,15 +180,16 @@ class Starter:
         record.failures += 1
         record.waiting = Waiting(reason, message)
         record.retry_at = now + pauses.after(record.failures)
-        if memory.unstartable_since is None:
+        if memory.unstartable_since is None and not record.facts.is_ephemeral:
             memory.unstartable_since = now
         self._events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
 
     def _started(self, life: Life, record: Record, state: State) -> None:
         memory, facts = life.memory, record.facts
-        record.waiting, record.failures, memory.unstartable_since = None, 0, None
-        if not facts.is_init:
-            memory.initialized = True
+        record.waiting, record.failures = None, 0
+        if not facts.is_ephemeral:
+            memory.unstartable_since = None
+            memory.initialized = memory.initialized or not facts.is_init
         events, pod = self._events, memory.pod
         if not memory.image_said and life.engine == "process":
             memory.image_said = True
@@ -204,3 +212,11 @@ class Starter:
         if old and life.runtime is not None:
             life.keys.difference_update(old)
             self._spawn(life.runtime.remove(old))
+
+
+def _running(life: Life, name: str) -> Key:
+    """The run that an ephemeral container has as its target. Raises CannotPrepare when there is none."""
+    record = life.record(name)
+    if record is None or record.state is None or not record.running:
+        raise CannotPrepare("CreateContainerConfigError", f"unable to find target container {name}")
+    return record.state.key

@@ -43,6 +43,8 @@ _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
 """An annotation of pods: with "true", nothing of their logs is dropped while they run."""
+_SHELL: Final = ("sh",)
+"""The command of an ephemeral container without one: the images people debug with start a shell."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
 """Mounts a container can do without where nothing can be mounted: Volcano's svc has variables, too."""
 
@@ -131,6 +133,8 @@ class Preparer:
             self._hosts.add(pod, pod_ip)
             env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
         command, args = get("command"), get("args")
+        if not command and not args and _is_ephemeral(pod_spec, name) and self._is_process(pod_spec):
+            command = _SHELL
         value_of = from_maps(env)
         identity = security.identity(spec, pod, self._node)
         hostname = hosts_files.hostname_of(pod)
@@ -239,6 +243,8 @@ class Preparer:
         self, prepared: PreparedPod, pod: Obj, spec: Obj, env: Mapping[str, str], pod_ip: str
     ) -> tuple[Mount, ...]:
         asked = spec.get("volumeMounts")
+        if not asked and spec.get("targetContainerName") and self._is_process(pod["spec"]):
+            return ()  # it sees the files of its target
         if not asked and prepared.hosts is None:
             return prepared.account
         if not self._mounts_for(pod["spec"]):
@@ -256,12 +262,15 @@ class Preparer:
         return result
 
     def _mounts_for(self, pod_spec: Obj) -> bool:
-        return self._mounting or security.engine_of(pod_spec, self._node) != "process"
+        return self._mounting or not self._is_process(pod_spec)
+
+    def _is_process(self, pod_spec: Obj) -> bool:
+        return security.engine_of(pod_spec, self._node) == "process"
 
     def _names_itself(self, pod_spec: Obj) -> bool:
         """A container of the process engine keeps the machine's name unless its pod wants one: a namespace
         for each pod would cost more than most pods do."""
-        if security.engine_of(pod_spec, self._node) != "process":
+        if not self._is_process(pod_spec):
             return True
         return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
 
@@ -274,6 +283,10 @@ class Preparer:
             if service["metadata"]["namespace"] == namespace and service["metadata"]["name"] != "kubernetes"
         ]
         return {**self._server_env, **services.of_services(near)} if near else self._server_env
+
+
+def _is_ephemeral(pod_spec: Obj, name: str) -> bool:
+    return any(container["name"] == name for container in pod_spec.get("ephemeralContainers") or ())
 
 
 def _mounted(spec: Obj, ready: Ready) -> tuple[Mount, ...]:

@@ -98,7 +98,7 @@ def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
             found["supplementalGroups and fsGroup need a longshore that runs as root"] = None
         if whole.get("sysctls"):
             found["sysctls are those of this machine"] = None
-    for part in ("initContainers", "containers"):
+    for part in ("initContainers", "containers", "ephemeralContainers"):
         for container in spec.get(part) or ():
             if own := container.get("securityContext"):
                 _of_container(found, own)

@@ -69,6 +69,8 @@ def create(container: Container, image: str, machine: Machine) -> list[str]:
     words += ["--label", f"{KEY_LABEL}={container.key}", "--label", f"{OWNER_LABEL}={machine.owner}"]
     # Pods have addresses of this machine's loopback network, so all share its network.
     words += ["--network", "host", "--systemd", "false", "--sdnotify", "ignore", "--http-proxy=false"]
+    if container.target is not None:
+        words += ["--pid", f"container:{name_of(container.target)}"]
     words += ["--log-driver", "k8s-file", "--log-opt", f"path={container.log}"]
     if not container.whole_log:
         words += ["--log-opt", f"max-size={_LOG_SIZE}"]

@@ -162,6 +162,7 @@ class ProcessRuntime:
             "stdin": container.stdin,
             "stdin_once": container.stdin_once,
             "tty": container.tty,
+            "target": str(container.target) if container.target is not None else "",
         }
 
     def _env(self, text: str, container: Container) -> dict[str, str]:

@@ -37,7 +37,7 @@ def _well(memory: Memory, at: int) -> bool:
 
 def status_of(memory: Memory, engine: str, now: str, *, final: bool) -> Obj:
     """`final` when nothing of the pod runs and nothing will again."""
-    pod, facts = memory.pod, memory.facts
+    pod = memory.pod
     before = pod.get("status") or {}
     phase = phase_of(memory, final=final)
     made: Obj = {}
@@ -68,8 +68,10 @@ def status_of(memory: Memory, engine: str, now: str, *, final: bool) -> Obj:
     for key in _OTHERS:
         if key in before:
             made[key] = before[key]
-    if facts.spec.get("ephemeralContainers") and "ephemeralContainerStatuses" in before:
-        made["ephemeralContainerStatuses"] = before["ephemeralContainerStatuses"]
+    if memory.ephemerals and not memory.rejected:
+        made["ephemeralContainerStatuses"] = [
+            container_status(memory, record, engine, final=final) for record in memory.ephemerals
+        ]
     return made
 
 

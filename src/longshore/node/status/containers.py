@@ -70,7 +70,8 @@ def container_status(memory: Memory, record: Record, engine: str, *, final: bool
     }
     if state is not None and state.id:
         made["containerID"] = f"{engine}://{state.id}"
-    made["started"] = running and record.started
+    if not record.facts.is_ephemeral:
+        made["started"] = running and record.started
     resources = spec.get("resources")
     if resources:
         if requests := resources.get("requests"):
@@ -82,7 +83,9 @@ def container_status(memory: Memory, record: Record, engine: str, *, final: bool
 
 
 def _ready(record: Record) -> bool:
-    """Init containers are ready once they have ended well."""
+    """Init containers are ready once they have ended well, ephemeral ones never."""
+    if record.facts.is_ephemeral:
+        return False
     if record.facts.is_init and not record.facts.is_sidecar:
         return record.over and record.code == 0
     return record.ready and record.running

@@ -33,8 +33,9 @@ RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SI
 """Signals the keeper treats in its own way; a container begins with the default."""
 
 
-def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
-    """Starts the container and fills in its pid and start. Raises Refused, and leaves nothing behind."""
+def container(entry: Entry, namespaces: Namespaces, limiter: Limiter, beside: int = 0) -> None:
+    """Starts the container and fills in its pid and start. `beside` is a process whose files and host name it
+    is to see, or 0. Raises Refused, and leaves nothing behind."""
     spec = entry.spec
     assert spec is not None
     identity = users.identity(spec)
@@ -42,7 +43,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter) -> None:
     given, stdin, write, tty = _streams(entry, spec)
     try:
         before = both(limiter.prepare(entry), become)
-        entered = namespaces.enter(entry, spec)
+        entered = namespaces.enter_of(beside) if beside else namespaces.enter(entry, spec)
         try:
             command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, write, tty)
             entry.pid = fork(before, *command) if before else spawn(*command)

@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
         stdin: bool
         stdin_once: bool
         tty: bool
+        target: NotRequired[str]
+        """The key of a container that it lives with, or ""."""
 
 
 VERSION = 1

@@ -93,7 +93,7 @@ class Sources:
 def of_environment(spec: Obj) -> set[Ref]:
     """The objects that the variables of all containers refer to."""
     refs: set[Ref] = set()
-    for part in ("initContainers", "containers"):
+    for part in ("initContainers", "containers", "ephemeralContainers"):
         for container in spec.get(part) or ():
             for source in container.get("envFrom") or ():
                 _add(refs, source.get("configMapRef"), source.get("secretRef"))
