@@ -34,6 +34,7 @@ GROUPS = (
             ("events", "show events"),
             ("suspend", "stop the pods of a Job, or a CronJob's schedule"),
             ("resume", "resume suspended Jobs and CronJobs"),
+            ("retry", "run again what a Job did not complete"),
             ("delete", "delete objects and wait until they are gone"),
             ("cronjob", "show when a CronJob runs next, or run it now"),
             ("cron", "print when a schedule fires; needs no server"),

@@ -11,6 +11,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
 from longshore.cli.describing import events, pods
 from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
+from longshore.cli.running import again
 
 _UNSET: Final = "<unset>"
 _SHOWN_INDEXES: Final = 50
@@ -25,6 +26,9 @@ def describe(job: Obj, happened: Sequence[Obj], now: datetime) -> str:
     lines.labels("Labels", meta.get("labels"))
     lines.annotations("Annotations", meta.get("annotations"))
     controlled_by(lines, job)
+    for title, key in (("Retry Of", again.RETRY_OF), ("Retried By", again.RETRIED_BY)):
+        if other := (meta.get("annotations") or {}).get(key):
+            lines.pair(0, title, f"Job/{other}")
     _numbers(lines, spec)
     lines.pair(0, "Completion Mode", spec.get("completionMode", "NonIndexed"))
     lines.pair(0, "Suspend", "true" if spec.get("suspend") else "false")

@@ -72,9 +72,7 @@ async def _found(here: Place, kind: str, namespace: str, name: str) -> Run:
     now = time.monotonic()
     run = run_creation.run_of(kind, resource.group, obj, now - lasted)
     run.found, run.finished = True, now if run.end is not None else 0.0
-    items = each_items.of_template((obj.get("spec") or {}).get("template") or {})
-    if kind == "job" and items is not None:
-        run.items = items.names
+    run.items = each_items.names_of(obj)
     return run
 
 

@@ -3,7 +3,7 @@
 The node reads one file in the data directory of the longshore: a line for each item, or, where items have
 several fields or line ends in them, records that end with a zero byte and whose fields a unit separator
 divides. The file stays as long as the Job may need it: with a throw-away longshore it goes at the end, on one
-that stays it stays in `items/`, and is removed when the Job has ended well.
+that stays it stays in `items/`, at least for as long as there is a Job that names it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from longshore.api.types import Obj
 from longshore.cli.main import Failure
 
 _CODING: Final = {"encoding": "utf-8", "errors": "surrogateescape"}
+
+_YOUNG_SECONDS: Final = 86400.0
+"""Seconds for which a file of items is left alone: its Job may not be there yet."""
 
 
 class Items(NamedTuple):
@@ -79,12 +82,23 @@ def load(path: str, format: str) -> Items | None:
     return Items([(part,) if format == "lines" else tuple(part.split(FIELD_END)) for part in parts])
 
 
-def of_template(template: Obj) -> Items | None:
-    """The items of the pods of this template; None where it names none, or they cannot be read."""
+def of_job(job: Obj) -> Items | None:
+    """The items of a Job's pods; None where it has none, or they cannot be read."""
+    path, format = file_of(job)
+    return load(path, format) if path else None
+
+
+def names_of(job: Obj) -> list[str]:
+    """Each item of a Job as people know it; empty where there is none."""
+    items = of_job(job)
+    return items.names if items is not None else []
+
+
+def file_of(job: Obj) -> tuple[str, str]:
+    """The file with the items of a Job's pods, and its format; empty where they have none."""
+    template = (job.get("spec") or {}).get("template") or {}
     annotations = (template.get("metadata") or {}).get("annotations") or {}
-    if run_items.FILE not in annotations:
-        return None
-    return load(annotations[run_items.FILE], annotations.get(run_items.FORMAT, "lines"))
+    return annotations.get(run_items.FILE, ""), annotations.get(run_items.FORMAT, "lines")
 
 
 def shuffled(items: Items) -> Items:
@@ -102,6 +116,13 @@ def keep(items: Items, directory: Path | None) -> Path:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(items.content())
     return path
+
+
+def old_files(directory: Path, now: float) -> list[Path]:
+    """Files of items that are old enough to be looked at: perhaps no Job names them any more."""
+    folder = directory / "items"
+    found = folder.iterdir() if folder.is_dir() else ()
+    return [path for path in found if now - path.stat().st_mtime > _YOUNG_SECONDS]
 
 
 def _lines(name: str, *, null: bool) -> list[str]:

@@ -64,7 +64,7 @@ async def main(arguments: Namespace) -> int:
             _check(arguments, here)
             wanted = _wanted(arguments, given, kept)
             job = manifest_files.Manifest(shorthand.job(wanted, os.environ, os.getcwd()), "the command line")
-            return await Session(here, arguments, wanted, kept).run([job])
+            return await Session(here, arguments, wanted).run([job])
 
 
 def _items(arguments: Namespace) -> Items | None:
@@ -115,19 +115,18 @@ class Session:
         here: Place,
         arguments: Namespace,
         wanted: shorthand.Wanted | None = None,
-        kept: Path | None = None,
         *,
         watching: bool = False,
     ) -> None:
-        """`wanted` is the command that is run, `kept` the file with its items; None for manifests. With
-        `watching`, the runs go on when the person stops looking."""
-        self._here, self._arguments, self._wanted, self._kept = here, arguments, wanted, kept
+        """`wanted` is the command that is run; None for manifests. With `watching`, the runs go on when the
+        person stops looking."""
+        self._here, self._arguments, self._wanted = here, arguments, wanted
         alone = wanted is not None and wanted.completions == 1
-        self._logs: bool = alone and not arguments.output if arguments.logs is None else arguments.logs
+        self.shows_logs: bool = alone and not arguments.output if arguments.logs is None else arguments.logs
         self._alone, self._watching = alone, watching
         self._begun = time.monotonic()
         self._joblog: JobLog | None = None
-        self._display = _display(arguments, logs=self._logs)
+        self._display = _display(arguments, logs=self.shows_logs)
         self._background: list[asyncio.Task[None]] = []
         self._streams: list[Streams] = []
         self._closed = asyncio.Event()
@@ -135,9 +134,13 @@ class Session:
         self._told = asyncio.Event()
         """A failed pod was looked at."""
 
+    def say(self, text: str) -> None:
+        """A line above the display."""
+        self._display.say(text)
+
     async def run(self, manifests: list[manifest_files.Manifest]) -> int:
         plan = await run_creation.plan(
-            self._here, manifests, self._arguments.namespace, whole_logs=self._logs
+            self._here, manifests, self._arguments.namespace, whole_logs=self.shows_logs
         )
         for text in plan.said:
             self._display.say(text)
@@ -181,7 +184,7 @@ class Session:
                 objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
             )
             sys.stdout.flush()
-        await self._tidy(runs, outcome)
+        await self._tidy(runs)
         return code
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
@@ -217,7 +220,7 @@ class Session:
             self._background.append(
                 start(run_watches.failures(self._here, run, self._display.failure, self._looked))
             )
-            if self._logs:
+            if self.shows_logs:
                 streams = Streams(self._here, run, self._line, prefixes=not self._alone)
                 self._streams.append(streams)
                 self._background.append(start(streams.follow()))
@@ -313,15 +316,27 @@ class Session:
         except OSError as err:
             self._display.say(f"--failed-to {self._arguments.failed_to}: {err.strerror}")
 
-    async def _tidy(self, runs: list[Run], outcome: result.Outcome) -> None:
+    async def _tidy(self, runs: list[Run]) -> None:
         if self._arguments.rm and not self._here.throw_away:
             for run in runs:
                 with contextlib.suppress(StatusError):
                     what = run_watches.KINDS[run.kind]
                     options = DeleteOptions(propagation="Background")
                     await self._here.client.delete(what, run.name, run.namespace, options)
-        if self._kept is not None and outcome == "complete":
-            self._kept.unlink(missing_ok=True)
+        if self._here.directory is not None and not self._here.throw_away:
+            await _forget_items(self._here, self._here.directory)
+
+
+async def _forget_items(here: Place, directory: Path) -> None:
+    """Removes old files of items that no Job names any more."""
+    old = each_items.old_files(directory, time.time())
+    if not old:
+        return
+    with contextlib.suppress(StatusError, Unreachable):
+        named = {each_items.file_of(job)[0] for job in (await here.client.list(kinds.JOBS)).items}
+        for path in old:
+            if str(path) not in named:
+                path.unlink(missing_ok=True)
 
 
 def _display(arguments: Namespace, *, logs: bool) -> Display:

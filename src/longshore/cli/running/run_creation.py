@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
+from longshore.cli.running import seeding
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
@@ -138,8 +140,11 @@ def _once(cronjob: Obj) -> Obj:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}
 
 
-async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
-    """Creates all objects. Raises Failure before anything is written, if the server would refuse one."""
+async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> list[Run]:
+    """Creates all objects. Raises Failure before anything is written, if the server would refuse one.
+
+    `done` are indexes of the Jobs that an earlier run has completed.
+    """
     namespaces = {obj["metadata"].get("name") for row, obj, _ in plan.needed if row.kind == "Namespace"}
     for resource, obj, source in plan.templates:
         await _check(place, resource, obj, source, namespaces)
@@ -153,7 +158,9 @@ async def start(place: Place, plan: Plan, *, replace: bool) -> list[Run]:
     runs = []
     for kind, resource, obj, source in plan.wanted:
         with _blaming(source):
-            made = await _created(place, resource, obj)
+            made = await _created(place, resource, seeding.held(obj) if done else obj)
+            if done:
+                made = await seeding.let_go(place.client, made, done)
         runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
 

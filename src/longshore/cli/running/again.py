@@ -1,0 +1,93 @@
+"""The Job that runs again what another Job did not complete. Pure.
+
+An Indexed Job keeps its indexes: the new one has as many completions, and begins with those that are done as
+completed (`seeding.py`). So each index has its number, its item and its variables as before. A Job without
+indexes gets as many completions as are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from longshore.api import indexes, types
+from longshore.api.indexes import Runs
+from longshore.api.types import Obj
+
+RETRY_OF: Final = "longshore.dev/retry-of"
+"""The annotation of the new Job that names the old one."""
+RETRIED_BY: Final = "longshore.dev/retried-by"
+"""The annotation of the old Job that names the new one."""
+_NAME: Final = re.compile(r"(.*?)(?:-retry-(\d+))?")
+_MAX_NAME_LENGTH: Final = 63
+"""Kubernetes' limit for a pod's host name, which is the Job's name, a dash and the index."""
+_GENERATED_LABELS: Final = (
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+)
+_OWN_ANNOTATIONS: Final = (
+    RETRY_OF,
+    RETRIED_BY,
+    "batch.kubernetes.io/cronjob-scheduled-timestamp",
+    "batch.kubernetes.io/job-tracking",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+"""Annotations that are about the old Job alone."""
+
+
+class Again(NamedTuple):
+    job: Obj
+    done: Runs
+    """Indexes that the new Job begins with as completed."""
+    left: str
+    """The completions that it runs, for people: `indexes 2,5`."""
+
+
+def retry(job: Obj, taken: set[str], *, everything: bool) -> Again:
+    """The retry of a Job that has ended. `taken` are names that exist; `everything` runs all of it again."""
+    old, status = job["spec"], job.get("status") or {}
+    spec: Obj = types.copy_of(old)
+    for key in ("selector", "manualSelector", "suspend"):
+        spec.pop(key, None)
+    labels = spec["template"].get("metadata", {}).get("labels") or {}
+    for key in _GENERATED_LABELS:
+        labels.pop(key, None)
+    completions, left = old.get("completions"), "everything"
+    done: Runs = ()
+    if not everything and old.get("completionMode") == "Indexed":
+        done = indexes.read(status.get("completedIndexes") or "", completions)
+        missing = indexes.from_sorted([*indexes.missing(done, completions)])
+        left = f"indexes {indexes.write(missing)}" if done else left
+    elif not everything and completions is not None and status.get("succeeded"):
+        spec["completions"] = completions - status["succeeded"]
+        left = f"{spec['completions']} of {completions} completions"
+    meta = job["metadata"]
+    kept = {key: value for key, value in _of(meta, "annotations") if key not in _OWN_ANNOTATIONS}
+    made: Obj = {
+        "name": _name(meta["name"], taken, completions or 0),
+        "namespace": meta["namespace"],
+        "annotations": {**kept, RETRY_OF: meta["name"]},
+    }
+    if own := {key: value for key, value in _of(meta, "labels") if key not in _GENERATED_LABELS}:
+        made["labels"] = own
+    return Again({"apiVersion": "batch/v1", "kind": "Job", "metadata": made, "spec": spec}, done, left)
+
+
+def _of(meta: Obj, part: str) -> list[tuple[str, str]]:
+    return [*(meta.get(part) or {}).items()]
+
+
+def _name(old: str, taken: set[str], completions: int) -> str:
+    """`x-retry-1` for `x`, `x-retry-2` for `x-retry-1`: the first that is free."""
+    match = _NAME.fullmatch(old)
+    assert match is not None
+    number = int(match[2] or 0)
+    while True:
+        number += 1
+        end = f"-retry-{number}"
+        room = _MAX_NAME_LENGTH - len(end) - len(str(completions)) - 1
+        name = match[1][:room].rstrip("-.") + end
+        if name not in taken:
+            return name

@@ -1,0 +1,27 @@
+"""A Job that begins with some of its indexes completed: an earlier Job has done them.
+
+The Job is created suspended, its status is told which indexes are complete, and it is let go. The Job
+controller counts on from its status, so nothing runs twice, on any Kubernetes.
+"""
+
+from __future__ import annotations
+
+from longshore.api import indexes
+from longshore.api.facts import kinds
+from longshore.api.indexes import Runs
+from longshore.api.types import Obj
+from longshore.client import Client
+
+
+def held(job: Obj) -> Obj:
+    """The manifest of a Job that creates no pods until `let_go`."""
+    return {**job, "spec": {**job["spec"], "suspend": True}}
+
+
+async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
+    """Completes these indexes of a Job that was created `held`, and starts the others."""
+    meta = job["metadata"]
+    status = {"completedIndexes": indexes.write(done), "succeeded": indexes.count(done)}
+    await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")
+    started = {"spec": {"suspend": False}}
+    return await client.patch(kinds.JOBS, meta["name"], started, meta["namespace"])
