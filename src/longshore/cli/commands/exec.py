@@ -30,7 +30,7 @@ def run(arguments: Namespace) -> int:
 
     from longshore.cli.arguments import pod_choice
     from longshore.cli.main import Failure
-    from longshore.cli.server import connecting, refusals, tunnel
+    from longshore.cli.server import connecting, refusals, tunnel, websockets
 
     if len(arguments.words) != 1 or not arguments.after_dashes:
         raise Failure("name a pod and, after two dashes, a command: longshore exec POD -- COMMAND", 2)
@@ -39,8 +39,5 @@ def run(arguments: Namespace) -> int:
         pod = pod_choice.one(server, arguments.words[0])
         container = pod_choice.container(pod, arguments.container)
         query = [("container", container), *(("command", word) for word in arguments.after_dashes)]
-        flags = {"stdin": arguments.stdin, "stdout": True, "stderr": not arguments.tty, "tty": arguments.tty}
-        query += [(name, "true") for name, on in flags.items() if on]
-        meta = pod["metadata"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/exec"
-        return asyncio.run(tunnel.talk(server, path, query, stdin=arguments.stdin, tty=arguments.tty))
+        ends = tunnel.typed(stdin=arguments.stdin, tty=arguments.tty)
+        return asyncio.run(tunnel.talk(server, websockets.path(pod, "exec"), query, ends))

@@ -1,4 +1,4 @@
-"""The two ends of an exec: this terminal and a WebSocket, by Kubernetes' channel protocol (v5, else v4).
+"""Both ends of an exec or attach: this terminal and a WebSocket with Kubernetes' channels (v5, else v4).
 
 The first byte of a message names its channel: 0 input, 1 output, 2 errors, 3 the exit status, 4 the
 window's size, 255 the end of a stream.
@@ -13,48 +13,56 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Final
-from urllib.parse import urlencode
+from dataclasses import dataclass, field
+from typing import IO, Final
 
 import aiohttp
 
 from longshore.cli.main import Failure, Said
-from longshore.cli.server.requests import Answer, Server, refusal
-from longshore.client.http import tls
+from longshore.cli.server import websockets
+from longshore.cli.server.requests import Server
 
 _PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _INPUT, _OUTPUT, _ERRORS, _END, _SIZE, _CLOSE = 0, 1, 2, 3, 4, 255
 
 
-async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], *, stdin: bool, tty: bool) -> int:
+@dataclass
+class Ends:
+    """The near ends of the streams. Without `stdin` nothing is sent; with `tty` all output is one stream."""
+
+    stdin: IO[bytes] | None = None
+    stdout: IO[bytes] = field(default_factory=lambda: sys.stdout.buffer)
+    stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
+    tty: bool = False
+
+    @property
+    def query(self) -> list[tuple[str, str]]:
+        """The streams as the server is asked for them."""
+        flags = {"stdin": self.stdin is not None, "stdout": True, "stderr": not self.tty, "tty": self.tty}
+        return [(name, "true") for name, on in flags.items() if on]
+
+
+def typed(*, stdin: bool, tty: bool) -> Ends:
+    """The ends of a person at a keyboard."""
+    return Ends(sys.stdin.buffer if stdin else None, tty=tty)
+
+
+async def talk(server: Server, path: str, query: Sequence[tuple[str, str]], ends: Ends) -> int:
     """Carries all channels both ways until the command has ended; returns its exit code."""
-    connection = server.connection
-    headers = await connection.credentials.headers()
-    trust = tls.context(connection, connection.credentials.certificate())
-    url = f"{connection.server}{path}?{urlencode(query)}"
-    async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
-        try:
-            socket = await session.ws_connect(url, ssl=trust, protocols=_PROTOCOLS, max_msg_size=0)
-        except aiohttp.WSServerHandshakeError as err:
-            answer = await session.get(url, ssl=trust)  # the refusal in words
-            body = await answer.read()
-            raise refusal(Answer(err.status, body)) from None
-        except aiohttp.ClientError as err:
-            raise Failure(f"cannot reach {connection.server}: {err}") from None
-        async with socket:
-            with _terminal(tty and stdin):
-                tasks = [asyncio.create_task(_give(socket))] if stdin else []
-                if tty:
-                    _follow_size(socket)
-                try:
-                    return await _take(socket)
-                finally:
-                    for task in tasks:
-                        task.cancel()
+    async with websockets.connected(server, path, [*query, *ends.query], _PROTOCOLS) as socket:
+        with _terminal(ends.tty and ends.stdin is not None):
+            tasks = [asyncio.create_task(_give(socket, ends.stdin))] if ends.stdin is not None else []
+            if ends.tty:
+                _follow_size(socket)
+            try:
+                return await _take(socket, ends)
+            finally:
+                for task in tasks:
+                    task.cancel()
 
 
-async def _take(socket: aiohttp.ClientWebSocketResponse) -> int:
-    streams = {_OUTPUT: sys.stdout.buffer, _ERRORS: sys.stderr.buffer}
+async def _take(socket: aiohttp.ClientWebSocketResponse, ends: Ends) -> int:
+    streams = {_OUTPUT: ends.stdout, _ERRORS: ends.stderr}
     async for message in socket:
         if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
             continue
@@ -77,14 +85,14 @@ def _code(data: bytes) -> int:
     raise Said(f"error: {status.get('message', 'the command could not be run')}")
 
 
-async def _give(socket: aiohttp.ClientWebSocketResponse) -> None:
-    """Sends standard input until its end."""
+async def _give(socket: aiohttp.ClientWebSocketResponse, source: IO[bytes]) -> None:
+    """Sends the input until its end."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
     try:
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
     except ValueError:  # a file, which is never waited for
-        while data := await loop.run_in_executor(None, sys.stdin.buffer.read, 2**16):
+        while data := await loop.run_in_executor(None, source.read, 2**16):
             await socket.send_bytes(bytes([_INPUT]) + data)
     else:
         while data := await reader.read(2**16):

@@ -1,0 +1,82 @@
+"""Shows the output of a container that runs, from now on, as kubectl attach does; -i sends it input.
+
+  longshore attach pod/x
+  longshore attach job/shell -it
+
+The process keeps running when you leave. `longshore logs -f` shows earlier output, too.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+
+INTERMIXED = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.arguments import waiting_times
+    from longshore.cli.server import connecting
+
+    add = parser.add_argument
+    add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
+    add("--container", "-c", default="", metavar="C", help="default: the first one")
+    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="pass on standard input")
+    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="standard input is a terminal")
+    add("--quiet", "-q", action=BooleanOptionalAction, default=False, help="print the output alone")
+    add(
+        "--pod-running-timeout",
+        type=waiting_times.seconds,
+        default=60.0,
+        metavar="T",
+        help="how long to wait for a pod (default: 1m)",
+    )
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    import asyncio
+
+    from longshore.cli.arguments import pod_choice
+    from longshore.cli.main import Failure
+    from longshore.cli.server import connecting, refusals, tunnel, websockets
+
+    if len(arguments.words) != 1:
+        raise Failure("name a pod: longshore attach POD", 2)
+    with refusals.told():
+        server = connecting.server(arguments)
+        pod = pod_choice.one(server, arguments.words[0], arguments.pod_running_timeout)
+        _check(pod)
+        container = pod_choice.container(pod, arguments.container)
+        tty = arguments.tty and _has_terminal(pod, container)
+        if arguments.stdin and arguments.tty and not arguments.quiet:
+            print("If you don't see a command prompt, try pressing enter.", file=sys.stderr)
+        ends = tunnel.typed(stdin=arguments.stdin, tty=tty)
+        return asyncio.run(
+            tunnel.talk(server, websockets.path(pod, "attach"), [("container", container)], ends)
+        )
+
+
+def _check(pod: Obj) -> None:
+    from longshore.cli.main import Said
+
+    phase = (pod.get("status") or {}).get("phase", "")
+    if phase in ("Succeeded", "Failed"):
+        raise Said(f"error: cannot attach a container in a completed pod; current phase is {phase}")
+
+
+def _has_terminal(pod: Obj, name: str) -> bool:
+    spec = pod["spec"]
+    known = [
+        *(spec.get("initContainers") or ()),
+        *spec["containers"],
+        *(spec.get("ephemeralContainers") or ()),
+    ]
+    if any(each["name"] == name and each.get("tty") for each in known):
+        return True
+    print(f"error: Unable to use a TTY - container {name} did not allocate one", file=sys.stderr)
+    return False

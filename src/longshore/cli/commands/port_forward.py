@@ -1,0 +1,57 @@
+"""Makes ports of a pod reachable on this machine, as kubectl port-forward does, until Ctrl-C.
+
+longshore port-forward pod/web 8080:80      port 8080 here is port 80 of the pod
+longshore port-forward job/server :http     any free port here, the port named http of the pod
+longshore port-forward service/web 8443:https
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+INTERMIXED = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.arguments import waiting_times
+    from longshore.cli.server import connecting
+
+    add = parser.add_argument
+    add("words", nargs="*", metavar="TYPE/NAME [LOCAL:]REMOTE…", help="the pod and its ports")
+    add(
+        "--address",
+        action="append",
+        default=[],
+        metavar="A",
+        help="addresses to listen on, separated by commas (default: localhost)",
+    )
+    add(
+        "--pod-running-timeout",
+        type=waiting_times.seconds,
+        default=60.0,
+        metavar="T",
+        help="how long to wait for a pod (default: 1m)",
+    )
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    import asyncio
+
+    from longshore.cli.arguments import pod_choice, pod_ports
+    from longshore.cli.main import Said
+    from longshore.cli.server import connecting, forwarding, refusals
+
+    if len(arguments.words) < 2:
+        raise Said("error: TYPE/NAME and list of ports are required for port-forward", 2)
+    word, *ports = arguments.words
+    with refusals.told():
+        server = connecting.server(arguments)
+        service = pod_ports.service(server, word)
+        pod = pod_choice.one(server, word, arguments.pod_running_timeout)
+        phase = (pod.get("status") or {}).get("phase", "Unknown")
+        if phase != "Running":
+            raise Said(f"error: unable to forward port because pod is not running. Current status={phase}")
+        pairs = [pod_ports.pair(text, pod, service) for text in ports]
+        addresses = [each for given in arguments.address for each in given.split(",") if each]
+        return asyncio.run(forwarding.forward(server, pod, pairs, addresses or ["localhost"]))

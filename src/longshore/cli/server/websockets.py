@@ -1,0 +1,44 @@
+"""WebSockets of the command line to a server: exec, attach and port-forward begin here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+from urllib.parse import urlencode
+
+import aiohttp
+
+from longshore.api.types import Obj
+from longshore.cli.main import Failure
+from longshore.cli.server.requests import Answer, Server, refusal
+from longshore.client.http import tls
+
+_REFUSALS: Final = range(400, 600)
+
+
+def path(pod: Obj, below: str) -> str:
+    """The path of a subresource of a pod."""
+    return f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/{below}"
+
+
+@asynccontextmanager
+async def connected(
+    server: Server, path: str, query: Sequence[tuple[str, str]], protocols: Sequence[str]
+) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+    """An open WebSocket that speaks one of the protocols. Raises StatusError with the server's refusal."""
+    connection = server.connection
+    headers = await connection.credentials.headers()
+    trust = tls.context(connection, connection.credentials.certificate())
+    url = f"{connection.server}{path}?{urlencode(query)}"
+    async with aiohttp.ClientSession(headers={**dict(connection.headers), **headers}) as session:
+        try:
+            socket = await session.ws_connect(url, ssl=trust, protocols=protocols, max_msg_size=0)
+        except aiohttp.WSServerHandshakeError as err:
+            answer = await session.get(url, ssl=trust)  # the refusal in words
+            code = answer.status if answer.status in _REFUSALS else err.status
+            raise refusal(Answer(code, await answer.read())) from None
+        except aiohttp.ClientError as err:
+            raise Failure(f"cannot reach {connection.server}: {err}") from None
+        async with socket:
+            yield socket
