@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo test test-long-way lint format kubectl clean
+.PHONY: help demo docs test test-long-way lint format kubectl clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -13,6 +13,7 @@ help:
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
+	@echo 'make docs      build the handbook into build/docs; warnings and dead links are errors'
 	@echo 'make kubectl   fetch a kubectl into .tools'
 	@echo 'make clean     remove what the others made'
 
@@ -37,12 +38,18 @@ lint:
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/mypy examples
+	MYPYPATH=src:tools $(BIN)/mypy -p handbook
 	$(BIN)/lint-imports --no-logo
 
 format:
 	@tools/venv dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs:
+	@tools/venv dev
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
+	@echo 'read it: build/docs/index.html'
 
 kubectl:
 	@tools/install-kubectl .tools

@@ -1,4 +1,4 @@
-"""Crews: a controller in one file, built on longshore's toolkit (docs/toolkit.md).
+"""Crews: a controller in one file, built on longshore's toolkit (docs/how-to/toolkit.md).
 
 A ConfigMap with the label `example.org/crew` asks for pods: `data.size` of them, running `data.image`. A crew
 that is too small is filled up, one that is too large reduced (the newest go first), and pods that carry its

@@ -1,4 +1,4 @@
-"""The controller in examples/toolkit/ works, and docs/toolkit.md quotes it as it is."""
+"""The controller in examples/toolkit/ works, and docs/how-to/toolkit.md quotes it as it is."""
 
 from __future__ import annotations
 
@@ -171,15 +171,17 @@ def test_it_runs_as_a_process_of_its_own_against_any_server(example: ModuleType)
 
 def test_the_documentation_quotes_the_example_as_it_is() -> None:
     source = EXAMPLE.read_text()
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "toolkit.md").read_text(), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / "toolkit.md").read_text(), re.DOTALL
+    )
     assert len(blocks) >= 3
     for block in blocks:
         assert block.strip("\n") in source, f"not in {EXAMPLE.name}:\n{block}"
 
 
 def test_the_documentation_names_every_module() -> None:
-    text = (ROOT / "docs" / "toolkit.md").read_text()
+    text = (ROOT / "docs" / "how-to" / "toolkit.md").read_text()
     folder = ROOT / "src" / "longshore" / "machinery"
     for module in folder.rglob("[!_]*.py"):
         name = module.relative_to(folder).as_posix()
-        assert f"`{name}`" in text, f"docs/toolkit.md says nothing of {name}"
+        assert f"`{name}`" in text, f"docs/how-to/toolkit.md says nothing of {name}"

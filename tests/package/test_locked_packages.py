@@ -15,7 +15,9 @@ PINNED = re.compile(
 
 def test_every_package_that_the_project_names_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = project["dependencies"] + project["optional-dependencies"]["dev"]
+    asked = project["dependencies"] + [
+        each for extra in project["optional-dependencies"].values() for each in extra
+    ]
     names = {re.match(r"[\w.-]+", one)[0].lower().replace("_", "-") for one in asked}  # type: ignore[index]
     assert names <= {found[1] for found in PINNED.finditer(LOCK)}, "renew the lock with: tools/lock"
 

@@ -1,6 +1,6 @@
 """Revisioned objects in memory with a SQLite journal: one writer, group commit, watch.
 
-`Store` is the whole interface; docs/store.md tells how a write travels through it.
+`Store` is the whole interface; docs/explanation/store.md tells how a write travels through it.
 """
 
 from longshore.store.batch import Staged

@@ -1,4 +1,4 @@
-"""What docs/cronjobs.md shows is what happens."""
+"""What docs/reference/cronjobs.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from longshore.cli.main import main
 from longshore.controllers.scheduled.view import Outage
 from support.places import ROOT
 
-TEXT = (ROOT / "docs" / "cronjobs.md").read_text()
+TEXT = (ROOT / "docs" / "reference" / "cronjobs.md").read_text()
 
 
 def blocks(kind: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The Job in docs/volcano.md does what the page says."""
+"""The Job in docs/reference/volcano.md does what the page says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from longshore.testing.stories import beside
 from support.places import ROOT
 from support.volcano_world import JOBS, NS, Script, a_world, controller
 
-PAGE = ROOT / "docs" / "volcano.md"
+PAGE = ROOT / "docs" / "reference" / "volcano.md"
 
 
 def test_the_documented_job_completes_with_its_master() -> None:
