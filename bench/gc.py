@@ -23,6 +23,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions, ObjectList, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage, job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
 
@@ -46,9 +47,9 @@ async def world(*, collecting: bool = True, working: bool = False) -> AsyncItera
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
         tasks = []
         if collecting:
-            tasks.append(asyncio.create_task(garbage.run(client, clock=clock, rng=rng)))
+            tasks.append(asyncio.create_task(garbage.run(ControllerContext(client, clock=clock, rng=rng))))
         if working:
-            tasks.append(asyncio.create_task(job.run(client, clock=clock, rng=rng)))
+            tasks.append(asyncio.create_task(job.run(ControllerContext(client, clock=clock, rng=rng))))
         try:
             yield client
         finally:

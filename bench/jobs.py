@@ -30,6 +30,7 @@ from longshore.client import Client
 from longshore.client.http import HttpClient
 from longshore.client.local import LocalClient
 from longshore.controllers import job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from longshore.store import Store
 from longshore.up import startup
@@ -59,7 +60,9 @@ async def embedded() -> AsyncIterator[Client]:
         store = Store.open(Path(directory))
         client = LocalClient(Api(store, clock=RealClock(), rng=random.Random()))
         await client.create(("v1", "Namespace"), {"metadata": {"name": NAMESPACE}})
-        controller = asyncio.create_task(job.run(client, clock=RealClock(), rng=random.Random(0)))
+        controller = asyncio.create_task(
+            job.run(ControllerContext(client, clock=RealClock(), rng=random.Random(0)))
+        )
         try:
             yield client
         finally:

@@ -19,12 +19,13 @@ from pathlib import Path
 
 import uvloop
 
-from longshore import scheduler
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
+from longshore.scheduler import Schedulers
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.ledger import Ledger
@@ -96,7 +97,8 @@ async def scheduled(client: Client, count: int) -> tuple[float, float]:
     await asyncio.gather(
         *(client.create(PODS, pod(f"pod-{n}", "default-scheduler"), NAMESPACE) for n in range(count))
     )
-    working = asyncio.create_task(scheduler.run(client, clock=RealClock(), rng=random.Random(0)))
+    schedulers = Schedulers(ControllerContext(client, clock=RealClock(), rng=random.Random(0)))
+    working = asyncio.create_task(schedulers.run())
     await asyncio.sleep(1.0)
     try:
         async with client.watch(PODS, NAMESPACE, resource_version="0") as events:

@@ -21,17 +21,16 @@ from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_of, controller_ref, owner_index, owner_key
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.client.config.connection import from_kubeconfig
 from longshore.client.http import HttpClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.election import Election
-from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import OnChange
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock, RealClock
+from longshore.machinery.time.clock import RealClock
 from longshore.machinery.writes.claims import Claims
 from longshore.machinery.writes.own_writes import OwnWrites
 from longshore.machinery.writes.pod_control import PodControl, from_template, slow_start
@@ -80,15 +79,14 @@ def template(crew: Obj) -> Obj:
 
 
 class CrewController:
-    def __init__(self, client: Client, *, clock: Clock, rng: random.Random) -> None:
-        self.client = client
-        self.informers = Informers(client, clock=clock, rng=rng)
+    def __init__(self, context: ControllerContext) -> None:
+        self.client, self.informers = context.client, context.informers
         self.crews = self.informers.get(CREWS, labels=LABEL)
         self.pods = self.informers.get(kinds.PODS, indexers={"owner": owner_index})
-        self.queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(1.0, 60.0))
-        self.recorder = Recorder(client, "crew-controller", clock=clock, rng=rng)
-        self.control = PodControl(client, self.recorder)
-        self.own_writes: OwnWrites[Key] = OwnWrites({"pods": self.pods.cache}, clock)
+        self.queue: WorkQueue[Key] = context.queue("crew", pauses=Doubling(1.0, 60.0))
+        self.recorder = context.recorder("crew-controller")
+        self.control = PodControl(self.client, self.recorder)
+        self.own_writes: OwnWrites[Key] = OwnWrites({"pods": self.pods.cache}, context.clock)
         self.crews.add_handler(OnChange(lambda crew: self.queue.add(key_of(crew))))
         self.pods.add_handler(OnChange(self.pod_changed))
 
@@ -165,7 +163,8 @@ async def main(kubeconfig: Path) -> None:
             clock=clock,
             rng=rng,
         )
-        await election.lead(CrewController(client, clock=clock, rng=rng).run)
+        controller = CrewController(ControllerContext(client, clock=clock, rng=rng))
+        await election.lead(controller.run)
 
 
 if __name__ == "__main__":

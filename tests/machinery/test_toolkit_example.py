@@ -14,6 +14,7 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.up.options import Options
@@ -48,7 +49,7 @@ async def members(client: LocalClient) -> list[str]:
 def scenario(example: ModuleType, steps: Any) -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
-            controller = example.CrewController(client, clock=clock, rng=clock.rng)
+            controller = example.CrewController(ControllerContext(client, clock=clock, rng=clock.rng))
             async with running(controller.run()):
                 await steps(clock, client)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.control_plane import MAPS, PODS, api
@@ -33,7 +34,9 @@ async def main(clock: VirtualClock) -> None:
             asyncio.create_task(record(clock, client, kind)) for kind in (PODS, MAPS, ("v1", "Event"))
         ]
         controllers = [
-            asyncio.create_task(crew.CrewController(client, clock=clock, rng=clock.rng).run())
+            asyncio.create_task(
+                crew.CrewController(ControllerContext(client, clock=clock, rng=clock.rng)).run()
+            )
             for _ in range(2)
         ]
         await asyncio.gather(*(disturb(clock, client, f"crew-{n}") for n in range(6)))

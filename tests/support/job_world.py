@@ -20,6 +20,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers import job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import stories
 from longshore.testing.crashing import Death
@@ -32,7 +33,7 @@ _QUIET_SECONDS = 30.0
 
 
 async def job_controller(client: Client, clock: VirtualClock) -> None:
-    await job.run(client, clock=clock, rng=random.Random(1))
+    await job.run(ControllerContext(client, clock=clock, rng=random.Random(1)))
 
 
 class World:

@@ -15,6 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import Client
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
@@ -48,22 +49,21 @@ class World:
 
     async def run_agent(self, client: Client | None = None, ready: asyncio.Event | None = None) -> None:
         """Runs an agent until cancelled; each call is a new process on the same machine."""
-        from longshore.api.metrics import Registry
-
         client = client or self.client
         self.agent = agent.Agent(
-            client,
-            clock=self.clock,
-            rng=random.Random(1),
-            informers=(self.informers or Informers(client, clock=self.clock, rng=random.Random(1))).share(),
+            ControllerContext(
+                client,
+                clock=self.clock,
+                rng=random.Random(1),
+                informers=None if self.informers is None else self.informers.share(),
+                explanations=self.explanations,
+            ),
             name=NODE,
             runtimes=self.runtimes or {"process": ScriptedRuntime(self.machine)},
             preparer=self.preparer,
             root=self.root,
             capacity=self.capacity,
             in_thread=asyncio.to_thread,
-            registry=Registry(),
-            explanations=self.explanations,
         )
         await self.agent.run(on_stop=self.on_stop, ready=ready)
 

@@ -12,6 +12,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -32,9 +33,8 @@ class Scene:
 
     def start(self) -> None:
         shared = self.informers.share() if self.informers is not None else None
-        self.schedulers = Schedulers(
-            self.client, clock=self.clock, rng=self.clock.rng, informers=shared, **self._options
-        )
+        context = ControllerContext(self.client, clock=self.clock, rng=self.clock.rng, informers=shared)
+        self.schedulers = Schedulers(context, **self._options)
         self._working = asyncio.create_task(self.schedulers.run())
 
     async def stop(self) -> None:

@@ -14,6 +14,8 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import User
 from longshore.client import Client, What
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -34,6 +36,12 @@ class Scene:
 
     def __init__(self, client: Client, clock: VirtualClock, registry: Registry) -> None:
         self.client, self.clock, self.registry = client, clock, registry
+        self.explanations: dict[str, Explanations] = {}
+        """Those of each controller, by its name."""
+
+    def context(self, client: Client) -> ControllerContext:
+        """The context of one more controller, on a client of its own."""
+        return ControllerContext(client, clock=self.clock, rng=self.clock.rng)
 
     async def settle(self, seconds: float = 0.5) -> None:
         await self.clock.sleep(seconds)
@@ -92,13 +100,15 @@ def play(
         for name in ("root", "default"):
             await client.create(QUEUES, {"metadata": {"name": name}})
             await client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
-        registry = Registry()
+        scene = Scene(client, clock, Registry())
         running = []
         for run in controllers:
             own = await _with_its_rights(api, client, _name_of(run))
-            running.append(asyncio.create_task(run(own, clock=clock, rng=clock.rng, registry=registry)))
+            context = ControllerContext(own, clock=clock, rng=clock.rng, registry=scene.registry)
+            scene.explanations[_name_of(run)] = context.explanations
+            running.append(asyncio.create_task(run(context)))
         try:
-            return await script(Scene(client, clock, registry))
+            return await script(scene)
         finally:
             for task in running:
                 task.cancel()

@@ -21,6 +21,7 @@ from longshore.apiserver.api import Api
 from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import SeededKeys, stories
 from longshore.testing.crashing import Death
@@ -208,7 +209,9 @@ async def a_world(clock: VirtualClock, script: Script) -> AsyncIterator[World]:
 
 
 async def controller(client: Client, clock: VirtualClock) -> None:
-    await volcano_job.run(client, clock=clock, rng=random.Random(1), keys=SeededKeys(random.Random(1)))
+    await volcano_job.run(
+        ControllerContext(client, clock=clock, rng=random.Random(1)), keys=SeededKeys(random.Random(1))
+    )
 
 
 def _telling(story: Story) -> Telling[World, Ending]:

@@ -13,20 +13,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
-from longshore.client import Client
 from longshore.machinery.background import Background
-from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.in_thread import InThread
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.time.clock import Clock
 from longshore.node import ending, shutdown
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
@@ -55,86 +49,37 @@ OnStop = Literal["keep", "kill"]
 log = logging.getLogger(__name__)
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    name: str,
-    runtimes: Mapping[str, Runtime],
-    preparer: Preparation,
-    root: Path,
-    capacity: Capacity,
-    in_thread: InThread,
-    machine: Machine | None = None,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-    on_stop: OnStop = "keep",
-    stop_grace: float = 5.0,
-    labels: Mapping[str, str] | None = None,
-    ready: asyncio.Event | None = None,
-    archive: Archive | None = None,
-) -> None:
-    """Runs the pods of node `name` until cancelled.
+class Agent:
+    """The agent of node `name`.
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
-    with the pods' logs in `logs/`. When cancelled, containers go on (`keep`: the next run finds them), or
-    are stopped within `stop_grace` seconds and their pods reported as failed (`kill`). `ready` is set once
-    the node takes pods. `machine` is what the node's status tells of the machine. `archive` is where the logs
-    of failed pods go when the pods do.
+    with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
+    where the logs of failed pods go when the pods do.
     """
-    agent = Agent(
-        client,
-        clock=clock,
-        rng=rng,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        name=name,
-        runtimes=runtimes,
-        preparer=preparer,
-        root=root,
-        capacity=capacity,
-        in_thread=in_thread,
-        machine=machine,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-        labels=labels,
-        archive=archive,
-    )
-    await agent.run(on_stop=on_stop, stop_grace=stop_grace, ready=ready)
-
-
-class Agent:
-    """Arguments as of `run`."""
 
     def __init__(
         self,
-        client: Client,
+        context: ControllerContext,
         *,
-        clock: Clock,
-        rng: random.Random,
-        informers: Informers,
         name: str,
         runtimes: Mapping[str, Runtime],
         preparer: Preparation,
         root: Path,
         capacity: Capacity,
         in_thread: InThread,
-        registry: Registry,
-        explanations: Explanations,
-        labels: Mapping[str, str] | None = None,
         archive: Archive | None = None,
         machine: Machine | None = None,
     ) -> None:
-        self._client, self._clock, self._informers, self._name = client, clock, informers, name
+        client, clock, informers = context.client, context.clock, context.informers
+        self._clock, self._informers, self._name = clock, informers, name
         self._preparer = preparer
         self._engines = Engines(runtimes, self._changed)
-        self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
+        self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
         fields = "" if informers.follows_whole(kinds.PODS) else f"spec.nodeName={name}"
         self._pods = informers.get(kinds.PODS, fields=fields)
-        ledger, addresses, metrics = Ledger(capacity), Addresses(), NodeMetrics(registry, self)
+        ledger, addresses, metrics = Ledger(capacity), Addresses(), NodeMetrics(context.registry, self)
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
         self._cleaner = Cleaner(
@@ -151,7 +96,7 @@ class Agent:
             metrics=metrics,
             spawn=self._spawn,
         )
-        self._looks = Looks(clock, explanations)
+        self._looks = Looks(clock, context.explanations)
         wake = self._looks.wake
         self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=wake)
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
@@ -178,7 +123,6 @@ class Agent:
             capacity,
             engines=tuple(runtimes),
             machine=machine or Machine(),
-            labels=labels,
         )
         self._background = Background()
 
@@ -191,9 +135,10 @@ class Agent:
     def status_writes(self) -> int:
         return self._writer.writes
 
-    async def run(
-        self, *, on_stop: OnStop = "keep", stop_grace: float = 5.0, ready: asyncio.Event | None = None
-    ) -> None:
+    async def run(self, *, on_stop: OnStop = "keep", ready: asyncio.Event | None = None) -> None:
+        """Runs the node's pods until cancelled. Then containers go on (`keep`: the next run finds them), or
+        are stopped within some seconds and their pods reported as failed (`kill`). `ready` is set once the
+        node takes pods."""
         await self._engines.open()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -216,8 +161,7 @@ class Agent:
                     await asyncio.get_running_loop().create_future()
                 finally:
                     if on_stop == "kill":
-                        wake = self._looks.wake
-                        await shutdown.stop_all(self.lives, self._clock, grace=stop_grace, wake=wake)
+                        await shutdown.stop_all(self.lives, self._clock, self._looks.wake)
         finally:
             self._looks.stopped = True
             await asyncio.gather(*self._background.cancel(), return_exceptions=True)
@@ -255,4 +199,4 @@ class Agent:
             self._background.spawn(work)
 
 
-__all__ = ["Agent", "OnStop", "run"]
+__all__ = ["Agent", "OnStop"]

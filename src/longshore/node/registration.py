@@ -6,7 +6,6 @@ It takes its `not-ready` taint away itself: where one node is all there is, nobo
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -62,12 +61,11 @@ class Registration:
         *,
         engines: tuple[str, ...],
         machine: Machine,
-        labels: Mapping[str, str] | None = None,
     ) -> None:
         self.annotations: dict[str, str] = {}
         """Facts of this node for people, e.g. how it enforces limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
-        self._engines, self._machine, self._labels = engines, machine, dict(labels or {})
+        self._engines, self._machine = engines, machine
         self._lease: Obj | None = None
 
     async def register(self) -> None:
@@ -102,14 +100,14 @@ class Registration:
         except StatusError as err:
             if err.code != 404:
                 raise
-            meta = {"name": self._name, "labels": self._all_labels(), "annotations": self.annotations}
+            meta = {"name": self._name, "labels": self._labels(), "annotations": self.annotations}
             first = {"metadata": meta, "status": self._status({})}
             node = await self._client.create(kinds.NODES, first)
         taints = (node.get("spec") or {}).get("taints") or []
         kept = [taint for taint in taints if taint.get("key") != NOT_READY]
         old = node["metadata"]
         wanted = {
-            "labels": {**(old.get("labels") or {}), **self._all_labels()},
+            "labels": {**(old.get("labels") or {}), **self._labels()},
             "annotations": {**(old.get("annotations") or {}), **self.annotations},
         }
         if len(kept) < len(taints) or any(found != (old.get(key) or {}) for key, found in wanted.items()):
@@ -119,7 +117,7 @@ class Registration:
         if status != node.get("status"):
             await self._client.update_status(kinds.NODES, {**node, "status": status})
 
-    def _all_labels(self) -> dict[str, str]:
+    def _labels(self) -> dict[str, str]:
         arch = self._machine.architecture
         return {
             "beta.kubernetes.io/arch": arch,
@@ -127,7 +125,6 @@ class Registration:
             "kubernetes.io/arch": arch,
             "kubernetes.io/hostname": self._name,
             "kubernetes.io/os": "linux",
-            **self._labels,
         }
 
     def _status(self, before: Obj) -> Obj:

@@ -10,14 +10,13 @@ from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 
 MESSAGE: Final = "Pod was terminated in response to imminent node shutdown."
+_MAX_GRACE_SECONDS: Final = 5.0
 _WRITING_SECONDS: Final = 2.0
 """Beyond the grace period, for the last statuses to be written."""
 _PAUSE_SECONDS: Final = 0.02
 
 
-async def stop_all(
-    lives: Mapping[str, Life], clock: Clock, *, grace: float, wake: Callable[[Life], None]
-) -> None:
+async def stop_all(lives: Mapping[str, Life], clock: Clock, wake: Callable[[Life], None]) -> None:
     """Stops every pod that runs and waits until that is in the API. Pods that did not start stay as they are:
     they start when longshore does."""
     running = [life for life in lives.values() if any(r.running or r.starting for r in life.memory.records())]
@@ -26,8 +25,8 @@ async def stop_all(
     for life in running:
         memory = life.memory
         if memory.verdict is None:
-            memory.verdict = Verdict("Terminated", MESSAGE, grace=min(grace, memory.facts.grace))
+            memory.verdict = Verdict("Terminated", MESSAGE, grace=min(_MAX_GRACE_SECONDS, memory.facts.grace))
         wake(life)
-    end = clock.monotonic() + grace + _WRITING_SECONDS
+    end = clock.monotonic() + _MAX_GRACE_SECONDS + _WRITING_SECONDS
     while any(not life.closed for life in running) and clock.monotonic() < end:
         await clock.sleep(_PAUSE_SECONDS)

@@ -38,15 +38,7 @@ async def _run(
     from longshore.scheduler.gang.settings import Settings
 
     gangs = Settings() if actions is None else Settings(actions=actions)
-    schedulers = Schedulers(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
-        registry=wiring.registry,
-        gangs=gangs,
-        names=names,
-    )
+    schedulers = Schedulers(wiring.context(client), gangs=gangs, names=names)
     wiring.explain.tell("pods", "scheduler", schedulers.explain_pod)
     wiring.explain.tell("podgroups", "scheduler", schedulers.explain_group)
     await schedulers.run()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from longshore.api.metrics import Registry
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.shared import Informers
 from longshore.plane import why_page
 
@@ -44,6 +46,25 @@ class Wiring(msgspec.Struct, frozen=True):
     registry: Registry = msgspec.field(default_factory=Registry)
     explain: why_page.Reasons = msgspec.field(default_factory=why_page.Reasons)
     """Sources of reasons: each part that can explain itself adds itself here as it starts."""
+
+    def context(
+        self, client: Client, *, tells: Iterable[str] = (), adds: Iterable[str] = (), who: str = "controller"
+    ) -> ControllerContext:
+        """The context of one user. Its reasons are told, as `who`, with objects of these plurals: `tells` of
+        all that it looks at, `adds` only of those that it did something about."""
+        explanations = Explanations()
+        for plural in tells:
+            self.explain.tell(plural, who, explanations.of)
+        for plural in adds:
+            self.explain.add(plural, who, explanations.of)
+        return ControllerContext(
+            client,
+            clock=self.clock,
+            rng=self.rng,
+            informers=self.informers.share(),
+            registry=self.registry,
+            explanations=explanations,
+        )
 
 
 def informers_of(

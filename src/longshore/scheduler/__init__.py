@@ -1,5 +1,5 @@
 """Gives pending pods a node, and says with numbers why a pod waits."""
 
-from longshore.scheduler.shared_ledger import Schedulers, run
+from longshore.scheduler.shared_ledger import Schedulers
 
-__all__ = ["Schedulers", "run"]
+__all__ = ["Schedulers"]

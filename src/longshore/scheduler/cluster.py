@@ -8,17 +8,14 @@ every pod again.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol
 
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
-from longshore.client import Client
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
@@ -44,12 +41,9 @@ class Listener(Protocol):
 class Cluster:
     """Register listeners, then `run`."""
 
-    def __init__(
-        self, client: Client, *, clock: Clock, rng: random.Random, informers: Informers | None = None
-    ) -> None:
-        self.client, self.clock, self.rng = client, clock, rng
+    def __init__(self, context: ControllerContext) -> None:
+        self.context, self.client, self.clock = context, context.client, context.clock
         self.ledger, self.shapes = Ledger(), Shapes()
-        self.informers = informers or Informers(client, clock=clock, rng=rng)
         self.listeners: dict[str, Listener] = {}
         self._handlers: list[tuple[Informer, Handler]] = []
         self.pods: Cache = self.follow(kinds.PODS, _Pods(self))
@@ -77,7 +71,7 @@ class Cluster:
 
     def follow(self, what: tuple[str, str], handler: Handler) -> Cache:
         """The cache of a resource, whose changes `handler` hears once the cluster runs. Ask before that."""
-        informer = self.informers.get(what)
+        informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
         return informer.cache
 
@@ -87,8 +81,8 @@ class Cluster:
             # Only now: what others in this process have cached already is told at once.
             for informer, handler in self._handlers:
                 informer.add_handler(handler)
-            tasks.create_task(self.informers.run())
-            await self.informers.synced()
+            tasks.create_task(self.context.informers.run())
+            await self.context.informers.synced()
             for scheduler in schedulers:
                 tasks.create_task(scheduler())
 

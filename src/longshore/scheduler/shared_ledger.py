@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection
 
-from longshore.api.metrics import Registry
-from longshore.client import Client
-from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.time.clock import Clock
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.explanations import Explanation
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.gang.scheduler import NAME as GANGS
 from longshore.scheduler.gang.scheduler import GangScheduler
@@ -27,24 +23,19 @@ class Schedulers:
 
     def __init__(
         self,
-        client: Client,
+        context: ControllerContext,
         *,
-        clock: Clock,
-        rng: random.Random,
-        informers: Informers | None = None,
-        registry: Registry | None = None,
-        explanations: Explanations | None = None,
         gangs: Settings | None = None,
         names: Collection[str] | None = None,
     ) -> None:
-        self._cluster = cluster = Cluster(client, clock=clock, rng=rng, informers=informers)
+        self._cluster = cluster = Cluster(context)
         self.pods: DefaultScheduler | None = None
         self.gangs: GangScheduler | None = None
         if names is None or SINGLE_PODS in names:
-            self.pods = DefaultScheduler(cluster, registry=registry, explanations=explanations)
+            self.pods = DefaultScheduler(cluster)
             cluster.listeners[SINGLE_PODS] = self.pods
         if names is None or GANGS in names:
-            self.gangs = GangScheduler(cluster, settings=gangs, registry=registry)
+            self.gangs = GangScheduler(cluster, gangs or Settings())
             cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:
@@ -59,28 +50,3 @@ class Schedulers:
     async def run(self) -> None:
         """Gives pods nodes until cancelled."""
         await self._cluster.run(*(each.run for each in (self.pods, self.gangs) if each is not None))
-
-
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-    gangs: Settings | None = None,
-    names: Collection[str] | None = None,
-) -> None:
-    """Gives pods nodes until cancelled."""
-    schedulers = Schedulers(
-        client,
-        clock=clock,
-        rng=rng,
-        informers=informers,
-        registry=registry,
-        explanations=explanations,
-        gangs=gangs,
-        names=names,
-    )
-    await schedulers.run()

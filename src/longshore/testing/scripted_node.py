@@ -14,10 +14,9 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-from longshore.machinery.explanations import Explanations
 from longshore.machinery.in_thread import inline
 from longshore.machinery.time.clock import Clock
-from longshore.node import agent
+from longshore.node.agent import Agent
 from longshore.node.capacity import Capacity
 from longshore.plane.plane import Plane
 from longshore.testing.scripted_preparer import ScriptedPreparer
@@ -43,20 +42,13 @@ class ScriptedNode:
         self.name, self.capacity, self.root = name, capacity, root
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
-        explanations = Explanations()
-        plane.wiring.explain.tell("pods", "node", explanations.of)
-        await agent.run(
-            plane.client,
-            clock=plane.clock,
-            rng=plane.rng,
-            informers=plane.wiring.informers.share(),
+        agent = Agent(
+            plane.wiring.context(plane.client, tells=("pods",), who="node"),
             name=self.name,
             runtimes={"process": ScriptedRuntime(self.machine)},
             preparer=ScriptedPreparer(self.root),
             root=self.root,
             capacity=self.capacity,
             in_thread=inline,
-            registry=plane.wiring.registry,
-            explanations=explanations,
-            ready=ready,
         )
+        await agent.run(ready=ready)

@@ -27,8 +27,7 @@ class Place(msgspec.Struct, frozen=True):
 
 async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event) -> None:
     """Runs the node until cancelled, and opens the API's door to its pods."""
-    from longshore.machinery.explanations import Explanations
-    from longshore.node import agent
+    from longshore.node.agent import Agent
     from longshore.node.archive import Archive
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
@@ -58,13 +57,8 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         in_thread=asyncio.to_thread,
         can_mount=can_mount,
     )
-    explanations = Explanations()
-    wiring.explain.tell("pods", "node", explanations.of)
-    await agent.run(
-        client,
-        clock=wiring.clock,
-        rng=wiring.rng,
-        informers=wiring.informers.share(),
+    agent = Agent(
+        wiring.context(client, tells=("pods",), who="node"),
         name=name,
         runtimes=engines,
         preparer=preparer,
@@ -72,12 +66,9 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         capacity=amounts,
         in_thread=asyncio.to_thread,
         machine=machine.described(),
-        registry=wiring.registry,
-        explanations=explanations,
-        on_stop="kill" if options.in_memory else options.on_stop,
-        ready=ready,
         archive=archive,
     )
+    await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
 
 
 def _engines(options: Options, root: Path) -> dict[str, Runtime]:

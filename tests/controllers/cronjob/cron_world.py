@@ -18,9 +18,9 @@ from longshore.client import Client
 from longshore.client.local import LocalClient
 from longshore.controllers.cronjob import DIALECT
 from longshore.controllers.scheduled.loop import Loop
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
@@ -74,18 +74,15 @@ class World:
         return rfc3339.from_moment(self.clock.now())
 
     def controller(self, client: Client | None = None, **options: Any) -> Loop:
-        given = {
-            "namespace": "",
-            "workers": 5,
-            "zone": cron.UTC,
-            "glance": 5.0,
-            "registry": self.registry,
-            "explanations": self.explanations,
-            **options,
-        }
-        client, rng = client or self.client, random.Random(1)
-        given.setdefault("informers", Informers(client, clock=self.clock, rng=rng))
-        return Loop(DIALECT, client, clock=self.clock, rng=rng, **given)
+        context = ControllerContext(
+            client or self.client,
+            clock=self.clock,
+            rng=random.Random(1),
+            registry=self.registry,
+            explanations=self.explanations,
+        )
+        given = {"namespace": "", "workers": 5, "zone": cron.UTC, "glance": 5.0, **options}
+        return Loop(DIALECT, context, **given)
 
     @asynccontextmanager
     async def running(self, **options: Any) -> AsyncIterator[Loop]:

@@ -13,6 +13,7 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, What
 from longshore.client.local import LocalClient
 from longshore.controllers import garbage
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -47,7 +48,9 @@ class Scene:
 
     def collect(self) -> None:
         """Starts the garbage collector."""
-        self._collecting = asyncio.create_task(garbage.run(self.client, clock=self.clock, rng=self.clock.rng))
+        self._collecting = asyncio.create_task(
+            garbage.run(ControllerContext(self.client, clock=self.clock, rng=self.clock.rng))
+        )
 
     async def stop(self) -> None:
         if self._collecting is not None:

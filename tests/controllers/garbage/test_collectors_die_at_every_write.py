@@ -12,6 +12,7 @@ from controllers.garbage.garbage_scene import JOBS, MAPS, NAMESPACES, POD_SPEC, 
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage, ttl
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from support.volcano_queues import open_queue
 
@@ -33,8 +34,8 @@ class Scenario:
     def controllers(self, client: Client, clock: VirtualClock) -> Any:
         async def both() -> None:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(garbage.run(client, clock=clock, rng=clock.rng))
-                tasks.create_task(ttl.run(client, clock=clock, rng=clock.rng))
+                tasks.create_task(garbage.run(ControllerContext(client, clock=clock, rng=clock.rng)))
+                tasks.create_task(ttl.run(ControllerContext(client, clock=clock, rng=clock.rng)))
 
         return both()
 

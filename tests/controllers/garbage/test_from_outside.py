@@ -19,6 +19,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.http import HttpClient
 from longshore.controllers import garbage, podgc, ttl
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from longshore.up.options import Options
 from longshore.up.running import running
@@ -61,7 +62,8 @@ async def test_all_three_work_over_http(anyio_backend: str) -> None:
     ):
         clock, rng, here = RealClock(), random.Random(0), longshore.client
         controllers = [
-            tasks.create_task(each.run(client, clock=clock, rng=rng)) for each in (garbage, podgc, ttl)
+            tasks.create_task(each.run(ControllerContext(client, clock=clock, rng=rng)))
+            for each in (garbage, podgc, ttl)
         ]
         for how in policies:
             made = await here.create(MAPS, {"metadata": {"name": "a"}}, "default")

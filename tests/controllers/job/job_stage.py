@@ -20,7 +20,7 @@ from longshore.client.verbs import VerbClient
 from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
-from longshore.controllers.job.view import REPLACEMENT_PAUSES
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -62,7 +62,6 @@ class Stage:
         self.registry = Registry()
         self.explanations = Explanations()
         self.managed_by = RESERVED_MANAGER
-        self.times = REPLACEMENT_PAUSES
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -70,13 +69,14 @@ class Stage:
         await self.stop()
         self._task = asyncio.create_task(
             run(
-                self.theirs,
-                clock=self.clock,
-                rng=self.clock.rng,
-                registry=self.registry,
-                explanations=self.explanations,
+                ControllerContext(
+                    self.theirs,
+                    clock=self.clock,
+                    rng=self.clock.rng,
+                    registry=self.registry,
+                    explanations=self.explanations,
+                ),
                 managed_by=self.managed_by,
-                backoff=self.times,
             )
         )
 

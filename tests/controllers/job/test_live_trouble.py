@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from controllers.job.job_stage import JOBS, NS, PODS, Stage, play, refused
-from longshore.api.time.doubling import Doubling
 from longshore.client.ask import Ask
 
 
@@ -123,19 +122,6 @@ def test_replacements_wait_longer_after_each_failure(failures: int) -> None:
             assert wait - 1 <= stage.clock.monotonic() - failed <= wait + 0.1
 
     play(scene)
-
-
-def test_the_waits_can_be_set() -> None:
-    async def scene(stage: Stage) -> None:
-        stage.times = Doubling(2, 3)
-        await stage.start()
-        await stage.job()
-        (pod,) = await stage.until_live(1)
-        await stage.end(pod, "Failed")
-        await stage.until_status(failed=1)
-        await stage.until_live(1, seconds=2.1)
-
-    play(scene, controller=False)
 
 
 def test_a_job_of_the_same_name_starts_at_once() -> None:

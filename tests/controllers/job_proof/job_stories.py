@@ -13,6 +13,7 @@ from longshore.api.strategy import Propagation
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
 from longshore.controllers import garbage
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing.scripted_kubelet import PodScript, ScriptedPod
 from support.job_world import JOBS, NS, PODS, Story, World, a_job, job_controller
@@ -49,7 +50,7 @@ async def both(client: Client, clock: VirtualClock) -> None:
     """The Job controller with the garbage collector."""
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(job_controller(client, clock))
-        tasks.create_task(garbage.run(client, clock=clock, rng=clock.rng))
+        tasks.create_task(garbage.run(ControllerContext(client, clock=clock, rng=clock.rng)))
 
 
 @story(succeeded=5)

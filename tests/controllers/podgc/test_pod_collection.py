@@ -13,6 +13,7 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions, Unreachable, What
 from longshore.client.local import LocalClient
 from longshore.controllers import podgc
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -71,7 +72,7 @@ def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
-            podgc.run(client, clock=clock, rng=clock.rng, registry=registry, **options)
+            podgc.run(ControllerContext(client, clock=clock, rng=clock.rng, registry=registry), **options)
         )
         await clock.sleep(1)
         try:

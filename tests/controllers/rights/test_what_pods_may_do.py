@@ -15,6 +15,7 @@ from longshore.apiserver.request.call import User
 from longshore.controllers import rights
 from longshore.controllers.rights.decide import ANNOTATION, NAME, View, decide
 from longshore.machinery import views
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from support.api_in_memory import Server, api_in_memory
 
@@ -32,7 +33,9 @@ def account(namespace: str, name: str = "default") -> User:
 @pytest.fixture
 async def server(anyio_backend: str) -> AsyncIterator[Server]:
     async with api_in_memory() as server:
-        task = asyncio.create_task(rights.run(server.client, clock=RealClock(), rng=random.Random(1)))
+        task = asyncio.create_task(
+            rights.run(ControllerContext(server.client, clock=RealClock(), rng=random.Random(1)))
+        )
         await bound(server, "default")
         yield server
         task.cancel()
@@ -96,7 +99,9 @@ async def test_a_namespace_can_do_without_and_change_its_mind(server: Server) ->
 
 async def test_a_role_that_was_changed_is_left_as_it_is(server: Server) -> None:
     await server.client.patch(ROLE, NAME, {"rules": []})
-    again = asyncio.create_task(rights.run(server.client, clock=RealClock(), rng=random.Random(1)))
+    again = asyncio.create_task(
+        rights.run(ControllerContext(server.client, clock=RealClock(), rng=random.Random(1)))
+    )
     await asyncio.sleep(0.05)
     again.cancel()
     await asyncio.gather(again, return_exceptions=True)

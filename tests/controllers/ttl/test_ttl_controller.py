@@ -15,6 +15,7 @@ from longshore.apiserver.api import Api
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.controllers import ttl
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
@@ -76,7 +77,7 @@ def play(script: Callable[[Scene], Awaitable[T]], **options: Any) -> T:
         await client.create(("v1", "Namespace"), {"metadata": {"name": "default"}})
         registry = Registry()
         running = asyncio.create_task(
-            ttl.run(client, clock=clock, rng=clock.rng, registry=registry, **options)
+            ttl.run(ControllerContext(client, clock=clock, rng=clock.rng, registry=registry), **options)
         )
         try:
             return await script(Scene(client, clock, registry))
@@ -201,7 +202,7 @@ def test_what_finished_while_nobody_looked_is_deleted_at_the_start() -> None:
         await scene.job(ttl=100)
         await scene.finish()
         await clock.sleep(1000)
-        running = asyncio.create_task(ttl.run(client, clock=clock, rng=clock.rng))
+        running = asyncio.create_task(ttl.run(ControllerContext(client, clock=clock, rng=clock.rng)))
         assert await scene.deleted_at(within=2) is not None
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -15,6 +15,7 @@ from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
 from longshore.controllers import volume
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -80,15 +81,8 @@ def play(tmp_path: Path, scenario: Scenario, *, before: Scenario | None = None) 
         world = World(client, clock, tmp_path / "volumes")
         if before is not None:
             await before(world)
-        task = asyncio.create_task(
-            volume.run(
-                client,
-                LocalDirectories(world.root),
-                clock=clock,
-                rng=clock.rng,
-                explanations=world.explanations,
-            )
-        )
+        context = ControllerContext(client, clock=clock, rng=clock.rng, explanations=world.explanations)
+        task = asyncio.create_task(volume.run(context, volumes=LocalDirectories(world.root)))
         await clock.sleep(1)
         try:
             await scenario(world)

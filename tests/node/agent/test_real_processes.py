@@ -17,6 +17,7 @@ from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
 from longshore.client.local import LocalClient
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
 from longshore.node import agent
 from longshore.node.preparing.preparer import Preparer
@@ -41,20 +42,16 @@ class World:
             node=NodeFacts(NODE),
             in_thread=asyncio.to_thread,
         )
-        running = agent.run(
-            self.client,
-            clock=clock,
-            rng=random.Random(1),
+        node = agent.Agent(
+            ControllerContext(self.client, clock=clock, rng=random.Random(1)),
             name=NODE,
             runtimes={"process": runtime},
             preparer=preparer,
             root=self.root,
             capacity=CAPACITY,
             in_thread=asyncio.to_thread,
-            on_stop=on_stop,
-            ready=ready,
         )
-        task = asyncio.create_task(running)
+        task = asyncio.create_task(node.run(on_stop=on_stop, ready=ready))
         async with asyncio.timeout(20):
             await ready.wait()
         try:

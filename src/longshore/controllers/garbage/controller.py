@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from longshore.api.metrics import Registry
-from longshore.client import Client
 from longshore.controllers.garbage.act import Actor
 from longshore.controllers.garbage.backlog import Backlog
 from longshore.controllers.garbage.decide import Owner, Plan, View, decide, pause
@@ -17,13 +14,9 @@ from longshore.controllers.garbage.graph import Graph, Node
 from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
-from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "garbage-collector-controller"
 WORKERS: Final = 20
@@ -32,28 +25,9 @@ _QUEUE: Final = "garbage_collector_attempt_to_delete"
 _MISPLACED: Final = "OwnerRefInvalidNamespace"
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-) -> None:
-    """Collects garbage until cancelled. What was done about an object, and why, goes to `explanations`."""
-    recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    collector = Collector(
-        client,
-        recorder,
-        clock=clock,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    )
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(recorder.run())
-        tasks.create_task(collector.run())
+async def run(context: ControllerContext) -> None:
+    """Collects garbage until cancelled. Explains what was done about an object, and why."""
+    await Collector(context).run()
 
 
 def told_of(explanations: Explanations, resource: str) -> Callable[[str, str], Sequence[Explanation]]:
@@ -64,29 +38,22 @@ def told_of(explanations: Explanations, resource: str) -> Callable[[str, str], S
 class Collector:
     """Hears from its graph whom to look at, and looks. Nothing is done before all that exists is known."""
 
-    def __init__(
-        self,
-        client: Client,
-        recorder: Recorder,
-        *,
-        clock: Clock,
-        informers: Informers,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
-        self._recorder, self._clock, self._explanations = recorder, clock, explanations
-        self._queue: WorkQueue[str] = WorkQueue(clock, gauges=QueueMetrics(registry, _QUEUE, clock))
+    def __init__(self, context: ControllerContext) -> None:
+        client = context.client
+        self._clock, self._explanations = context.clock, context.explanations
+        self._recorder, self._queue = context.recorder(COMPONENT), context.queue(_QUEUE)
         self._backlog = Backlog(self._queue, room=2 * WORKERS)
         self._absent = Absent()
         self.graph = Graph(self)
         self._owners = Owners(client, self.graph, self._absent)
         self._actor = Actor(client, self.graph)
-        self._monitors = Monitors(client, self.graph, self._served_changed, clock=clock, informers=informers)
+        self._monitors = Monitors(context, self.graph, self._served_changed)
         self._polls: Counter[str] = Counter()
         """How often each virtual owner was found to exist, and each unknown kind not to, in a row."""
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
             tasks.create_task(self._monitors.run())
             tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
 
@@ -172,7 +139,7 @@ class Collector:
         problem = ""
         try:
             plan = await self._actor.act(node, view, plan)
-        except Exception as err:
+        except Exception as err:  # told, whatever it is, and raised again
             problem = str(err) or repr(err)
             raise
         finally:

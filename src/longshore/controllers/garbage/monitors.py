@@ -17,12 +17,11 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable
+from longshore.client import Unreachable
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import Handler, Informer
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.time.clock import Clock
 
 _REDISCOVER_SECONDS: Final = 30.0
 _PATIENCE_SECONDS: Final = 30.0
@@ -36,17 +35,9 @@ log = logging.getLogger(__name__)
 class Monitors:
     """`changed` is called when other resources are served than before."""
 
-    def __init__(
-        self,
-        client: Client,
-        graph: Graph,
-        changed: Callable[[], None],
-        *,
-        clock: Clock,
-        informers: Informers,
-    ) -> None:
-        self._client, self._graph, self._clock, self._process = client, graph, clock, informers
-        self._changed = changed
+    def __init__(self, context: ControllerContext, graph: Graph, changed: Callable[[], None]) -> None:
+        self._client, self._clock, self._process = context.client, context.clock, context.informers
+        self._graph, self._changed = graph, changed
         self._informers: dict[str, Informer] = {}
         """By storage. Those that stopped are kept: when their resource is back, they know what was missed."""
         self._tasks: dict[str, asyncio.Task[None]] = {}

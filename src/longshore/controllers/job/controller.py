@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import Final
 
 from longshore.api.facts import job_state, kinds
-from longshore.api.metrics import Registry
 from longshore.api.time.doubling import Doubling
-from longshore.client import Client
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
-from longshore.controllers.job.view import REPLACEMENT_PAUSES
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
 from longshore.controllers.job.waking.orphans import Orphan, Orphans
 from longshore.controllers.job.waking.ownership import Ownership
-from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import StaleCache
 
 WORKERS: Final = 32
@@ -39,66 +32,35 @@ _MODES: Final = (None, "NonIndexed", "Indexed")
 
 
 async def run(
-    client: Client,
+    context: ControllerContext,
     *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
     workers: int = WORKERS,
-    backoff: Doubling = REPLACEMENT_PAUSES,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
 ) -> None:
     """Looks after Jobs until cancelled.
 
     `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
-    name nobody. An empty `namespace` means all. Metrics go to `registry`, reasons to `explanations`.
+    name nobody. An empty `namespace` means all.
     """
-    await JobController(
-        client,
-        clock=clock,
-        rng=rng,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        managed_by=managed_by,
-        namespace=namespace,
-        workers=workers,
-        backoff=backoff,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    ).run()
+    await JobController(context, managed_by, namespace, workers).run()
 
 
 class JobController:
     """Informers, queues and handlers, wired up. Arguments as of `run`."""
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        informers: Informers,
-        managed_by: str,
-        namespace: str,
-        workers: int,
-        backoff: Doubling,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
+    def __init__(self, context: ControllerContext, managed_by: str, namespace: str, workers: int) -> None:
+        client, clock, informers = context.client, context.clock, context.informers
+        self._informers = informers
         self._jobs = informers.get(kinds.JOBS, namespace=namespace)
         self._jobs.cache.add_index(selector_index.JOBS_BY_SELECTOR, selector_index.jobs_by_selector)
         self._pods = informers.get(kinds.PODS, namespace=namespace)
         self._pods.cache.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
-        self._recorder = Recorder(client, "job-controller", clock=clock, rng=rng)
-        self._queue: WorkQueue[Key] = WorkQueue(
-            clock, pauses=_RETRIES, gauges=QueueMetrics(registry, "job", clock)
-        )
-        gauges = QueueMetrics(registry, "job_orphan_pod", clock)
-        self._orphan_queue: WorkQueue[Orphan] = WorkQueue(clock, pauses=_RETRIES, gauges=gauges)
+        self._recorder = context.recorder("job-controller")
+        self._queue: WorkQueue[Key] = context.queue("job", pauses=_RETRIES)
+        self._orphan_queue: WorkQueue[Orphan] = context.queue("job_orphan_pod", pauses=_RETRIES)
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache)
-        self._metrics = JobMetrics(registry)
+        self._metrics = JobMetrics(context.registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)
         self._orphans = Orphans(client, self._pods.cache, self._ownership)
         self._workers = workers
@@ -110,8 +72,7 @@ class JobController:
             self._queue,
             self._recorder,
             self._metrics,
-            explanations,
-            backoff,
+            context.explanations,
         )
         self._failure_batches = FailureBatches(clock, self._queue)
         heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
@@ -122,10 +83,8 @@ class JobController:
         """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
-            tasks.create_task(self._jobs.run())
-            tasks.create_task(self._pods.run())
-            await self._jobs.synced()
-            await self._pods.synced()
+            tasks.create_task(self._informers.run())
+            await self._informers.synced()
             tasks.create_task(run_workers(self._queue, self.sync, count=self._workers))
             tasks.create_task(run_workers(self._orphan_queue, self._orphans.sync, count=self._workers))
 

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from longshore.api.facts import kinds
-from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.pods import pace
 from longshore.controllers.job.spec import FINALIZER
-from longshore.controllers.job.view import View
+from longshore.controllers.job.view import REPLACEMENT_PAUSES, View
 from longshore.controllers.job.waking import selector_index
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.claims import Claims
@@ -27,7 +26,6 @@ async def observe(
     pods: Cache,
     memory: Memory,
     now: float,
-    times: Doubling,
     on_write: Callable[[Obj], Any],
 ) -> View:
     """The Job with its pods as of now."""
@@ -39,7 +37,7 @@ async def observe(
     if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
         evidence = pods.by_index(selector_index.PODS_BY_JOB, selector_index.counted_failures_key(job))
     going = frozenset(memory.going.uids(key))
-    times = pace.pauses(job, times)
+    times = pace.pauses(job, REPLACEMENT_PAUSES)
     next_start = memory.next_starts.get(key)
     return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times, next_start)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
@@ -33,7 +32,6 @@ class Tools(msgspec.Struct, frozen=True):
     recorder: Recorder
     metrics: JobMetrics
     explanations: Explanations
-    times: Doubling
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -66,9 +64,7 @@ class Sync:
 
     async def _stages(self, now: float) -> None:
         tools, act, key, job = self._tools, self._act, self._key, self._job
-        view = await observe(
-            tools.client, key, job, tools.pods, tools.memory, now, tools.times, act.wrote_pod
-        )
+        view = await observe(tools.client, key, job, tools.pods, tools.memory, now, act.wrote_pod)
         plan = decide(view)
         self._why, self._action = plan.why, plan.action
         if plan.look_again is not None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Iterable
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable
+from longshore.client import Unreachable
 from longshore.controllers.podgc.act import act
 from longshore.controllers.podgc.decide import (
     TERMINATED_POD_THRESHOLD,
@@ -25,46 +23,21 @@ from longshore.controllers.podgc.decide import (
     lost,
 )
 from longshore.controllers.podgc.quarantine import Quarantine
-from longshore.machinery.explanations import Explanations
-from longshore.machinery.informers.informer import Informer
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.time.clock import Clock
+from longshore.machinery.controller_context import ControllerContext
 
 _MAX_WRITES: Final = 20
 
 log = logging.getLogger(__name__)
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    registry: Registry | None = None,
-    threshold: int = TERMINATED_POD_THRESHOLD,
-    explanations: Explanations | None = None,
-) -> None:
+async def run(context: ControllerContext, *, threshold: int = TERMINATED_POD_THRESHOLD) -> None:
     """Removes pods until cancelled. `threshold` is how many ended pods are kept; 0 keeps all.
 
-    Why each went is kept in `explanations`; pods that stay are too many to be told of.
+    Why each went is explained; pods that stay are too many to be told of.
     """
-    informers = informers or Informers(client, clock=clock, rng=rng)
-    indexers = {"state": _states, "node": _node}
-    pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
-    nodes = informers.get(kinds.NODES)
-    controller = PodGc(
-        client,
-        pods,
-        nodes,
-        clock=clock,
-        registry=registry or Registry(),
-        threshold=threshold,
-        explanations=explanations or Explanations(),
-    )
+    controller = PodGc(context, threshold)
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(pods.run())
-        tasks.create_task(nodes.run())
+        tasks.create_task(context.informers.run())
         tasks.create_task(controller.run())
 
 
@@ -95,20 +68,13 @@ def _node(pod: Obj) -> Iterable[str]:
 
 
 class PodGc:
-    def __init__(
-        self,
-        client: Client,
-        pods: Informer,
-        nodes: Informer,
-        *,
-        clock: Clock,
-        registry: Registry,
-        threshold: int,
-        explanations: Explanations,
-    ) -> None:
-        self._client, self._pods, self._nodes, self._clock = client, pods.cache, nodes.cache, clock
-        self._informers, self._threshold, self._explanations = (pods, nodes), threshold, explanations
-        self._quarantine = Quarantine(clock)
+    def __init__(self, context: ControllerContext, threshold: int) -> None:
+        self._context, self._threshold = context, threshold
+        informers, registry = context.informers, context.registry
+        indexers = {"state": _states, "node": _node}
+        self._pods = informers.get(kinds.PODS, indexers=indexers, transform=slim).cache
+        self._nodes = informers.get(kinds.NODES).cache
+        self._quarantine = Quarantine(context.clock)
         labels = ("namespace", "reason")
         self._removed = registry.counter(
             "pod_gc_collector_force_delete_pods_total",
@@ -123,8 +89,7 @@ class PodGc:
         )
 
     async def run(self) -> None:
-        for informer in self._informers:
-            await informer.synced()
+        await self._context.informers.synced()
         while True:
             plan = decide(await self._view())
             for removal in plan.removals:
@@ -132,7 +97,7 @@ class PodGc:
             for at in range(0, len(plan.removals), _MAX_WRITES):
                 some = plan.removals[at : at + _MAX_WRITES]
                 await asyncio.gather(*(self._remove(removal) for removal in some))
-            await self._clock.sleep(plan.look_again)
+            await self._context.clock.sleep(plan.look_again)
 
     async def _view(self) -> View:
         nodes = {node["metadata"]["name"]: node for node in self._nodes}
@@ -157,7 +122,7 @@ class PodGc:
 
     async def _is_gone(self, node: str) -> bool:
         try:
-            await self._client.get(kinds.NODES, node)
+            await self._context.client.get(kinds.NODES, node)
         except StatusError as err:
             if err.code == 404 and (err.details or {}).get("name") == node:
                 return True
@@ -167,13 +132,13 @@ class PodGc:
         return False
 
     async def _remove(self, removal: Removal) -> None:
-        meta, now = removal.pod["metadata"], self._clock.now()
+        meta, now = removal.pod["metadata"], rfc3339.from_moment(self._context.clock.now())
         key, why = (meta["namespace"], meta["name"]), (removal.cause.why,)
         labels = meta["namespace"], removal.cause.value
         self._removed.inc(*labels)
         try:
-            with self._explanations.telling(key, meta["uid"], now.timestamp(), why):
-                await act(self._client, removal, rfc3339.from_moment(now))
+            with self._context.explaining(key, removal.pod, why):
+                await act(self._context.client, removal, now)
         except (StatusError, Unreachable) as err:
             self._errors.inc(*labels)
             log.warning("cannot remove pod %s, trying again later: %s", _name(removal), err)

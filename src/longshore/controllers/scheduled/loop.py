@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import Final
 
 from longshore.api import cron
-from longshore.api.metrics import Registry, exponential_buckets
+from longshore.api.metrics import exponential_buckets
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.controllers.scheduled.act import Act
 from longshore.controllers.scheduled.dialect import Dialect
 from longshore.controllers.scheduled.handlers import CronJobHandler, JobHandler
 from longshore.controllers.scheduled.memory import Memory
-from longshore.controllers.scheduled.plan import Event, Plan
+from longshore.controllers.scheduled.plan import Event
 from longshore.controllers.scheduled.view import View
 from longshore.controllers.scheduled.wallclock import GLANCE_SECONDS, WallClock
-from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import Crowd
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 _BY_OWNER: Final = "by the CronJob that controls them"
 WORKERS: Final = 1000
@@ -33,37 +27,19 @@ WORKERS: Final = 1000
 
 async def run(
     dialect: Dialect,
-    client: Client,
+    context: ControllerContext,
     *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
     namespace: str = "",
     workers: int = WORKERS,
     zone: cron.Zone = cron.UTC,
     glance: float = GLANCE_SECONDS,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
 ) -> None:
     """Looks after CronJobs until cancelled.
 
     An empty `namespace` means all. At most `workers` CronJobs are looked at side by side. `zone` is that of
-    CronJobs without one. `glance` is how many seconds apart the clock is looked
-    at. Metrics go to `registry`, reasons to `explanations`.
+    CronJobs without one. `glance` is how many seconds apart the clock is looked at.
     """
-    await Loop(
-        dialect,
-        client,
-        clock=clock,
-        rng=rng,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        namespace=namespace,
-        workers=workers,
-        zone=zone,
-        glance=glance,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    ).run()
+    await Loop(dialect, context, namespace, workers, zone, glance).run()
 
 
 class Loop:
@@ -72,20 +48,14 @@ class Loop:
     def __init__(
         self,
         dialect: Dialect,
-        client: Client,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        informers: Informers,
+        context: ControllerContext,
         namespace: str,
         workers: int,
         zone: cron.Zone,
         glance: float,
-        registry: Registry,
-        explanations: Explanations,
     ) -> None:
-        self._dialect, self._client, self._zone = dialect, client, zone
-        self._explanations = explanations
+        informers, clock = context.informers, context.clock
+        self._dialect, self._context, self._zone = dialect, context, zone
         self._wall = WallClock(clock, glance=glance)
         # A new schedule is not looked at before its next time, any other change is: two changes are not one.
         self._cronjobs = informers.get(dialect.cronjobs, namespace=namespace, each_update=True)
@@ -95,12 +65,11 @@ class Loop:
             indexers={_BY_OWNER: dialect.by_owner},
             transform=dialect.slim,
         )
-        self._recorder = Recorder(client, dialect.component, clock=clock, rng=rng)
-        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, dialect.queue, clock))
+        self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
         self._crowd = Crowd(self._queue, self.sync, limit=workers)
         self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = (
-            registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))
+            context.registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))
             if dialect.late_metric
             else None
         )
@@ -113,10 +82,8 @@ class Loop:
         """Looks after CronJobs until cancelled. Decides nothing before both caches are complete."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
-            tasks.create_task(self._cronjobs.run())
-            tasks.create_task(self._jobs.run())
-            await self._cronjobs.synced()
-            await self._jobs.synced()
+            tasks.create_task(self._context.informers.run())
+            await self._context.informers.synced()
             tasks.create_task(self._wall.run(self._clock_set))
             tasks.create_task(self._crowd.run())
 
@@ -127,7 +94,7 @@ class Loop:
         if cronjob is None:
             self._memory.forget(key)
             return None
-        act = Act(self._dialect, self._client, self._memory, key, self._crowd.others_first)
+        act = Act(self._dialect, self._context.client, self._memory, key, self._crowd.others_first)
         plan = await act.decided(self._observe(cronjob))
         for event in plan.events:
             self._tell(plan.cronjob, event)
@@ -138,9 +105,9 @@ class Loop:
         if plan.status is not None:
             try:
                 await act.write_status(plan)
-            except Exception as err:
+            except Exception as err:  # explained, whatever it is, and raised below
                 problem = err
-        self._remember(key, plan, problem)
+        self._context.explain(key, plan.cronjob, plan.why, problem)
         if problem is not None:
             raise problem
         return plan.look_again
@@ -159,10 +126,6 @@ class Loop:
 
     def _tell(self, cronjob: Obj, event: Event) -> None:
         self._recorder.event(reference(cronjob, self._dialect.cronjobs), *event)
-
-    def _remember(self, key: Key, plan: Plan, problem: Exception | None) -> None:
-        uid, now = plan.cronjob["metadata"]["uid"], self._wall.now() / 1e9
-        self._explanations.add(key, Explanation(uid, now, plan.why, str(problem or "")))
 
     def _clock_set(self, outage: bool) -> None:
         """Looks at every CronJob: what the timers wait for is not what the clock says any more."""

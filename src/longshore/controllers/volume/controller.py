@@ -7,29 +7,19 @@ once a second until none uses it.
 from __future__ import annotations
 
 import asyncio
-import random
-from contextlib import AbstractContextManager
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
-from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.act import Acts
 from longshore.controllers.volume.decide import ClaimView, VolumeView
 from longshore.controllers.volume.directories import Directories, has_made
-from longshore.controllers.volume.plan import Plan
-from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
-
-_MAX_PAUSE_SECONDS: Final = 30.0
+from longshore.machinery.queues.workqueue import SHORT_PAUSES
 
 
 class Key(NamedTuple):
@@ -38,53 +28,22 @@ class Key(NamedTuple):
     name: str
 
 
-async def run(
-    client: Client,
-    directories: Directories,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    explanations: Explanations | None = None,
-) -> None:
-    """Binds, provisions and reclaims until cancelled. New volumes are made in `directories`.
-
-    Reasons go to `explanations`, for volumes without a namespace.
-    """
-    controller = Controller(
-        client,
-        directories,
-        clock=clock,
-        rng=rng,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        explanations=explanations or Explanations(),
-    )
-    await controller.run()
+async def run(context: ControllerContext, *, volumes: Directories) -> None:
+    """Binds, provisions and reclaims until cancelled. New volumes are directories made by `volumes`."""
+    await Controller(context, volumes).run()
 
 
 class Controller:
-    """Arguments as of `run`."""
-
-    def __init__(
-        self,
-        client: Client,
-        directories: Directories,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        informers: Informers,
-        explanations: Explanations,
-    ) -> None:
-        self._client, self._clock, self._explanations = client, clock, explanations
-        self._queue: WorkQueue[Key] = WorkQueue(clock, pauses=Doubling(0.005, _MAX_PAUSE_SECONDS))
-        self._informers = informers
+    def __init__(self, context: ControllerContext, directories: Directories) -> None:
+        self._context, self._client, self._informers = context, context.client, context.informers
+        self._queue = context.queue(pauses=SHORT_PAUSES)
         self._claims = self._informers.get(kinds.CLAIMS)
         self._volumes = self._informers.get(kinds.VOLUMES)
         self._classes = self._informers.get(kinds.STORAGE_CLASSES)
-        self._recorder = Recorder(client, "persistentvolume-controller", clock=clock, rng=rng)
+        self._recorder = context.recorder("persistentvolume-controller")
         self._directories = directories
         caches = {kinds.CLAIMS: self._claims.cache, kinds.VOLUMES: self._volumes.cache}
-        self._acts = Acts(client, self._recorder, self._directories, caches)
+        self._acts = Acts(context.client, self._recorder, self._directories, caches)
         self._claims.add_handler(OnChange(self._claim_changed))
         self._volumes.add_handler(OnChange(self._volume_changed))
         self._classes.add_handler(OnChange(lambda _: self._look_at_unbound()))
@@ -136,7 +95,7 @@ class Controller:
         ref = volume["spec"].get("claimRef") or {}
         holder = self._claims.cache.get(ref.get("namespace") or "", ref.get("name") or "")
         plan = decide.volume(VolumeView(volume, holder, has_made(self._directories, volume)))
-        with self._telling("", volume, plan):
+        with self._context.explaining(("", name), volume, plan.why):
             await self._acts.volume(volume, plan)
         return plan.look_again
 
@@ -146,13 +105,9 @@ class Controller:
             return None
         in_use = names.is_going(claim) and await self._is_used(namespace, name)
         plan = decide.claim(ClaimView(claim, [*self._volumes.cache], [*self._classes.cache], in_use))
-        with self._telling(namespace, claim, plan):
+        with self._context.explaining((namespace, name), claim, plan.why):
             await self._acts.claim(claim, plan)
         return plan.look_again
-
-    def _telling(self, namespace: str, obj: Obj, plan: Plan) -> AbstractContextManager[None]:
-        meta, now = obj["metadata"], self._clock.now().timestamp()
-        return self._explanations.telling((namespace, meta["name"]), meta["uid"], now, plan.why)
 
     async def _is_used(self, namespace: str, name: str) -> bool:
         """Whether a pod that has a node, and is not over, uses the claim."""

@@ -20,6 +20,8 @@ K = TypeVar("K", bound=Hashable)
 
 DEFAULT_PAUSES: Final = Doubling(0.005, 1000.0)
 """Seconds of upstream's default rate limiter."""
+SHORT_PAUSES: Final = Doubling(0.005, 30.0)
+"""For objects that others wait for: namespaces, accounts, volumes."""
 _MIN_DELAY_SECONDS: Final = 1e-6
 """Delays below a clock's resolution count as passed."""
 

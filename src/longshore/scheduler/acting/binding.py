@@ -7,18 +7,18 @@ is an answer: the pod may have its node already, and its room must not be given 
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.client import Client, Unreachable
+from longshore.client import Unreachable
 from longshore.machinery.background import Background
 from longshore.machinery.queues.backoff import Backoff
-from longshore.machinery.time.clock import Clock
+from longshore.scheduler.acting.claiming import Claims
+from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.fitting.pod_claims import Needs
 from longshore.scheduler.fitting.pod_shape import Pod
-from longshore.scheduler.ledger import Ledger
 
 _SETTLED: Final = (404, 409)
 """Gone, leaving, or bound by another: the watch tells which."""
@@ -34,17 +34,17 @@ class Binder:
 
     def __init__(
         self,
-        client: Client,
-        ledger: Ledger,
+        cluster: Cluster,
         *,
-        clock: Clock,
-        rng: random.Random,
         bound: Bound,
         failed: Failed,
         freed: Callable[[], None] | None = None,
     ) -> None:
-        self._client, self._ledger, self._clock, self._rng = client, ledger, clock, rng
+        self._client, self._ledger, self._clock = cluster.client, cluster.ledger, cluster.clock
+        self._rng = cluster.context.rng
         self._bound, self._failed, self._freed = bound, failed, freed
+        self.claims = Claims(self._client, cluster.claims, self._clock)
+        """Hears when claims, volumes or classes change."""
         self._background, self._under_way = Background(), 0
 
     @property
@@ -52,22 +52,36 @@ class Binder:
         """Whether more bindings are on their way than one commit should take."""
         return self._under_way >= _MAX_BINDINGS
 
-    def start(self, pod: Pod, node: str) -> None:
-        """Binds a pod that the ledger assumes on this node. Returns at once."""
-        self._under_way += 1
-        self._background.spawn(self._started(pod, node))
+    def start(self, pod: Pod, node: str, needs: Needs | None) -> None:
+        """Binds a pod, after the claims that wait for it. It counts on this node from now on. Returns at
+        once."""
+        self._ledger.assume(pod, node)
+        if needs is not None and needs.waiting:
+            self._background.spawn(self._bind_with_claims(pod, node, needs))
+        else:
+            self._under_way += 1
+            self._background.spawn(self._started(pod, node))
+
+    async def _bind_with_claims(self, pod: Pod, node: str, needs: Needs) -> None:
+        problem = await self.claims.settle(pod, needs, node)
+        if pod.uid not in self._ledger.assumed:
+            return  # the pod went meanwhile
+        if problem:
+            self._ledger.forget(pod.uid)
+            self._failed(pod, problem)
+        else:
+            await self._bind(pod, node)
 
     async def _started(self, pod: Pod, node: str) -> None:
         try:
-            await self.bind(pod, node)
+            await self._bind(pod, node)
         finally:
             was_busy = self.busy
             self._under_way -= 1
             if was_busy and self._freed is not None:
                 self._freed()
 
-    async def bind(self, pod: Pod, node: str) -> bool:
-        """Whether the pod has its node now."""
+    async def _bind(self, pod: Pod, node: str) -> None:
         namespace, name = pod.key
         binding = {
             "apiVersion": "v1",
@@ -84,14 +98,14 @@ class Binder:
                     self._ledger.forget(pod.uid)
                 if err.code not in _SETTLED:
                     self._failed(pod, str(err))
-                return False
+                return
             except Unreachable as err:
                 log.warning("binding %s/%s to node %s: %s; trying again", namespace, name, node, err)
                 pauses = pauses or Backoff(self._clock, self._rng)
                 await self._clock.sleep(pauses.next())
             else:
                 self._bound(pod, node)
-                return True
+                return
 
     async def _has_node(self, pod: Pod) -> bool:
         """Whether the pod is bound although we were refused: by another, or by us when no answer came."""

@@ -12,13 +12,11 @@ from functools import partial
 from typing import Final, Protocol
 
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.events.recorder import reference
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.scheduler.acting.binding import Binder
-from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
@@ -56,33 +54,27 @@ class Observer(Protocol):
 class Actor:
     """The hands of the gang scheduler. When `run` ends, bindings and statuses on their way are given up."""
 
-    def __init__(
-        self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str, registry: Registry
-    ) -> None:
-        client, clock, rng = cluster.client, cluster.clock, cluster.rng
+    def __init__(self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str) -> None:
+        client, clock, context = cluster.client, cluster.clock, cluster.context
         self._clock, self._ledger, self._queues = clock, cluster.ledger, queues
         self._observer, self._pace = observer, observer.pace
         self._told: dict[str, dict[str, str]] = {}
         """The last event about each matter of a group, by its uid."""
         self.explanations = Explanations()
         """The decisions about groups, by key."""
-        self._recorder = Recorder(client, name, clock=clock, rng=rng)
+        self._recorder = context.recorder(name)
         self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)
         """The reports of pods; hears of pods that have a node, or are gone."""
-        self._binder = Binder(
-            client, self._ledger, clock=clock, rng=rng, bound=self._bound, failed=self._failed
-        )
-        self.claims = Claims(client, cluster.claims, clock)
+        self._binder = Binder(cluster, bound=self._bound, failed=self._failed)
+        self.claims = self._binder.claims
         """Hears when claims changed."""
         self._evictor = Evictor(client, self._recorder, clock)
         self.statuses = Statuses(
-            client, clock=clock, rng=rng, gave_up=observer.unwritten, busy=observer.is_busy
+            client, clock=clock, rng=context.rng, gave_up=observer.unwritten, busy=observer.is_busy
         )
         """The reports of groups; hears of groups that are seen."""
         self._counts = Counts(client)
-        self._metrics = Metrics(registry, name, observer.waiting_count)
-        self._binding: set[asyncio.Task[None]] = set()
-        """Pods that wait for volumes first."""
+        self._metrics = Metrics(context.registry, name, observer.waiting_count)
 
     async def run(self) -> None:
         """Writes until cancelled."""
@@ -91,8 +83,6 @@ class Actor:
                 tasks.create_task(self._recorder.run())
                 tasks.create_task(self.reporter.run())
         finally:
-            for task in self._binding:
-                task.cancel()
             self._binder.cancel()
             self.statuses.cancel()
             self._counts.cancel()
@@ -161,25 +151,8 @@ class Actor:
 
     def _bind(self, bind: Bind) -> None:
         pod = bind.task.pod
-        self._ledger.assume(pod, bind.node)
         self.reporter.placed(pod.uid)
-        if bind.needs.waiting:
-            task = asyncio.create_task(self._bind_with_claims(bind))
-            self._binding.add(task)
-            task.add_done_callback(self._binding.discard)
-        else:
-            self._binder.start(pod, bind.node)
-
-    async def _bind_with_claims(self, bind: Bind) -> None:
-        pod = bind.task.pod
-        problem = await self.claims.settle(pod, bind.needs, bind.node)
-        if pod.uid not in self._ledger.assumed:
-            return
-        if problem:
-            self._ledger.forget(pod.uid)
-            self._failed(pod, problem)
-        else:
-            await self._binder.bind(pod, bind.node)
+        self._binder.start(pod, bind.node, bind.needs)
 
     def _evict(self, evict: Evict) -> None:
         pod = evict.task.pod

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from longshore.api import uid as uids
 from longshore.api.facts import kinds, pod_state
-from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery import views
@@ -46,16 +45,9 @@ log = logging.getLogger(__name__)
 class GangScheduler:
     """A `cluster.Listener`; `run` once the cluster has synced."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        *,
-        settings: Settings | None = None,
-        name: str = NAME,
-        registry: Registry | None = None,
-    ) -> None:
+    def __init__(self, cluster: Cluster, settings: Settings) -> None:
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
-        self._settings = settings or Settings()
+        self._settings = settings
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
         self._members = Members()
         self._settled = Settled()
@@ -69,7 +61,7 @@ class GangScheduler:
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
-        self._act = Actor(cluster, self, self._queues, name=name, registry=registry or Registry())
+        self._act = Actor(cluster, self, self._queues, name=NAME)
 
     async def run(self) -> None:
         """Schedules until cancelled."""
@@ -222,7 +214,7 @@ class GangScheduler:
             tuple(found),
             tuple(self._queues),
             settings,
-            uids.from_bits(self._cluster.rng.getrandbits(uids.BITS)),
+            uids.from_bits(self._cluster.context.rng.getrandbits(uids.BITS)),
             wall.timestamp(),
             rfc3339.from_moment(wall),
             sums,

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.client import PatchType, Unreachable
-from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.background import Background
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.acting.binding import Binder
-from longshore.scheduler.acting.claiming import Claims
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
 from longshore.scheduler.cluster import Cluster
@@ -54,34 +50,17 @@ class Observer(Protocol):
 class Actor:
     """The hands of the scheduler of single pods. When `run` ends, bindings on their way are given up."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        observer: Observer,
-        *,
-        name: str,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
-        client, clock, rng = cluster.client, cluster.clock, cluster.rng
-        self._client, self._clock, self._ledger = client, clock, cluster.ledger
-        self._observer, self._explanations = observer, explanations
-        self._recorder = Recorder(client, name, clock=clock, rng=rng)
+    def __init__(self, cluster: Cluster, observer: Observer, *, name: str) -> None:
+        client, clock, context = cluster.client, cluster.clock, cluster.context
+        self._context, self._client, self._ledger = context, client, cluster.ledger
+        self._observer, self._recorder = observer, context.recorder(name)
         self._reporter = Reporter(client, self._recorder, clock, observer.is_waiting)
-        self._binder = Binder(
-            client,
-            self._ledger,
-            clock=clock,
-            rng=rng,
-            bound=self._bound,
-            failed=self.fail,
-            freed=observer.soon,
-        )
-        self.claims = Claims(client, cluster.claims, clock)
+        self._binder = Binder(cluster, bound=self._bound, failed=self.fail, freed=observer.soon)
+        self.claims = self._binder.claims
         """Hears when claims, volumes or classes change."""
         self._evictor = Evictor(client, self._recorder, clock)
-        self._metrics = Metrics(registry, name, observer.waiting_count)
-        self._begun: set[asyncio.Task[None]] = set()
+        self._metrics = Metrics(context.registry, name, observer.waiting_count)
+        self._background = Background()
 
     async def run(self) -> None:
         """Writes until cancelled."""
@@ -90,8 +69,7 @@ class Actor:
                 tasks.create_task(self._recorder.run())
                 tasks.create_task(self._reporter.run())
         finally:
-            for task in self._begun:
-                task.cancel()
+            self._background.cancel()
             self._binder.cancel()
 
     @property
@@ -101,24 +79,9 @@ class Actor:
 
     def place(self, pod: Pod, plan: Plan) -> None:
         """Binds the pod to the plan's node, where it counts from now on."""
-        self._ledger.assume(pod, plan.node)
         self._reporter.placed(pod.uid)
-        self._explain(pod, plan.why)
-        if plan.needs is not None and plan.needs.waiting:
-            self._begin(self._bind_with_claims(pod, plan))
-        else:
-            self._binder.start(pod, plan.node)
-
-    async def _bind_with_claims(self, pod: Pod, plan: Plan) -> None:
-        assert plan.needs is not None
-        problem = await self.claims.settle(pod, plan.needs, plan.node)
-        if pod.uid not in self._ledger.assumed:
-            return  # the pod went meanwhile
-        if problem:
-            self._ledger.forget(pod.uid)
-            self.fail(pod, problem)
-        else:
-            await self._binder.bind(pod, plan.node)
+        self._context.explain(pod.key, pod.obj, plan.why)
+        self._binder.start(pod, plan.node, plan.needs)
 
     def make_room(self, pod: Pod, plan: Plan) -> list[Pod]:
         """Removes the plan's victims and promises the room to this pod alone. Gives the less important pods
@@ -129,12 +92,12 @@ class Actor:
         rivals = [rival for rival in node.nominated.values() if rival.priority < pod.priority]
         for rival in rivals:
             self._ledger.withdraw(rival.uid)
-            self._begin(self._take_back(rival))
+            self._background.spawn(self._take_back(rival))
         self._ledger.nominate(pod, victims.node)
         self._metrics.attempt("unschedulable")
         self._metrics.victims(len(victims.pods))
         self._reporter.waits(pod, plan.message, plan.numbers, nominated=victims.node)
-        self._explain(pod, plan.why)
+        self._context.explain(pod.key, pod.obj, plan.why)
         for victim in victims.pods:
             self._evictor.preempt(victim, pod, victims.node)
         return rivals
@@ -166,7 +129,7 @@ class Actor:
         """The pod cannot be bound, or not be decided on, for now."""
         self._metrics.attempt("error")
         self._reporter.waits(pod, problem, reason=SCHEDULER_ERROR)
-        self._explain(pod, (_UNBOUND,), problem)
+        self._context.explain(pod.key, pod.obj, (_UNBOUND,), problem)
         self._observer.unbound(pod)
 
     def _bound(self, pod: Pod, node: str) -> None:
@@ -177,12 +140,3 @@ class Actor:
         self._ledger.withdraw(pod.uid)
         version = pod.obj["metadata"].get("resourceVersion", "")
         self._reporter.scheduled(pod.key, pod.uid, node, version)
-
-    def _explain(self, pod: Pod, why: tuple[Reason, ...], problem: str = "") -> None:
-        now = self._clock.now().timestamp()
-        self._explanations.add(pod.key, Explanation(pod.uid, now, why, problem))
-
-    def _begin(self, doing: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(doing)
-        self._begun.add(task)
-        task.add_done_callback(self._begun.discard)

@@ -12,10 +12,9 @@ import asyncio
 import logging
 from typing import Final
 
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.machinery import views
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.explanations import Explanation
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
@@ -38,21 +37,12 @@ log = logging.getLogger(__name__)
 class DefaultScheduler:
     """A `cluster.Listener`; `run` once the cluster has synced."""
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        *,
-        name: str = NAME,
-        registry: Registry | None = None,
-        explanations: Explanations | None = None,
-    ) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
-        self._explanations = explanations or Explanations()
+        self._explanations = cluster.context.explanations
         self._pending = Pending()
         self._waiting = Waiting(cluster, self._pending, self)
-        self._act = Actor(
-            cluster, self, name=name, registry=registry or Registry(), explanations=self._explanations
-        )
+        self._act = Actor(cluster, self, name=NAME)
         self._due = self._running = False
         self._news = 0
         """The changes since the last pass, as flags."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.controllers.volcano import cronjob
 from longshore.testing.crashing import MortalClient, every_crash, until_dead
@@ -62,12 +61,11 @@ def told(story: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         seen: Counter[str] = Counter()
         beside = [asyncio.create_task(hand(scene, lasts)), asyncio.create_task(census(scene, seen))]
         mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
-        options = {"clock": scene.clock, "rng": scene.clock.rng, "zone": cron.UTC}
         begun = scene.clock.monotonic()
         if last:
-            await until_dead(cronjob.run(mortal, **options), mortal)
+            await until_dead(cronjob.run(scene.context(mortal)), mortal)
             await scene.settle(pause)
-        beside.append(asyncio.create_task(cronjob.run(scene.client if last else mortal, **options)))
+        beside.append(asyncio.create_task(cronjob.run(scene.context(scene.client if last else mortal))))
         await scene.settle(45.5 * MINUTE - (scene.clock.monotonic() - begun))
         try:
             found = (await scene.client.get(CRONJOBS, "c", "default"))["status"]

@@ -47,11 +47,10 @@ def told(policy: str, last: int = 0, **how: Any) -> tuple[Any, int]:
         await flow(scene.client, ENTRIES, policy)
         moving = asyncio.create_task(hand(scene))
         mortal: Any = MortalClient(scene.client, scene.clock, last, **how)
-        options = {"clock": scene.clock, "rng": scene.clock.rng}
         if last:
-            await until_dead(controller.run(mortal, **options), mortal)
+            await until_dead(controller.run(scene.context(mortal)), mortal)
             await scene.settle(pause)
-        again = asyncio.create_task(controller.run(scene.client if last else mortal, **options))
+        again = asyncio.create_task(controller.run(scene.context(scene.client if last else mortal)))
         await scene.settle(200)
         try:
             return await ending(scene), mortal.writes

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from controllers.volcano.flow.flows import FLOWS, JOBS, TEMPLATES, flow, jobs, move, template
 from longshore.api.types import Obj
 from longshore.controllers.volcano import flow as controller
-from longshore.machinery.explanations import Explanations
 from longshore.machinery.reasons import Reason
 from support.volcano_scene import Scene, play
 
@@ -167,13 +164,11 @@ def test_a_flow_waits_for_its_template_and_says_so() -> None:
 
 
 def test_the_reasons_of_a_flow_are_remembered_with_what_is_in_its_way() -> None:
-    explanations = Explanations()
-
     async def script(scene: Scene) -> None:
         await template(scene.client, "a")
         await flow(scene.client, {"a": [], "z": []})
         await scene.settle()
-        first, *_, last = explanations.of("default", "f")
+        first, *_, last = scene.explanations["volcano-jobflow"].of("default", "f")
         assert [(why.code, str(why)) for why in first.why if isinstance(why, Reason)] == [
             ("JobsDue", "starts f-a"),
             ("TemplateMissing", "needs JobTemplate z, which is not there"),
@@ -181,4 +176,4 @@ def test_the_reasons_of_a_flow_are_remembered_with_what_is_in_its_way() -> None:
         ]
         assert last.problem == 'getting JobTemplate "z" in ns "default": not found'
 
-    play(script, partial(controller.run, explanations=explanations))
+    play(script, controller.run)

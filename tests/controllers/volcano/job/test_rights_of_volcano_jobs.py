@@ -7,6 +7,7 @@ from typing import Any
 
 from longshore.client.local import LocalClient
 from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import SeededKeys
@@ -52,7 +53,10 @@ def test_the_rights_are_enough() -> None:
         async with a_world(clock, script) as world:
             client = Noting(world.api)
             async with beside(
-                volcano_job.run(client, clock=clock, rng=random.Random(1), keys=SeededKeys(random.Random(1)))
+                volcano_job.run(
+                    ControllerContext(client, clock=clock, rng=random.Random(1)),
+                    keys=SeededKeys(random.Random(1)),
+                )
             ):
                 await _much(world)
             return client.asked

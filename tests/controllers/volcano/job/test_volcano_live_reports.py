@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from longshore.api.metrics import Registry
 from longshore.controllers.volcano import job as volcano_job
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -24,14 +25,14 @@ def told(
 
     async def play(clock: VirtualClock) -> list[tuple[str, str, str]]:
         async with a_world(clock, script or Script()) as world:
-            run = volcano_job.run(
+            context = ControllerContext(
                 world.client,
                 clock=clock,
                 rng=random.Random(1),
-                keys=SeededKeys(random.Random(1)),
                 registry=registry,
                 explanations=explanations,
             )
+            run = volcano_job.run(context, keys=SeededKeys(random.Random(1)))
             async with beside(run):
                 await tell(world)
                 await world.quiet()

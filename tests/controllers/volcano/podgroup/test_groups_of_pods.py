@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,7 +11,6 @@ from longshore.controllers.volcano import podgroup
 from longshore.controllers.volcano.podgroup.act import act
 from longshore.controllers.volcano.podgroup.decide import Ask, Plan, View, decide
 from longshore.controllers.volcano.podgroup.wanted import GROUP, wanted
-from longshore.machinery.explanations import Explanations
 from support.volcano_scene import POD_GROUPS, Scene, play
 
 PODS = ("v1", "Pod")
@@ -214,19 +212,17 @@ def test_writes_are_safe_to_repeat() -> None:
 
 
 def test_the_reasons_are_remembered_under_the_groups_name() -> None:
-    explanations = Explanations()
-
     async def script(scene: Scene) -> None:
         ref = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u9", "controller": True}
         for name in ("a", "b"):
             await scene.client.create(PODS, pod(name, ownerReferences=[ref]), "default")
             await scene.settle()
         (group,) = (await scene.client.list(POD_GROUPS)).items
-        told = explanations.of("default", "podgroup-u9")
+        told = scene.explanations["volcano-podgroup"].of("default", "podgroup-u9")
         assert {each.uid for each in told} == {group["metadata"]["uid"]}
         assert [str(each.why[1]) for each in told] == [
             "writes the name of the group on pod a",
             "writes the name of the group on pod b",
         ]
 
-    play(script, partial(podgroup.run, explanations=explanations))
+    play(script, podgroup.run)

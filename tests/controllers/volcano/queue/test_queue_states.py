@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano import queue
 from longshore.controllers.volcano.queue import decide as deciding
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.controller_context import ControllerContext
 from support.volcano_scene import COMMANDS, POD_GROUPS, QUEUES, Scene, play
 
 MARK = deciding.MARK
@@ -178,7 +177,7 @@ def test_a_controller_that_starts_later_finishes_what_was_begun() -> None:
     async def script(scene: Scene) -> None:
         await scene.queue("q")
         await scene.client.patch(QUEUES, "q", {"status": {"state": "Closing"}}, subresource="status")
-        running = queue.run(scene.client, clock=scene.clock, rng=scene.clock.rng)
+        running = queue.run(ControllerContext(scene.client, clock=scene.clock, rng=scene.clock.rng))
         task = asyncio.create_task(running)
         await scene.settle()
         task.cancel()
@@ -210,15 +209,13 @@ def test_a_queue_below_one_that_is_shut_cannot_open_and_writes_nothing() -> None
 
 
 def test_the_reasons_of_a_queue_are_remembered() -> None:
-    explanations = Explanations()
-
     async def script(scene: Scene) -> None:
         await scene.queue("q")
         await scene.settle()
         await command(scene, "q", "CloseQueue")
         await scene.settle()
-        told = [str(why) for each in explanations.of("", "q") for why in each.why]
+        told = [str(why) for each in scene.explanations["volcano-queue"].of("", "q") for why in each.why]
         assert told[:2] == ["is Open now", "has no parent: root becomes it"]
         assert told[-1] == "it is asked to close"
 
-    play(script, partial(queue.run, explanations=explanations))
+    play(script, queue.run)

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.controllers.volcano.flow import templates as listing
 from longshore.controllers.volcano.flow.act import Act
 from longshore.controllers.volcano.flow.decide import View, decide
-from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, mark
+from longshore.controllers.volcano.flow.names import BY_FLOW, job_name, key_of_mark, mark
 from longshore.controllers.volcano.flow.templates import Templates
-from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.informers.informer import Handler, Informer, OnChange
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.queue_metrics import QueueMetrics
+from longshore.machinery.informers.informer import Handler, OnChange
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
@@ -40,43 +32,9 @@ _COUNTERS: Final = {
 }
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    namespace: str = "",
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-) -> None:
-    """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all. Reasons go to
-    `explanations`."""
-    informers = informers or Informers(client, clock=clock, rng=rng)
-    recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    informer = partial(informers.get, namespace=namespace)
-    flows = informer(kinds.JOB_FLOWS, indexers={"template": _entries})
-    templates = informer(kinds.JOB_TEMPLATES)
-    jobs = informer(
-        kinds.VOLCANO_JOBS, indexers={"flow": _flow, listing.INDEX: listing.by_template}, transform=slim
-    )
-    controller = FlowController(
-        client,
-        flows,
-        templates,
-        jobs,
-        recorder,
-        clock=clock,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    )
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(recorder.run())
-        for each in (flows, templates, jobs):
-            tasks.create_task(each.run())
-        for each in (flows, templates, jobs):
-            await each.synced()
-        tasks.create_task(controller.run())
+async def run(context: ControllerContext, *, namespace: str = "") -> None:
+    """Looks after JobFlows and JobTemplates until cancelled, those of one namespace or all."""
+    await FlowController(context, namespace).run()
 
 
 def slim(job: Obj) -> Obj:
@@ -101,34 +59,29 @@ def _flow(job: Obj) -> tuple[str, ...]:
 
 
 class FlowController(Handler):
-    def __init__(
-        self,
-        client: Client,
-        flows: Informer,
-        templates: Informer,
-        jobs: Informer,
-        recorder: Recorder,
-        *,
-        clock: Clock,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
-        self._recorder, self._clock, self._explanations = recorder, clock, explanations
-        self._flows, self._templates, self._jobs = flows, templates, jobs
-        self._queue: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "jobflow", clock))
-        self._listed: WorkQueue[Key] = WorkQueue(clock, gauges=QueueMetrics(registry, "jobtemplate", clock))
+    def __init__(self, context: ControllerContext, namespace: str) -> None:
+        client, informers, registry = context.client, context.informers, context.registry
+        self._context, self._recorder = context, context.recorder(COMPONENT)
+        self._flows = informers.get(kinds.JOB_FLOWS, namespace=namespace, indexers={"template": _entries})
+        self._templates = informers.get(kinds.JOB_TEMPLATES, namespace=namespace)
+        indexers = {"flow": _flow, listing.INDEX: listing.by_template}
+        self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace, indexers=indexers, transform=slim)
+        self._queue, self._listed = context.queue("jobflow"), context.queue("jobtemplate")
         counters = {
             phase: registry.counter(name, f"Number of jobflow {phase.lower()} phase", ("jobflow_namespace",))
             for phase, name in _COUNTERS.items()
         }
-        self._act = Act(client, recorder, counters)
-        self._listing = Templates(client, templates, jobs.cache, self._listed)
-        flows.add_handler(OnChange(lambda flow: self._queue.add(key_of(flow))))
-        templates.add_handler(self)
-        jobs.add_handler(_Jobs(self._job_changed, self._listing))
+        self._act = Act(client, self._recorder, counters)
+        self._listing = Templates(client, self._templates, self._jobs.cache, self._listed)
+        self._flows.add_handler(OnChange(lambda flow: self._queue.add(key_of(flow))))
+        self._templates.add_handler(self)
+        self._jobs.add_handler(_Jobs(self._job_changed, self._listing))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._context.informers.run())
+            await self._context.informers.synced()
             tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
             tasks.create_task(run_workers(self._listed, self._listing.sync))
 
@@ -140,8 +93,7 @@ class FlowController(Handler):
 
     def _job_changed(self, job: Obj) -> None:
         for label in _flow(job):
-            namespace, _, name = label.partition(".")
-            self._queue.add((namespace, name))
+            self._queue.add(key_of_mark(label))
 
     async def _sync(self, key: Key) -> float | None:
         flow = self._flows.cache.get(*key)
@@ -158,8 +110,7 @@ class FlowController(Handler):
                 self._recorder.event(reference(flow, kinds.JOB_FLOWS), "Warning", "SyncJobFlow", text)
             raise
         finally:
-            now = self._clock.now().timestamp()
-            self._explanations.add(key, Explanation(flow["metadata"]["uid"], now, plan.why, problem))
+            self._context.explain(key, flow, plan.why, problem)
         return plan.look_again
 
     def _observe(self, flow: Obj) -> View:
@@ -172,7 +123,7 @@ class FlowController(Handler):
             {name: job for name, job in named.items() if job is not None},
             self._jobs.cache.by_index("flow", mark(flow)),
             {entry: template for entry, template in templates.items() if template is not None},
-            rfc3339.from_seconds(self._clock.now().timestamp()),
+            rfc3339.from_seconds(self._context.clock.now().timestamp()),
         )
 
 

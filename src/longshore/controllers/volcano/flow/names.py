@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.types import Obj
+from longshore.machinery.informers.cache import Key
 
 BY_FLOW: Final = "volcano.sh/createdByJobFlow"
 BY_TEMPLATE: Final = "volcano.sh/createdByJobTemplate"
@@ -18,3 +19,9 @@ def mark(obj: Obj) -> str:
 
 def job_name(flow: Obj, entry: str) -> str:
     return f"{flow['metadata']['name']}-{entry}"
+
+
+def key_of_mark(text: str) -> Key:
+    """The flow or template that a mark names: namespaces have no dots."""
+    namespace, _, name = text.partition(".")
+    return namespace, name

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.controllers.volcano.flow.names import BY_TEMPLATE, mark
+from longshore.controllers.volcano.flow.names import BY_TEMPLATE, key_of_mark, mark
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.queues.workqueue import WorkQueue
@@ -39,10 +39,9 @@ class Templates(Handler):
         self._queue.add(key_of(obj))
 
     def job_added(self, job: Obj) -> None:
-        """A Job's mark names its template: `namespace.name`, and namespaces have no dots."""
+        """A Job's mark names its template."""
         for label in by_template(job):
-            namespace, _, name = label.partition(".")
-            self._queue.add((namespace, name))
+            self._queue.add(key_of_mark(label))
 
     async def sync(self, key: Key) -> float | None:
         """Writes the list if it has changed."""

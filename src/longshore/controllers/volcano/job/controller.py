@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.act import Act, Tools
 from longshore.controllers.volcano.job.memory import JobMemory, Memory
@@ -28,14 +25,12 @@ from longshore.controllers.volcano.job.waking.handlers import (
 from longshore.controllers.volcano.job.waking.shard import fnv1
 from longshore.controllers.volcano.job.waking.unwritten_counters import UnwrittenCounters
 from longshore.controllers.volcano.plugins import KeyMaker
-from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 64
@@ -44,68 +39,39 @@ log = logging.getLogger(__name__)
 
 
 async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    keys: KeyMaker,
-    informers: Informers | None = None,
-    namespace: str = "",
-    workers: int = WORKERS,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
+    context: ControllerContext, *, keys: KeyMaker, namespace: str = "", workers: int = WORKERS
 ) -> None:
     """Looks after Volcano Jobs until cancelled, those of one namespace or all."""
-    await VolcanoJobController(
-        client,
-        clock=clock,
-        rng=rng,
-        keys=keys,
-        informers=informers or Informers(client, clock=clock, rng=rng),
-        namespace=namespace,
-        workers=workers,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    ).run()
+    await VolcanoJobController(context, keys, namespace, workers).run()
 
 
 class VolcanoJobController:
     """Informers, queues and handlers, wired up. Arguments as of `run`."""
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        keys: KeyMaker,
-        informers: Informers,
-        namespace: str,
-        workers: int,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
-        self._client, self._clock, self._explanations = client, clock, explanations
+    def __init__(self, context: ControllerContext, keys: KeyMaker, namespace: str, workers: int) -> None:
+        client, clock, informers = context.client, context.clock, context.informers
+        self._client, self._clock, self._informers = client, clock, informers
+        self._explanations = context.explanations
         self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace)
         self._pods = informers.get(kinds.PODS, namespace=namespace)
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
         self._groups = informers.get(kinds.POD_GROUPS, namespace=namespace)
-        self._commands = informers.get(kinds.COMMANDS, namespace=namespace)
+        commands = informers.get(kinds.COMMANDS, namespace=namespace)
         self._queue_objects = informers.get(kinds.QUEUES)
         self._priorities = informers.get(kinds.PRIORITY_CLASSES)
-        self._recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-        gauges = QueueMetrics(registry, "volcano_job", clock)
+        self._recorder = context.recorder(COMPONENT)
+        gauges = QueueMetrics(context.registry, "volcano_job", clock)
         self._queues: tuple[WorkQueue[Key], ...] = tuple(
             WorkQueue(clock, pauses=RETRIES, gauges=gauges) for _ in range(workers)
         )
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
-        metrics = VolcanoMetrics(registry)
+        metrics = VolcanoMetrics(context.registry)
         self._unwritten = UnwrittenCounters(clock, self._wake)
         self._tools = Tools(client, clock, self._memory, self._recorder, metrics, self._unwritten, keys)
         self._jobs.add_handler(JobHandler(self._memory, self._wake, metrics))
         self._pods.add_handler(PodHandler(self._memory, self._wake, self._jobs.cache, self._pods.cache))
         self._groups.add_handler(GroupHandler(self._memory, self._wake))
-        self._commands.add_handler(CommandHandler(self._memory, self._wake))
+        commands.add_handler(CommandHandler(self._memory, self._wake))
 
     def _is_busy(self, key: Key) -> bool:
         """Whether other Jobs wait for the Job's worker."""
@@ -120,21 +86,11 @@ class VolcanoJobController:
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before all caches are complete."""
-        informers = (
-            self._jobs,
-            self._pods,
-            self._groups,
-            self._commands,
-            self._queue_objects,
-            self._priorities,
-        )
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
-                for informer in informers:
-                    tasks.create_task(informer.run())
-                for informer in informers:
-                    await informer.synced()
+                tasks.create_task(self._informers.run())
+                await self._informers.synced()
                 for queue in self._queues:
                     tasks.create_task(run_workers(queue, self.sync))
         finally:

@@ -7,24 +7,18 @@ its group, one that changes has it written anew from its first pod.
 from __future__ import annotations
 
 import asyncio
-import random
 from functools import partial
 from typing import Final
 
 from longshore.api.facts import kinds, owners
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.volcano.podgroup.act import act, decided
 from longshore.controllers.volcano.podgroup.decide import View, group_of
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
-from longshore.machinery.informers.shared import Informers
-from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 SCHEDULER: Final = "volcano"
 WORKERS: Final = 5
@@ -35,38 +29,17 @@ Request = tuple[str, Key]
 """Kind, and which one."""
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    namespace: str = "",
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-) -> None:
-    """Makes PodGroups until cancelled. Reasons go to `explanations`."""
-    informers = informers or Informers(client, clock=clock, rng=rng)
-    pods = informers.get(
-        kinds.PODS,
-        namespace=namespace,
-        fields=f"spec.schedulerName={SCHEDULER}",
-        indexers={"owner": _owner},
-        transform=slim,
-    )
+async def run(context: ControllerContext, *, namespace: str = "") -> None:
+    """Makes PodGroups until cancelled."""
     workloads = {
-        kind: informers.get((version, kind), namespace=namespace)
+        kind: context.informers.get((version, kind), namespace=namespace)
         for version, kind in _WORKLOADS
-        if await _served(client, version, kind)
+        if await _served(context.client, version, kind)
     }
-    queue: WorkQueue[Request] = WorkQueue(clock, gauges=QueueMetrics(registry or Registry(), _QUEUE, clock))
-    controller = PodGroupController(
-        client, pods, workloads, queue, clock=clock, explanations=explanations or Explanations()
-    )
+    controller = PodGroupController(context, namespace, workloads)
     async with asyncio.TaskGroup() as tasks:
-        for informer in (pods, *workloads.values()):
-            tasks.create_task(informer.run())
-        tasks.create_task(run_workers(queue, controller.sync, count=WORKERS))
+        tasks.create_task(context.informers.run())
+        tasks.create_task(run_workers(controller.queue, controller.sync, count=WORKERS))
 
 
 async def _served(client: Client, version: str, kind: str) -> bool:
@@ -92,28 +65,25 @@ def _owner(pod: Obj) -> tuple[str, ...]:
 
 
 class PodGroupController(Handler):
-    def __init__(
-        self,
-        client: Client,
-        pods: Informer,
-        workloads: dict[str, Informer],
-        queue: WorkQueue[Request],
-        *,
-        clock: Clock,
-        explanations: Explanations,
-    ) -> None:
-        self._client, self._pods, self._workloads, self._queue = client, pods, workloads, queue
-        self._clock, self._explanations = clock, explanations
-        pods.add_handler(self)
+    def __init__(self, context: ControllerContext, namespace: str, workloads: dict[str, Informer]) -> None:
+        self._context, self._workloads, self.queue = context, workloads, context.queue(_QUEUE)
+        self._pods = context.informers.get(
+            kinds.PODS,
+            namespace=namespace,
+            fields=f"spec.schedulerName={SCHEDULER}",
+            indexers={"owner": _owner},
+            transform=slim,
+        )
+        self._pods.add_handler(self)
         for kind, informer in workloads.items():
             informer.add_handler(_Changed(partial(self._changed, kind)))
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         if not group_of(obj):
-            self._queue.add(("Pod", key_of(obj)))
+            self.queue.add(("Pod", key_of(obj)))
 
     def _changed(self, kind: str, obj: Obj) -> None:
-        self._queue.add((kind, key_of(obj)))
+        self.queue.add((kind, key_of(obj)))
 
     async def sync(self, request: Request) -> float | None:
         """Looks at one pod or workload."""
@@ -121,11 +91,10 @@ class PodGroupController(Handler):
         if view is None:
             return None
         namespace = request[1][0]
-        plan = await decided(view, namespace, self._client)
-        group = await act(plan, namespace, self._client)
+        plan = await decided(view, namespace, self._context.client)
+        group = await act(plan, namespace, self._context.client)
         if group is not None:
-            now = self._clock.now().timestamp()
-            self._explanations.add(key_of(group), Explanation(group["metadata"]["uid"], now, plan.why))
+            self._context.explain(key_of(group), group, plan.why)
         return plan.look_again
 
     def _observe(self, kind: str, key: Key) -> View | None:

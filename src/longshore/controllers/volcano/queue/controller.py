@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from functools import partial
 from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.metrics import Registry
 from longshore.api.types import Obj
-from longshore.client import Client
 from longshore.controllers.volcano.queue import decide as deciding
 from longshore.controllers.volcano.queue.act import act
 from longshore.controllers.volcano.queue.commands import Commands
 from longshore.controllers.volcano.queue.decide import SYNC, Plan, View, decide, state_of
-from longshore.machinery.events.recorder import Recorder, reference
-from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.cache import Key, key_of
-from longshore.machinery.informers.informer import Handler, Informer
-from longshore.machinery.informers.shared import Informers
+from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.recorder import reference
+from longshore.machinery.informers.cache import key_of
+from longshore.machinery.informers.informer import Handler
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
-from longshore.machinery.queues.workqueue import WorkQueue
-from longshore.machinery.time.clock import Clock
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
@@ -37,38 +31,9 @@ Request = tuple[str, str]
 """The name of a queue, and the action."""
 
 
-async def run(
-    client: Client,
-    *,
-    clock: Clock,
-    rng: random.Random,
-    informers: Informers | None = None,
-    registry: Registry | None = None,
-    explanations: Explanations | None = None,
-) -> None:
-    """Looks after queues until cancelled. Reasons go to `explanations`."""
-    informers = informers or Informers(client, clock=clock, rng=rng)
-    recorder = Recorder(client, COMPONENT, clock=clock, rng=rng)
-    queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
-    groups = informers.get(kinds.POD_GROUPS, indexers={"queue": _queue, "phase": _phase}, transform=slim)
-    commands = informers.get(kinds.COMMANDS)
-    controller = QueueController(
-        client,
-        queues,
-        groups,
-        commands,
-        recorder,
-        clock=clock,
-        registry=registry or Registry(),
-        explanations=explanations or Explanations(),
-    )
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(recorder.run())
-        for informer in (queues, groups, commands):
-            tasks.create_task(informer.run())
-        await queues.synced()
-        await groups.synced()
-        tasks.create_task(controller.run())
+async def run(context: ControllerContext) -> None:
+    """Looks after queues until cancelled."""
+    await QueueController(context).run()
 
 
 def slim(group: Obj) -> Obj:
@@ -94,36 +59,33 @@ def _phase(group: Obj) -> tuple[str, ...]:
 
 
 class QueueController(Handler):
-    def __init__(
-        self,
-        client: Client,
-        queues: Informer,
-        groups: Informer,
-        commands: Informer,
-        recorder: Recorder,
-        *,
-        clock: Clock,
-        registry: Registry,
-        explanations: Explanations,
-    ) -> None:
-        self._client, self._queues, self._groups, self._recorder = client, queues, groups, recorder
-        self._clock, self._explanations = clock, explanations
-        self._shards: Shards[Request] = Shards(clock, WORKERS, lambda request: request[0])
-        self._orders: WorkQueue[Key] = WorkQueue(clock)
-        self._commands = Commands(client, commands, self._orders, self._issued)
+    def __init__(self, context: ControllerContext) -> None:
+        self._context, self._recorder = context, context.recorder(COMPONENT)
+        informers = context.informers
+        self._queues = informers.get(kinds.QUEUES, indexers={"parent": _parent})
+        indexers = {"queue": _queue, "phase": _phase}
+        self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, transform=slim)
+        commands = informers.get(kinds.COMMANDS)
+        self._shards: Shards[Request] = Shards(context.clock, WORKERS, lambda request: request[0])
+        self._orders = context.queue()
+        self._commands = Commands(context.client, commands, self._orders, self._issued)
         self._gauges = {
-            phase: registry.gauge(
+            phase: context.registry.gauge(
                 f"volcano_queue_pod_group_{phase.lower()}_count",
                 f"The number of {phase} PodGroups in this queue",
                 ("queue_name",),
             )
             for phase in _PHASES
         }
-        queues.add_handler(self)
-        groups.add_handler(_Groups(self))
+        self._queues.add_handler(self)
+        self._groups.add_handler(_Groups(self))
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._recorder.run())
+            tasks.create_task(self._context.informers.run())
+            await self._queues.synced()
+            await self._groups.synced()
             tasks.create_task(self._shards.run(self._sync))
             tasks.create_task(run_workers(self._orders, self._commands.sync))
 
@@ -165,10 +127,10 @@ class QueueController(Handler):
         if cached is None:
             return None
         if action == SYNC and not (plan := self._plan(cached, action)).acts:
-            self._remember(cached, plan, None)
+            self._context.explain(key_of(cached), cached, plan.why)
             return plan.look_again
         try:
-            queue = await self._client.get(kinds.QUEUES, name)
+            queue = await self._context.client.get(kinds.QUEUES, name)
         except StatusError as err:
             if err.code != 404:
                 self._failed(request, cached, err)
@@ -176,10 +138,10 @@ class QueueController(Handler):
         plan = self._plan(queue, action)
         problem: Exception | None = TryAgain(plan.problem) if plan.problem else None
         try:
-            await act(plan, queue, self._client)
+            await act(plan, queue, self._context.client)
         except StatusError as err:
             problem = err
-        self._remember(queue, plan, problem)
+        self._context.explain(key_of(queue), queue, plan.why, problem)
         if problem is not None:
             if not (isinstance(problem, StatusError) and problem.code == 404):
                 self._failed(request, cached, problem)
@@ -189,10 +151,6 @@ class QueueController(Handler):
         for other, what in plan.ask:
             self.ask(other, what)
         return plan.look_again
-
-    def _remember(self, queue: Obj, plan: Plan, problem: Exception | None) -> None:
-        uid, now = queue["metadata"]["uid"], self._clock.now().timestamp()
-        self._explanations.add(key_of(queue), Explanation(uid, now, plan.why, str(problem or "")))
 
     def _plan(self, queue: Obj, action: str) -> Plan:
         name, cache = queue["metadata"]["name"], self._queues.cache
