@@ -1,0 +1,202 @@
+"""Says who you are to the server, and what you may do, as kubectl auth does.
+
+longshore auth whoami
+longshore auth can-i create jobs
+longshore auth can-i get pods/log --as system:serviceaccount:default:ci
+longshore auth can-i --list
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
+    from longshore.cli.server.requests import Server
+
+_AUTHORIZATION = "/apis/authorization.k8s.io/v1"
+_AUTHENTICATION = "/apis/authentication.k8s.io/v1"
+_VERBS = frozenset(
+    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use", "bind"}
+    | {"impersonate", "escalate", "approve", "sign", "attest", "proxy", "*"}
+)
+_URL_VERBS = frozenset(("get", "put", "post", "head", "options", "delete", "patch", "*"))
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", metavar="can-i|whoami", required=True)
+    can = verbs.add_parser(
+        "can-i",
+        help="say whether you may do something; exit code 1 means no",
+        description="Says whether you may do something. Exit code 1 means no.",
+        allow_abbrev=False,
+    )
+    can.add_argument(
+        "words", nargs="*", metavar="VERB TYPE[/NAME] | VERB /URL", help="the deed: create jobs, get /healthz"
+    )
+    can.add_argument(
+        "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces"
+    )
+    can.add_argument("--list", action=BooleanOptionalAction, default=False, help="list all that you may do")
+    can.add_argument("--no-headers", action="store_true", help="leave out the header line of --list")
+    can.add_argument(
+        "--quiet", "-q", action=BooleanOptionalAction, default=False, help="answer by exit code alone"
+    )
+    can.add_argument("--subresource", default="", metavar="S", help="a subresource, such as log or scale")
+    _who(can)
+    me = verbs.add_parser(
+        "whoami",
+        help="say who you are to the server",
+        description="Says who you are to the server: name, groups and more.",
+        allow_abbrev=False,
+    )
+    me.add_argument("--output", "-o", default="", metavar="FORMAT", help="json, yaml, jsonpath=…")
+    _who(me)
+
+
+def _who(parser: ArgumentParser) -> None:
+    from longshore.cli.server import connecting
+
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="ask as this user")
+    parser.add_argument("--as-group", default="", metavar="GROUP", help="ask as a member of this group")
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.cli.main import Said
+    from longshore.cli.server import connecting, refusals
+
+    if arguments.as_group and not arguments.user:
+        raise Said("error: --as-group needs --as", 2)
+    with refusals.told():
+        server = connecting.server(arguments)
+        if arguments.user:
+            server.connection.headers.append(("Impersonate-User", arguments.user))
+        if arguments.as_group:
+            server.connection.headers.append(("Impersonate-Group", arguments.as_group))
+        if arguments.verb == "whoami":
+            return _whoami(server, arguments.output)
+        return _list(server, arguments) if arguments.list else _can(server, arguments)
+
+
+def _whoami(server: Server, output: str) -> int:
+    from longshore.cli.printing import objects
+    from longshore.cli.printing.columns import Columns
+
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    found = server.json("POST", f"{_AUTHENTICATION}/selfsubjectreviews", body=review)
+    if output:
+        sys.stdout.write(objects.writer(output)(found))
+        return 0
+    user = found["status"]["userInfo"]
+    rows = [("ATTRIBUTE", "VALUE")]
+    rows += [(title, user[key]) for title, key in (("Username", "username"), ("UID", "uid")) if user.get(key)]
+    if user.get("groups"):
+        rows.append(("Groups", f"[{' '.join(user['groups'])}]"))
+    extra = sorted((user.get("extra") or {}).items())
+    rows += [(f"Extra: {key}", f"[{' '.join(values)}]") for key, values in extra]
+    sys.stdout.write(Columns().lines(rows))
+    return 0
+
+
+def _can(server: Server, arguments: Namespace) -> int:
+    from longshore.cli.main import Said
+
+    if len(arguments.words) not in (2, 3):
+        raise Said(
+            "error: you must specify two arguments: verb resource or verb resource/resourceName.\n"
+            "See 'longshore auth can-i --help' for help and examples.",
+            2,
+        )
+    verb, what, *name = arguments.words
+    if what.startswith("/"):
+        if verb not in _URL_VERBS:
+            _warn(f"verb '{verb}' is not a known verb")
+        asked = {"nonResourceAttributes": {"verb": verb, "path": what}}
+    else:
+        asked = {"resourceAttributes": _attributes(server, verb, what, name, arguments)}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": asked,
+    }
+    status = server.json("POST", f"{_AUTHORIZATION}/selfsubjectaccessreviews", body=review)["status"]
+    if not arguments.quiet:
+        reasons = [status[key] for key in ("reason", "evaluationError") if status.get(key)]
+        print("yes" if status.get("allowed") else " - ".join(["no", *reasons]))
+    return 0 if status.get("allowed") else 1
+
+
+def _attributes(server: Server, verb: str, what: str, name: list[str], arguments: Namespace) -> Obj:
+    from longshore.cli.arguments import kinds
+
+    word, _, named = what.partition("/")
+    if verb not in _VERBS:
+        _warn(f"verb '{verb}' is not a known verb")
+    group, resource = "", word
+    if word == "*":
+        group = "*"
+    else:
+        found = kinds.discover(server).named(word)
+        if found is None:
+            resource, _, group = word.partition(".")
+            of = f" in group '{group}'" if group else ""
+            _warn(f"the server doesn't have a resource type '{resource}'{of}")
+        else:
+            group, resource = found.group, found.plural
+            if not arguments.all_namespaces and not found.namespaced:
+                of = f" in group '{group}'" if group else ""
+                _warn(f"resource '{resource}' is not namespace scoped{of}")
+    return {
+        "namespace": "" if arguments.all_namespaces else server.namespace,
+        "verb": verb,
+        "group": group,
+        "resource": resource,
+        "subresource": arguments.subresource,
+        "name": named or "".join(name),
+    }
+
+
+def _warn(text: str) -> None:
+    print(f"Warning: {text}\n", file=sys.stderr)
+
+
+def _list(server: Server, arguments: Namespace) -> int:
+    from longshore.cli.printing.columns import Columns
+
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": server.namespace},
+    }
+    status = server.json("POST", f"{_AUTHORIZATION}/selfsubjectrulesreviews", body=review)["status"]
+    if status.get("incomplete"):
+        _warn(f"the list may be incomplete: {status.get('evaluationError', '')}".rstrip(": "))
+    titles = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
+    rows = [] if arguments.no_headers else [titles]
+    sys.stdout.write(Columns().lines(rows + _rules(status)))
+    return 0
+
+
+def _rules(status: Obj) -> list[tuple[str, str, str, str]]:
+    """One row for each resource (and name) with all its verbs, then the URLs."""
+    verbs: dict[tuple[str, str], list[str]] = {}
+    for rule in status.get("resourceRules") or ():
+        for group in rule.get("apiGroups") or [""]:
+            for resource in rule.get("resources") or ():
+                text = f"{resource}.{group}" if group else resource
+                for name in rule.get("resourceNames") or [""]:
+                    known = verbs.setdefault((text, name), [])
+                    known += [verb for verb in rule["verbs"] if verb not in known]
+    rows = [
+        (text, "[]", f"[{name}]", f"[{' '.join(each)}]")
+        for (text, name), each in sorted(verbs.items(), key=lambda item: item[0])
+    ]
+    urls: dict[str, list[str]] = {}
+    for rule in status.get("nonResourceRules") or ():
+        for url in rule.get("nonResourceURLs") or ():
+            known = urls.setdefault(url, [])
+            known += [verb for verb in rule["verbs"] if verb not in known]
+    return rows + [("", f"[{url}]", "[]", f"[{' '.join(each)}]") for url, each in sorted(urls.items())]
