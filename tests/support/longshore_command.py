@@ -55,11 +55,8 @@ class Command:
             [sys.executable, "-m", "longshore", *words],
             cwd=self.home,
             env=self.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
-            **more,
+            **dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | more,
         )
 
     def __call__(self, *words: str, stdin: str = "", timeout: float = 60) -> Result:

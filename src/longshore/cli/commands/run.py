@@ -127,6 +127,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=None,
         help="print the output of the processes (default: of a command that runs once)",
     )
+    add(
+        "--keep-order",
+        "-k",
+        action=BooleanOptionalAction,
+        default=False,
+        help="--logs in the order of the items: each is printed when all before it are done",
+    )
+    add(
+        "--tag",
+        action=BooleanOptionalAction,
+        default=False,
+        help="--logs with the item and a tab before each line",
+    )
     add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")
     add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
     add(
@@ -175,6 +188,8 @@ def run(arguments: Namespace) -> int:
             "backoff",
             "delay",
             "limit_rate",
+            "keep_order",
+            "tag",
             "dry_run",
             "env_all",
             "name",

@@ -45,7 +45,7 @@ class LineDisplay:
         self.say("\n".join([report_lines.failed(run, failed), *(f"  | {line}" for line in failed.lines)]))
 
     def line(self, prefix: str, line: bytes) -> None:
-        sys.stdout.buffer.write(prefix.encode() + line)
+        sys.stdout.buffer.write(prefix.encode(errors="surrogateescape") + line)
         sys.stdout.buffer.flush()
 
     async def follow(self) -> None:

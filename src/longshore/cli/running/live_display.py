@@ -62,7 +62,8 @@ class Live:
 
     def line(self, prefix: str, line: bytes) -> None:
         if not sys.stdout.isatty():
-            sys.stdout.buffer.write(prefix.encode() + line)
+            sys.stdout.buffer.write(prefix.encode(errors="surrogateescape") + line)
+            self._dirty = True  # it is flushed at the next drawing
             return
         self._lines.append(
             prefix + line.decode(errors="replace").rstrip("\n")
@@ -86,6 +87,7 @@ class Live:
     def _draw(self) -> None:
         self._dirty, begun = False, time.thread_time()
         lines, self._lines = self._lines, []
+        sys.stdout.flush()
         if lines:
             self._console.print(Text("\n".join(lines)), soft_wrap=True)
         self._live.update(self._picture(time.monotonic()), refresh=True)

@@ -43,6 +43,8 @@ class Run:
     """None where only the pods themselves know when they are done."""
     parallelism: int = 1
     indexed: bool = False
+    retries: int | None = None
+    """Of each index; None where only the Job as a whole has a limit."""
     suspended: bool = False
     succeeded: int = 0
     failed: int = 0
@@ -109,6 +111,7 @@ class Run:
     def _job(self, spec: Obj, status: Obj) -> None:
         self.total, self.parallelism = spec.get("completions"), spec.get("parallelism", 1)
         self.indexed = spec.get("completionMode") == "Indexed"
+        self.retries = spec.get("backoffLimitPerIndex")
         self.suspended = bool(spec.get("suspend"))
         self.succeeded, self.failed = status.get("succeeded", 0), status.get("failed", 0)
         self.active = status.get("active", 0)

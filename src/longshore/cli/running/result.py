@@ -59,7 +59,7 @@ def _run(run: Run) -> Obj:
             {
                 "pod": each.pod,
                 "index": each.index,
-                **({"item": each.item} if each.item else {}),
+                **({"item": _text(each.item)} if each.item else {}),
                 "why": each.why,
                 "exitCode": each.exit_code,
                 "log": each.lines,
@@ -70,5 +70,11 @@ def _run(run: Run) -> Obj:
     if run.indexed:
         out["completedIndexes"], out["failedIndexes"] = indexes.write(run.done), indexes.write(run.lost)
     if run.items:
-        out["failedItems"] = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]
+        lost = [index for first, last in run.lost for index in range(first, last + 1)]
+        out["failedItems"] = [_text(run.item(index)) for index in lost]
     return out
+
+
+def _text(item: str) -> str:
+    """The item as JSON can have it: bytes that are no text become `\\xff`."""
+    return item.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -32,12 +32,14 @@ from longshore.cli.running.each_items import Items
 from longshore.cli.running.joblog import JobLog
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
-from longshore.cli.running.streaming import Streams
+from longshore.cli.running.streaming import Streams, Style
 from longshore.cli.server import refusals
 from longshore.client import DeleteOptions, Unreachable
 
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
+_RUNNING_OUTPUT_SECONDS = 0.2
+"""Seconds for log lines of pods that still run when this command ends: what was written is on its way."""
 _INCOMPLETE = "the output above is not complete: some of it could not be read"
 
 
@@ -122,7 +124,9 @@ class Session:
         person stops looking."""
         self._here, self._arguments, self._wanted = here, arguments, wanted
         alone = wanted is not None and wanted.completions == 1
-        self.shows_logs: bool = alone and not arguments.output if arguments.logs is None else arguments.logs
+        self.shows_logs: bool = arguments.tag or arguments.keep_order
+        if not self.shows_logs:
+            self.shows_logs = alone and not arguments.output if arguments.logs is None else arguments.logs
         self._alone, self._watching = alone, watching
         self._begun = time.monotonic()
         self._joblog: JobLog | None = None
@@ -215,13 +219,13 @@ class Session:
 
     def _in_background(self, runs: list[Run]) -> None:
         start = asyncio.create_task
-        self._background.append(start(self._display.follow()))
+        self._background.append(start(self._draw()))
         for run in runs:
             self._background.append(
                 start(run_watches.failures(self._here, run, self._display.failure, self._looked))
             )
             if self.shows_logs:
-                streams = Streams(self._here, run, self._line, prefixes=not self._alone)
+                streams = self._output(run)
                 self._streams.append(streams)
                 self._background.append(start(streams.follow()))
         if self._arguments.joblog is not None and self._wanted is not None:
@@ -232,12 +236,22 @@ class Session:
             said = run_watches.warnings(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
 
+    def _output(self, run: Run) -> Streams:
+        style: Style = "tag" if self._arguments.tag else "plain" if self._alone else "pod"
+        return Streams(self._here, run, self._line, style=style, in_order=self._arguments.keep_order)
+
     def _line(self, prefix: str, line: bytes) -> None:
         """Shows a line of output, as long as somebody reads it."""
         if self._closed.is_set():
             return
         try:
             self._display.line(prefix, line)
+        except BrokenPipeError:
+            self._nobody_reads()
+
+    async def _draw(self) -> None:
+        try:
+            await self._display.follow()
         except BrokenPipeError:
             self._nobody_reads()
 
@@ -267,8 +281,10 @@ class Session:
                     self._told.clear()
                     await self._told.wait()
         complete = True
+        running_on = self._here.throw_away or self._watching
+        patience = _RUNNING_OUTPUT_SECONDS if running_on else _OUTPUT_SECONDS
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(None if stopped is None else _OUTPUT_SECONDS):
+            async with asyncio.timeout(None if stopped is None else patience):
                 for streams in self._streams:
                     complete = await streams.finish() and complete
         for streams in self._streams:

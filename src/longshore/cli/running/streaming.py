@@ -1,33 +1,47 @@
-"""`--logs`: the output of every container of a run, line by line, as it is written."""
+"""`--logs`: the output of every container of a run, line by line: as it is written, or index after index."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
+from typing import Final, Literal
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
+from longshore.cli.running.held_output import HeldOutput
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
+from longshore.cli.running.turns import Turns
 from longshore.client import Unreachable
 
 Line = Callable[[str, bytes], None]
 """Takes a prefix and a line with its end."""
+Show = Callable[[bytes], None]
+"""Takes a line with its end."""
+Style = Literal["plain", "pod", "tag"]
 _MAX_STREAMS = 64
 """Logs that are read side by side; the others wait for a place."""
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 _SILENT_SECONDS = 10.0
 """A log without a new byte for this long is taken to have ended."""
 
 
 class Streams:
-    """The output of one run. Call `follow` until the run has ended, then `finish`. `prefixes` say which pod
-    wrote a line.
+    """The output of one run. Call `follow` until the run has ended, then `finish`.
+
+    `style` is what stands before a line: nothing (`plain`), the pod (`[name-3] `), or the item and a tab
+    (`tag`, as GNU parallel has it). With `in_order`, the indexes of a Job are printed one after the other.
     """
 
-    def __init__(self, place: Place, run: Run, line: Line, *, prefixes: bool = True) -> None:
-        self._prefixes = prefixes
+    def __init__(
+        self, place: Place, run: Run, line: Line, *, style: Style = "pod", in_order: bool = False
+    ) -> None:
+        self._style: Style = style
+        self._turns = _turns(run) if in_order and run.indexed else None
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
         self._seen: set[tuple[str, str]] = set()
@@ -56,6 +70,8 @@ class Streams:
             return False
         for pod in found.items:
             self._pod(pod)
+        if self._turns is not None:
+            self._turns.all_over()
         while self._tasks:
             before = self._chunks
             _, waiting = await asyncio.wait(self._tasks, timeout=_SILENT_SECONDS)
@@ -80,16 +96,51 @@ class Streams:
             if key in self._seen or not (state.get("running") or state.get("terminated")):
                 continue
             self._seen.add(key)
-            task = asyncio.create_task(self._copy(pod, each["name"]))
+            show = partial(self._line, self._prefix(pod, each["name"]))
+            if self._turns is None:
+                copying = self._copy(pod, each["name"], show)
+            else:
+                index = _index(pod) or 0
+                copying = self._in_turn(pod, each["name"], show, self._turns, index, self._turns.add(index))
+            task = asyncio.create_task(copying)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+        if self._turns is not None and self._is_last(pod):
+            self._turns.over(_index(pod) or 0)
 
-    async def _copy(self, pod: Obj, container: str) -> None:
-        meta = pod["metadata"]
+    def _is_last(self, pod: Obj) -> bool:
+        """Whether no other pod of its index comes after this one."""
+        phase = (pod.get("status") or {}).get("phase")
+        if phase != "Failed" or self._run.retries is None:
+            return bool(phase == "Succeeded")
+        return int((pod["metadata"].get("annotations") or {}).get(_FAILURES, "0")) >= self._run.retries
+
+    async def _in_turn(
+        self, pod: Obj, container: str, show: Show, turns: Turns, index: int, turn: asyncio.Future[None]
+    ) -> None:
+        """Reads a log from the start, since its pod may go, and shows it from its turn on."""
+        held = HeldOutput(show)
+        turn.add_done_callback(lambda _: held.release())
+        try:
+            await self._copy(pod, container, held.write)
+            await turn
+            held.release()
+            turns.printed(index)
+        finally:
+            held.forget()
+            self._broken = self._broken or held.broken
+
+    def _prefix(self, pod: Obj, container: str) -> str:
+        index = _index(pod)
+        if self._style == "tag":
+            item = self._run.item(index) or (pod["metadata"]["name"] if index is None else str(index))
+            return item.replace("\n", " ") + "\t"
+        name = pod["metadata"]["name"] if index is None else f"{self._run.name}-{index}"
         several = len(pod["spec"]["containers"]) > 1 or bool(pod["spec"].get("initContainers"))
-        index = (meta.get("annotations") or {}).get("batch.kubernetes.io/job-completion-index")
-        name = meta["name"] if index is None else f"{self._run.name}-{index}"
-        prefix = f"[{name}/{container}] " if several else f"[{name}] " if self._prefixes else ""
+        return f"[{name}/{container}] " if several else f"[{name}] " if self._style == "pod" else ""
+
+    async def _copy(self, pod: Obj, container: str, show: Show) -> None:
+        meta = pod["metadata"]
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         rest = b""
         async with self._places:
@@ -100,16 +151,31 @@ class Streams:
                         self._chunks += 1
                         *lines, rest = (rest + chunk).split(b"\n")
                         for line in lines:
-                            self._line(prefix, line + b"\n")
+                            show(line + b"\n")
             except StatusError as err:
                 kept = await run_watches.of_gone(self._place, pod, container) if err.code == 404 else ""
                 for text in kept.splitlines():
-                    self._line(prefix, f"{text}\n".encode())
+                    show(f"{text}\n".encode())
                 if not kept:
                     self._broken = True
-                    self._line(prefix, f"(no more output can be read: {err})\n".encode())
+                    show(f"(no more output can be read: {err})\n".encode())
             except Unreachable as err:
                 self._broken = True
-                self._line(prefix, f"(no more output can be read: {err})\n".encode())
+                show(f"(no more output can be read: {err})\n".encode())
         if rest:
-            self._line(prefix, rest + b"\n")
+            show(rest + b"\n")
+
+
+def _turns(run: Run) -> Turns:
+    """The turns of a run, past the indexes that a new Job begins with as completed."""
+    turns = Turns()
+    for first, last in () if run.found else run.done:
+        for index in range(first, last + 1):
+            turns.over(index)
+    return turns
+
+
+def _index(pod: Obj) -> int | None:
+    """The completion index; None for a pod without one."""
+    found = (pod["metadata"].get("annotations") or {}).get(_INDEX)
+    return None if found is None else int(found)
