@@ -187,3 +187,13 @@ def test_events_are_followed(kubectl: Kubectl, longshore: RunningLongshore, name
     finally:
         following.kill()
         following.communicate()
+
+
+def test_runtime_classes_are_listed_with_their_handlers(kubectl: Kubectl) -> None:
+    assert [
+        line.split()[:2] for line in kubectl.ok("get", "runtimeclasses", "--no-headers").splitlines()
+    ] == [
+        ["podman", "podman"],
+        ["process", "process"],
+    ]
+    assert "handler" in kubectl.ok("explain", "runtimeclass")

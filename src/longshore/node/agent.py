@@ -40,6 +40,7 @@ from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
 from longshore.node.registration import Machine, Registration
 from longshore.node.runtime import Runtime, State
+from longshore.node.runtime_classes import RuntimeClasses
 from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
@@ -54,7 +55,8 @@ class Agent:
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
-    where the logs of failed pods go when the pods do.
+    where the logs of failed pods go when the pods do. `classes` learn what RuntimeClasses mean, for the
+    preparer too.
     """
 
     def __init__(
@@ -69,11 +71,13 @@ class Agent:
         in_thread: InThread,
         archive: Archive | None = None,
         machine: Machine | None = None,
+        classes: RuntimeClasses | None = None,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._clock, self._informers, self._name = clock, informers, name
         self._preparer = preparer
-        self._engines = Engines(runtimes, self._changed)
+        self._classes = classes or RuntimeClasses()
+        self._engines = Engines(runtimes, self._changed, self._classes)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.
@@ -98,7 +102,8 @@ class Agent:
         )
         self._looks = Looks(clock, context.explanations)
         wake = self._looks.wake
-        self._actor = Actor(preparer, self._events, clock, spawn=self._spawn, wake=wake)
+        engine_of = self._engines.of
+        self._actor = Actor(preparer, self._events, clock, engine_of=engine_of, spawn=self._spawn, wake=wake)
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
         self._looks.connect(self._actor, self._writer, self._endings)
         self._bound = BoundPods(
@@ -144,6 +149,10 @@ class Agent:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())
                 tasks.create_task(self._preparer.run(self._informers))
+                classes = self._informers.get(kinds.RUNTIME_CLASSES)
+                classes.add_handler(self._classes)
+                tasks.create_task(classes.run())
+                await classes.synced()
                 # Only now: what is cached is told at once, and what no engine knows is taken for new.
                 self._pods.add_handler(self._bound)
                 tasks.create_task(self._pods.run())

@@ -13,6 +13,7 @@ from typing import Final
 
 from longshore.api.types import Obj
 from longshore.node.runtime import Runtime, State
+from longshore.node.runtime_classes import RuntimeClasses
 
 _KILL: Final = 9
 
@@ -22,8 +23,13 @@ log = logging.getLogger(__name__)
 class Engines:
     """By name, the default first. `changed` hears which engine's container ended."""
 
-    def __init__(self, runtimes: Mapping[str, Runtime], changed: Callable[[Runtime, State], None]) -> None:
-        self._runtimes, self._changed = dict(runtimes), changed
+    def __init__(
+        self,
+        runtimes: Mapping[str, Runtime],
+        changed: Callable[[Runtime, State], None],
+        classes: RuntimeClasses,
+    ) -> None:
+        self._runtimes, self._changed, self._classes = dict(runtimes), changed, classes
         self._default = next(iter(runtimes.values()))
         self._known: dict[str, list[tuple[Runtime, State]]] = {}
 
@@ -58,7 +64,7 @@ class Engines:
     def of(self, pod: Obj) -> Runtime | None:
         """The one that runs this pod; None if it asks for one this node does not have."""
         wanted = pod["spec"].get("runtimeClassName")
-        return self._runtimes.get(wanted) if wanted else self._default
+        return self._runtimes.get(self._classes.engine(wanted)) if wanted else self._default
 
     def take(self, uid: str) -> list[State] | None:
         """The containers remembered of a pod; None without any. They are told once."""

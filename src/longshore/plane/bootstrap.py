@@ -1,6 +1,6 @@
 """The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service.
 
-And the two queues that every Volcano has.
+And the two queues that every Volcano has, and the classes of the engines that a node here may have.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ _PRIORITY_CLASSES: tuple[Obj, ...] = (
         "description": "Used for system critical pods that must not be moved from their current node.",
     },
 )
+_RUNTIME_CLASSES: tuple[Obj, ...] = (
+    {"metadata": {"name": "podman"}, "handler": "podman"},
+    {"metadata": {"name": "process"}, "handler": "process"},
+)
 QUEUES: tuple[Obj, ...] = (
     {"metadata": {"name": "root"}, "spec": {"weight": 1, "reclaimable": False}},
     {"metadata": {"name": "default"}, "spec": {"weight": 1, "reclaimable": True}},
@@ -40,6 +44,7 @@ async def objects(client: Client) -> None:
     """Creates what is missing and leaves alone what is there."""
     namespaces = [_there(client, kinds.NAMESPACES, {"metadata": {"name": name}}) for name in _NAMESPACES]
     classes = [_there(client, kinds.PRIORITY_CLASSES, row) for row in _PRIORITY_CLASSES]
+    classes += [_there(client, kinds.RUNTIME_CLASSES, row) for row in _RUNTIME_CLASSES]
     queues = [_open_queue(client, row) for row in QUEUES]
     await asyncio.gather(*namespaces, *classes, *queues)
 

@@ -31,6 +31,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     from longshore.node.archive import Archive
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
+    from longshore.node.runtime_classes import RuntimeClasses
     from longshore.node.serving.followed_engine import Watched
     from longshore.node.serving.node_access import Door
 
@@ -43,7 +44,8 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     archive = Archive(root / "archive")
     api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
     api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
-    facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime)
+    classes = RuntimeClasses()
+    facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime, classes=classes)
 
     async def can_mount() -> bool:
         return (await engines["process"].features()).mounts
@@ -67,6 +69,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         in_thread=asyncio.to_thread,
         machine=machine.described(),
         archive=archive,
+        classes=classes,
     )
     await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
 

@@ -141,6 +141,11 @@ _BODIES: Final[dict[str, Obj]] = {
         },
     },
     "priorityclasses": {"value": 1000, "description": "d"},
+    "runtimeclasses": {
+        "handler": "podman",
+        "overhead": {"podFixed": {"cpu": "10m"}},
+        "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [{"key": "k", "operator": "Exists"}]},
+    },
     "leases": {
         "spec": {
             "holderIdentity": "h",

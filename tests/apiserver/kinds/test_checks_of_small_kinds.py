@@ -71,6 +71,18 @@ VOLUME = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hos
         ),
         ("storageclasses", "storage.k8s.io", {}, "provisioner: Required value"),
         (
+            "runtimeclasses", "node.k8s.io", {"handler": "No"},
+            "handler: Invalid value: \"No\": a lowercase RFC 1123 label must consist of lower case "
+            "alphanumeric characters or '-', and must start and end with an alphanumeric character "
+            "(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+        ),
+        (
+            "runtimeclasses", "node.k8s.io",
+            {"handler": "podman", "scheduling": {"tolerations": [{"effect": "NoSchedule"}]}},
+            "scheduling.tolerations[0].operator: Invalid value: \"\": operator must be Exists when `key` is "
+            "empty, which means \"match all values and all keys\"",
+        ),
+        (
             "storageclasses", "storage.k8s.io", {"provisioner": "a.io/b", "reclaimPolicy": "Burn"},
             'reclaimPolicy: Unsupported value: "Burn": supported values: "Delete", "Retain"',
         ),
@@ -189,6 +201,10 @@ def test_new_objects_that_make_no_sense_are_refused(
         (
             "priorityclasses", "scheduling.k8s.io", {"value": 1}, {"preemptionPolicy": "Never"},
             'preemptionPolicy: Invalid value: "Never": field is immutable',
+        ),
+        (
+            "runtimeclasses", "node.k8s.io", {"handler": "podman"}, {"handler": "process"},
+            'handler: Invalid value: "process": field is immutable',
         ),
         (
             "storageclasses", "storage.k8s.io", {"provisioner": "a.io/b"}, {"parameters": {"x": "y"}},

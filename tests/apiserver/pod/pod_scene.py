@@ -48,8 +48,11 @@ class Pods:
     stored: dict[str, Obj] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     classes: dict[str, Obj] = field(default_factory=lambda: dict(CLASSES))
+    runtime_classes: dict[str, Obj] = field(default_factory=dict)
 
     def _get(self, storage: str, namespace: str, name: str) -> Obj | None:
+        if storage == "node.k8s.io/runtimeclasses":
+            return self.runtime_classes.get(name)
         return self.classes.get(name) if storage == "scheduling.k8s.io/priorityclasses" else None
 
     def create(self, body: Obj) -> Obj:

@@ -71,3 +71,46 @@ def test_a_replaced_pod_keeps_what_admission_gave_it(pods: Pods) -> None:
     spec = pods.replace(body)["spec"]
     assert spec["priority"] == 0
     assert [t["key"].rpartition("/")[2] for t in spec["tolerations"]] == ["not-ready", "unreachable"]
+
+
+def runtime_class(**more: Any) -> Obj:
+    return {"metadata": {"name": "sandbox"}, "handler": "podman", **more}
+
+
+def test_an_engine_of_the_node_needs_no_class(pods: Pods) -> None:
+    assert create(pods, runtimeClassName="podman")["runtimeClassName"] == "podman"
+
+
+def test_a_pod_gets_the_overhead_of_its_class(pods: Pods) -> None:
+    pods.runtime_classes["sandbox"] = runtime_class(overhead={"podFixed": {"cpu": "10m", "memory": "1Gi"}})
+    spec = create(pods, runtimeClassName="sandbox")
+    assert spec["overhead"] == {"cpu": "10m", "memory": "1Gi"}
+    same = {"cpu": "0.01", "memory": "1024Mi"}
+    assert create(pods, runtimeClassName="sandbox", overhead=same)["overhead"] == {
+        "cpu": "10m",
+        "memory": "1Gi",
+    }
+
+
+def test_another_overhead_than_that_of_the_class_is_forbidden(pods: Pods) -> None:
+    pods.runtime_classes["sandbox"] = runtime_class(overhead={"podFixed": {"cpu": "10m"}})
+    with pytest.raises(StatusError) as caught:
+        create(pods, runtimeClassName="sandbox", overhead={"cpu": "20m"})
+    why = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+    assert caught.value.message == f'pods "p" is forbidden: {why}'
+
+
+def test_a_pod_goes_where_its_class_says(pods: Pods) -> None:
+    tolerated = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    pods.runtime_classes["sandbox"] = runtime_class(
+        scheduling={"nodeSelector": {"disk": "ssd"}, "tolerations": [tolerated]}
+    )
+    own = {"key": "gpu", "operator": "Equal", "value": "a", "effect": "NoSchedule"}
+    spec = create(pods, runtimeClassName="sandbox", nodeSelector={"zone": "a"}, tolerations=[own])
+    assert spec["nodeSelector"] == {"zone": "a", "disk": "ssd"}
+    assert [t["key"].rpartition("/")[2] for t in spec["tolerations"]] == ["not-ready", "unreachable", "gpu"]
+    assert spec["tolerations"][-1] == tolerated
+    with pytest.raises(StatusError) as caught:
+        create(pods, runtimeClassName="sandbox", nodeSelector={"disk": "hdd"})
+    why = "conflict: runtimeClass.scheduling.nodeSelector[disk] = ssd; pod.spec.nodeSelector[disk] = hdd"
+    assert caught.value.message == f'pods "p" is forbidden: {why}'

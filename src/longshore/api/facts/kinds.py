@@ -31,6 +31,7 @@ LEASES: Final = ("coordination.k8s.io/v1", "Lease")
 NETWORK_POLICIES: Final = ("networking.k8s.io/v1", "NetworkPolicy")
 PRIORITY_CLASSES: Final = ("scheduling.k8s.io/v1", "PriorityClass")
 ROLE_BINDINGS: Final = ("rbac.authorization.k8s.io/v1", "RoleBinding")
+RUNTIME_CLASSES: Final = ("node.k8s.io/v1", "RuntimeClass")
 STORAGE_CLASSES: Final = ("storage.k8s.io/v1", "StorageClass")
 
 COMMANDS: Final = ("bus.volcano.sh/v1alpha1", "Command")

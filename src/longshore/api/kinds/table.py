@@ -33,6 +33,7 @@ from longshore.api.kinds.priorityclass import PriorityClassStrategy
 from longshore.api.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from longshore.api.kinds.replicationcontroller import ReplicationControllerStrategy
 from longshore.api.kinds.resourcequota import ResourceQuotaStrategy
+from longshore.api.kinds.runtimeclass import RuntimeClassStrategy
 from longshore.api.kinds.secret import SecretStrategy
 from longshore.api.kinds.service import ServiceStrategy
 from longshore.api.kinds.serviceaccount import ServiceAccountStrategy
@@ -281,6 +282,9 @@ def _groups() -> Iterable[Resource]:
         namespaced=False,
     )
     yield row("coordination.k8s.io", "Lease", "leases", strategy=LeaseStrategy())
+    yield row(
+        "node.k8s.io", "RuntimeClass", "runtimeclasses", strategy=RuntimeClassStrategy(), namespaced=False
+    )
 
 
 def _volcano() -> Iterable[Resource]:

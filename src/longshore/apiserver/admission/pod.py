@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api import errors, field, reads
+from longshore.api import errors, reads
 from longshore.api.types import Obj
+from longshore.apiserver.admission import runtimeclass
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _ACCOUNTS: Final = "serviceaccounts"
 _DEFAULT_ACCOUNT: Final = "default"
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
-_RUNTIME_CLASSES: Final = "node.k8s.io/runtimeclasses"
-_ENGINES: Final = ("process", "podman")
 _NO_CLASS: Final[Obj] = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 _STAY_SECONDS: Final = 300
 _TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -92,24 +91,12 @@ def _set_account(pod: Obj, spec: Obj, get: Get, every: List) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = _DEFAULT_ACCOUNT
 
 
-@reads.reads("cluster", only_with=("overhead", "runtimeClassName"))
-def _check_runtime_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
-    """Overhead is a RuntimeClass's to set. The node's own engines go by their names and have none."""
-    name = spec.get("runtimeClassName")
-    found = None if name is None or name in _ENGINES else get(_RUNTIME_CLASSES, "", name)
-    if name is not None and name not in _ENGINES and found is None:
-        raise _forbidden(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
-    if spec.get("overhead") and not (found or {}).get("overhead"):
-        text = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise _forbidden(pod, text)
-
-
 @reads.reads()
 def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     add_tolerations(spec)
 
 
-CREATE_RULES: Final = (_set_account, _set_priority, _tolerate_trouble, _check_runtime_class)
+CREATE_RULES: Final = (_set_account, _set_priority, _tolerate_trouble, runtimeclass.set_class)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:

@@ -21,6 +21,8 @@ _OLD: Final = {
     "batch/v1beta1 CronJobList": "batch/v1.CronJobList",
     "coordination.k8s.io/v1beta1 Lease": "coordination/v1.Lease",
     "events.k8s.io/v1beta1 Event": "events/v1.Event",
+    "node.k8s.io/v1alpha1 RuntimeClass": "node/v1.RuntimeClass",
+    "node.k8s.io/v1beta1 RuntimeClass": "node/v1.RuntimeClass",
     "policy/v1beta1 Eviction": "policy/v1.Eviction",
     "policy/v1beta1 PodDisruptionBudget": "policy/v1.PodDisruptionBudget",
     "scheduling.k8s.io/v1alpha1 PriorityClass": "scheduling/v1.PriorityClass",

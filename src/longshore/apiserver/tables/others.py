@@ -73,6 +73,10 @@ def _role_binding(obj: Obj, now: datetime) -> list[Any]:
     ]
 
 
+def _runtime_class(obj: Obj, now: datetime) -> list[Any]:
+    return [name_of(obj), obj.get("handler", ""), age_of(obj, now)]
+
+
 _ROLE_BINDING: Final = Printer(
     (
         NAME,
@@ -86,6 +90,9 @@ _ROLE_BINDING: Final = Printer(
 )
 
 PRINTERS: Final = {
+    ("node.k8s.io", "RuntimeClass"): Printer(
+        (NAME, column("Handler", "Engine that runs the pods."), AGE), _runtime_class
+    ),
     ("coordination.k8s.io", "Lease"): Printer((NAME, column("Holder", "Who holds the lease."), AGE), _lease),
     ("scheduling.k8s.io", "PriorityClass"): Printer(
         (

@@ -21,7 +21,7 @@ from longshore.node.pod.preparation import Preparation
 from longshore.node.pod.starting import Starter
 from longshore.node.probes import hooks
 from longshore.node.probes.prober import Prober
-from longshore.node.runtime import Key, State
+from longshore.node.runtime import Key, Runtime, State
 
 _TERM, _KILL = signal.SIGTERM.value, signal.SIGKILL.value
 
@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 
 class Actor:
-    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again."""
+    """`engine_of` finds the engine of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
+    looked at again."""
 
     def __init__(
         self,
@@ -37,13 +38,14 @@ class Actor:
         events: Events,
         clock: Clock,
         *,
+        engine_of: Callable[[Obj], Runtime | None],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
     ) -> None:
         self._events, self._clock = events, clock
         self._spawn, self._wake = spawn, wake
         self._prober = Prober(clock, self.probed)
-        self._starter = Starter(preparer, events, clock, spawn=spawn, wake=wake)
+        self._starter = Starter(preparer, events, clock, engine_of=engine_of, spawn=spawn, wake=wake)
         self._do: dict[type, Callable[[Life, Any], None]] = {
             plan.Start: self._starter.start,
             plan.Wait: self._wait,

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from longshore.api.time.doubling import Doubling
+from longshore.api.types import Obj
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
@@ -21,7 +22,7 @@ from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Record, Waiting
 from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import CannotPrepare, NotReady
-from longshore.node.runtime import CannotStart, Key, State
+from longshore.node.runtime import CannotStart, Key, Runtime, State
 
 PREPARE_PAUSES: Final = Doubling(0.5, 122.0)
 """After volumes could not be made: upstream's."""
@@ -32,7 +33,8 @@ log = logging.getLogger(__name__)
 
 
 class Starter:
-    """`spawn` runs a coroutine in the background, `wake` has the pod looked at again."""
+    """`engine_of` finds the engine of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
+    looked at again."""
 
     def __init__(
         self,
@@ -40,13 +42,14 @@ class Starter:
         events: Events,
         clock: Clock,
         *,
+        engine_of: Callable[[Obj], Runtime | None],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         wake: Callable[[Life], None],
     ) -> None:
         self.starts = 0
         """How often an engine was asked."""
         self._preparer, self._events, self._clock = preparer, events, clock
-        self._spawn, self._wake = spawn, wake
+        self._engine_of, self._spawn, self._wake = engine_of, spawn, wake
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that engines have not answered yet."""
 
@@ -61,8 +64,10 @@ class Starter:
 
     def prepare(self, life: Life, action: plan.Prepare) -> None:
         if life.runtime is None:
+            life.runtime = self._engine_of(life.memory.pod)
+        if life.runtime is None:
             wanted = life.memory.facts.spec.get("runtimeClassName")
-            text = f'RuntimeClass "{wanted}" is none of this node\'s engines'
+            text = f'RuntimeClass "{wanted}" asks for an engine that this node does not have'
             self._not_prepared(life, NotReady("FailedCreatePodSandBox", text))
         else:
             life.memory.preparing = True

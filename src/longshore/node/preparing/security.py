@@ -33,7 +33,10 @@ _ANYBODY: Final = Identity()
 def engine_of(pod_spec: Obj, node: NodeFacts) -> str:
     """The engine that runs this pod."""
     name = pod_spec.get("runtimeClassName")
-    return name if name in _ENGINES else node.engine
+    if not name:
+        return node.engine
+    engine = node.classes.engine(name)
+    return engine if engine in _ENGINES else node.engine
 
 
 def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:

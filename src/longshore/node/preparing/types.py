@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from longshore.node.runtime import Mount
+from longshore.node.runtime_classes import RuntimeClasses
 
 if TYPE_CHECKING:
     from longshore.node.preparing.environment.sources import Sources
@@ -50,6 +51,7 @@ class NodeFacts(msgspec.Struct, frozen=True):
     """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
     engine: str = "process"
     """The engine of pods that name none by `runtimeClassName`."""
+    classes: RuntimeClasses = msgspec.field(default_factory=RuntimeClasses)
     user: int = msgspec.field(default_factory=os.geteuid)
     group: int = msgspec.field(default_factory=os.getegid)
     """Whom the process engine runs containers as; only root can run them as somebody else."""

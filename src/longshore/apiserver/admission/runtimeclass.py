@@ -1,0 +1,91 @@
+"""Admission of Pods that name a RuntimeClass: they get its overhead, node selector and tolerations.
+
+The engines of a node here go by their names even where nobody made a class for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from longshore.api import errors, field, quantity, reads
+from longshore.api.types import Obj, copy_of
+from longshore.apiserver.admission.lookup import Get, List, shown_name
+
+_CLASSES: Final = "node.k8s.io/runtimeclasses"
+_ENGINES: Final = ("process", "podman")
+_OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+_NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+
+
+@reads.reads("cluster", only_with=("overhead", "runtimeClassName"))
+def set_class(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+    """Adds to the pod what its class says, or raises a 403."""
+    name = spec.get("runtimeClassName")
+    found = get(_CLASSES, "", name) if name is not None else None
+    if name is not None and found is None and name not in _ENGINES:
+        raise _forbidden(pod, f"pod rejected: RuntimeClass {field.quoted(name)} not found")
+    overhead = (found or {}).get("overhead")
+    if overhead is not None:
+        _set_overhead(pod, spec, overhead.get("podFixed") or {})
+    elif spec.get("overhead"):
+        raise _forbidden(pod, _NO_OVERHEAD)
+    if found is not None and (rules := found.get("scheduling")) is not None:
+        _set_scheduling(pod, spec, rules)
+
+
+def _set_overhead(pod: Obj, spec: Obj, fixed: Mapping[str, str]) -> None:
+    asked = spec.get("overhead")
+    if asked and (
+        asked.keys() != fixed.keys() or any(quantity.compare(asked[key], fixed[key]) for key in fixed)
+    ):
+        raise _forbidden(pod, _OTHER_OVERHEAD)
+    if fixed:
+        spec["overhead"] = dict(fixed)
+
+
+def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
+    selector = dict(spec.get("nodeSelector") or {})
+    for key, value in (rules.get("nodeSelector") or {}).items():
+        if selector.get(key, value) != value:
+            where = f"pod.spec.nodeSelector[{key}] = {selector[key]}"
+            raise _forbidden(pod, f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; {where}")
+        selector[key] = value
+    if selector:
+        spec["nodeSelector"] = selector
+    if added := rules.get("tolerations"):
+        spec["tolerations"] = merged([*(spec.get("tolerations") or ()), *copy_of(added)])
+
+
+def merged(tolerations: list[Obj]) -> list[Obj]:
+    """The tolerations without those that another one covers. Of equal ones the first stays."""
+    kept: list[Obj] = []
+    for i, one in enumerate(tolerations):
+        later = (other for other in tolerations[i + 1 :] if other != one)
+        if not any(_covers(other, one) for other in (*kept, *later)):
+            kept.append(one)
+    return kept
+
+
+def _covers(wide: Obj, one: Obj) -> bool:
+    """Whether `wide` tolerates all that `one` does."""
+    if wide == one:
+        return True
+    exists = wide.get("operator") == "Exists"
+    if (one.get("key") or "") != (wide.get("key") or "") and (wide.get("key") or not exists):
+        return False
+    effect = wide.get("effect") or ""
+    if effect and (one.get("effect") or "") != effect:
+        return False
+    if effect == "NoExecute" and (limit := wide.get("tolerationSeconds")) is not None:
+        seconds = one.get("tolerationSeconds")
+        if seconds is None or seconds > limit:
+            return False
+    if exists:
+        return True
+    is_equal = (wide.get("operator") or "Equal") == "Equal" and one.get("operator") == "Equal"
+    return is_equal and (one.get("value") or "") == (wide.get("value") or "")
+
+
+def _forbidden(pod: Obj, why: str) -> errors.StatusError:
+    return errors.forbidden("", "pods", shown_name(pod), why)
