@@ -5,9 +5,9 @@
 The engines are imported from their own modules, so that naming the protocol costs no start-up time.
 """
 
+from longshore.client.client import Client
 from longshore.client.errors import ConfigError, CredentialsError, TimedOut, Unreachable
 from longshore.client.protocol import (
-    Client,
     DeleteOptions,
     ObjectList,
     PatchType,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias, cast
 
-from longshore.client.protocol import Client
+from longshore.client.client import Client
 
 Settled: TypeAlias = Callable[[], Awaitable[None]]
 

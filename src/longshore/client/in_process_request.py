@@ -6,12 +6,12 @@ Whatever a path answers over HTTP it answers here: discovery, OpenAPI, health, T
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from longshore.apiserver.http.begun import Durable, Ready, Streams, Waits
 from longshore.apiserver.http.request import Headers, Request
+from longshore.client import protocol
 from longshore.client.protocol import Response
 from longshore.store import StoreError
 
@@ -21,25 +21,19 @@ if TYPE_CHECKING:
     from longshore.apiserver.request.call import User
 
 
-async def request(
-    front: FrontDoor,
-    user: User,
-    method: str,
-    path: str,
-    query: Mapping[str, str] | None,
-    body: bytes,
-    headers: Mapping[str, str],
-) -> Response:
-    """One request to `front`, as `user`, and its whole answer."""
-    target = f"{path}?{urlencode(query)}" if query else path
-    sent = {"host": "localhost", **{name.lower(): value for name, value in headers.items()}}
-    reply = await _answer(front, Request(method, target, Headers(sent), user, body))
+async def answer(front: FrontDoor, user: User, agent: str, asked: protocol.Request) -> Response:
+    """One request to `front`, as `user`, and its whole answer. `agent` is the User-Agent it has if it names
+    none."""
+    target = f"{asked.path}?{urlencode(asked.query)}" if asked.query else asked.path
+    sent = {"host": "localhost", "user-agent": agent}
+    sent |= {name.lower(): value for name, value in asked.headers.items()}
+    reply = await _reply(front, Request(asked.method, target, Headers(sent), user, asked.body))
     kept = {"cache-control": reply.caching, "content-type": reply.media_type}
     kept |= {name.lower(): value for name, value in reply.headers}
     return Response(reply.code, kept, reply.body)
 
 
-async def _answer(front: FrontDoor, sent: Request) -> Reply:
+async def _reply(front: FrontDoor, sent: Request) -> Reply:
     begun = front.begin(sent)
     if isinstance(begun, Waits):
         begun = await begun.work()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +20,8 @@ from longshore.apiserver.answer import Answer, DocumentAnswer, Found, ListAnswer
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, User
 from longshore.client.ask import Ask, Page, built_in
-from longshore.client.protocol import PatchType, Response, WatchEvent, What
-from longshore.client.verbs import VerbClient
+from longshore.client.client import Client
+from longshore.client.protocol import PatchType, Request, Response, WatchEvent, What
 from longshore.store import Event, StoreError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
 
 
-class LocalClient(VerbClient):
+class LocalClient(Client):
     """Talks to `api` as `user`. Runs on the API's event loop. Also an `in_process.InProcess`."""
 
     page_size = 0  # one consistent snapshot is at hand; pages would only cost
@@ -63,22 +63,13 @@ class LocalClient(VerbClient):
     async def resources(self) -> builtins.list[Resource]:
         return list(self._api.catalog.resources())
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
+    async def _answer(self, request: Request) -> Response:
         from longshore.apiserver.http.begin import FrontDoor
         from longshore.client import in_process_request
 
         if self._front is None:
             self._front = FrontDoor(self._api)
-        sent = {"User-Agent": self.manager, **(headers or {})}
-        return await in_process_request.request(self._front, self._user, method, path, query, body, sent)
+        return await in_process_request.answer(self._front, self._user, self.manager, request)
 
     async def close(self) -> None:
         """Does nothing: a local client holds no connection."""
@@ -236,7 +227,7 @@ class Pipeline(LocalClient):
                 await self._api.store.settled()  # as for everybody: told when it can be read
             raise
 
-    _slowly = VerbClient._slowly
+    _slowly = Client._slowly
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         answers: builtins.list[Obj | StatusError | Unreachable] = []

@@ -13,10 +13,9 @@ from longshore.api.facts import pod_state
 from longshore.api.metrics import Registry
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
-from longshore.client import DeleteOptions, PatchType
+from longshore.client import Client, DeleteOptions, PatchType
 from longshore.client.ask import Ask
 from longshore.client.local import LocalClient
-from longshore.client.verbs import VerbClient
 from longshore.controllers.job import run
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.spec import RESERVED_MANAGER
@@ -41,7 +40,7 @@ class Troubled(LocalClient):
         self.trouble: Callable[[str, Ask], None] = lambda what, ask: None
         """Raises, or does not. `what` is e.g. `create pods` or `update jobs/status`."""
 
-    _together, _slowly = VerbClient._together, VerbClient._slowly
+    _together, _slowly = Client._together, Client._slowly
 
     def pipelined(self) -> LocalClient:
         return self

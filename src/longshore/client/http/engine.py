@@ -19,12 +19,12 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
+from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import answers, discovery, watch_stream
 from longshore.client.http.transport import Transport
 from longshore.client.http.url_paths import METHODS, path_of
-from longshore.client.protocol import Response, WatchEvent, What
-from longshore.client.verbs import VerbClient
+from longshore.client.protocol import Request, Response, WatchEvent, What
 
 _JSON: Final = {"Accept": "application/json"}
 _MIN_WATCH_SECONDS: Final = 300
@@ -32,7 +32,7 @@ _MIN_WATCH_SECONDS: Final = 300
 _LATE_SECONDS: Final = 30.0
 
 
-class HttpClient(VerbClient):
+class HttpClient(Client):
     """One server and one user. `namespace` is the context's, for commands that people type."""
 
     def __init__(
@@ -72,18 +72,8 @@ class HttpClient(VerbClient):
     async def resources(self) -> builtins.list[Resource]:
         return await discovery.everything(self._document)
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        return await self._transport.send(
-            method, path, query=query, body=body, headers=headers, seconds=self._seconds, retry=False
-        )
+    async def _answer(self, request: Request) -> Response:
+        return await self._transport.send(request, seconds=self._seconds, retry=False)
 
     @asynccontextmanager
     async def stream(
@@ -131,19 +121,12 @@ class HttpClient(VerbClient):
     async def _json(self, ask: Ask) -> Obj:
         body = ask.body()
         headers = _JSON | {"Content-Type": ask.content_type} if body else _JSON
-        response = await self._transport.send(
-            METHODS[ask.verb],
-            path_of(ask),
-            query=ask.query,
-            body=body,
-            headers=headers,
-            seconds=self._seconds,
-        )
-        return answers.document(response)
+        request = Request(METHODS[ask.verb], path_of(ask), ask.query, body, headers)
+        return answers.document(await self._transport.send(request, seconds=self._seconds))
 
     async def _document(self, path: str) -> Obj:
         """A discovery document; an empty one when the server does not have it."""
-        response = await self._transport.send("GET", path, headers=_JSON, seconds=self._seconds)
+        response = await self._transport.send(Request("GET", path, headers=_JSON), seconds=self._seconds)
         try:
             return answers.document(response)
         except StatusError as err:

@@ -21,7 +21,7 @@ from longshore import __version__
 from longshore.client.config.connection import Connection
 from longshore.client.errors import TimedOut, Unreachable
 from longshore.client.http import proxy, tls
-from longshore.client.protocol import Response
+from longshore.client.protocol import Request, Response
 
 CONNECT_SECONDS = 10.0
 MAX_TRIES = 10
@@ -55,22 +55,11 @@ class Transport:
         compress = connection.compress and not connection.is_loopback
         self._headers["Accept-Encoding"] = "gzip" if compress else "identity"
 
-    async def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        headers: Mapping[str, str] | None = None,
-        seconds: float,
-        retry: bool = True,
-    ) -> Response:
+    async def send(self, request: Request, *, seconds: float, retry: bool = True) -> Response:
         """One request and its whole answer, within `seconds`."""
-        with self._translated(method, path, seconds):
+        with self._translated(request, seconds):
             async with asyncio.timeout(seconds):
-                answer = await self._try(method, self._url(path, query), body, headers, retry)
-                async with answer:
+                async with await self._try(request, retry) as answer:
                     content = await answer.read()
         return Response(answer.status, {k.lower(): v for k, v in answer.headers.items()}, content)
 
@@ -81,38 +70,34 @@ class Transport:
         """A GET whose body the caller reads as it arrives. `seconds` limits the wait for the first byte of
         the answer.
         """
-        with self._translated("GET", path, seconds):
+        request = Request("GET", path, query, headers=headers)
+        with self._translated(request, seconds):
             async with asyncio.timeout(seconds):
-                answer = await self._try("GET", self._url(path, query), b"", headers, retry=True)
+                answer = await self._try(request, retry=True)
         async with answer:
             yield answer
 
-    def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
-        url = URL(self._base + path, encoded=True)
-        return url.update_query(query) if query else url
-
     @contextmanager
-    def _translated(self, method: str, path: str, seconds: float) -> Iterator[None]:
+    def _translated(self, request: Request, seconds: float) -> Iterator[None]:
         """Turns aiohttp's exceptions into those of `client.errors`."""
+        what = f"{request.method} {request.path}"
         try:
             yield
         except aiohttp.ServerTimeoutError as err:
-            raise TimedOut(f"{method} {path}: cannot connect to {self._base} in time") from err
+            raise TimedOut(f"{what}: cannot connect to {self._base} in time") from err
         except TimeoutError as err:
-            raise TimedOut(f"{method} {path}: no answer from {self._base} within {seconds:g} s") from err
+            raise TimedOut(f"{what}: no answer from {self._base} within {seconds:g} s") from err
         except aiohttp.ClientError as err:
-            raise Unreachable(f"{method} {path}: {self._base}: {_reason(err)}") from err
+            raise Unreachable(f"{what}: {self._base}: {_reason(err)}") from err
 
-    async def _try(
-        self, method: str, url: URL, body: bytes, headers: Mapping[str, str] | None, retry: bool
-    ) -> aiohttp.ClientResponse:
+    async def _try(self, request: Request, retry: bool) -> aiohttp.ClientResponse:
         refreshed = False
         for attempt in range(1, MAX_TRIES + 1):
             last = attempt == MAX_TRIES or not retry
             try:
-                response = await self._send(method, url, body, headers)
+                response = await self._send(request)
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
-                if isinstance(err, aiohttp.ClientConnectorError) or method != "GET" or last:
+                if isinstance(err, aiohttp.ClientConnectorError) or request.method != "GET" or last:
                     raise
                 continue
             if response.status == 401 and retry and not refreshed and self._connection.credentials.forget():
@@ -126,18 +111,17 @@ class Transport:
             await self._sleep(pause)
         raise AssertionError("the last try returns or raises")
 
-    async def _send(
-        self, method: str, url: URL, body: bytes, headers: Mapping[str, str] | None
-    ) -> aiohttp.ClientResponse:
+    async def _send(self, request: Request) -> aiohttp.ClientResponse:
         credentials = self._connection.credentials
+        url = URL(self._base + request.path, encoded=True)
         sent = CIMultiDict(self._headers)
         sent.update(await credentials.headers())
-        sent.update(headers or {})
+        sent.update(request.headers)
         session = await self._session_with(credentials.certificate())
         return await session.request(
-            method,
-            url,
-            data=body or None,
+            request.method,
+            url.update_query(request.query) if request.query else url,
+            data=request.body or None,
             headers=sent,
             allow_redirects=False,  # an API server does not redirect; someone else might
             proxy=self._proxy,

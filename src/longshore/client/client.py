@@ -1,4 +1,15 @@
-"""The verbs of `Client`, once, for both engines: which requests a verb makes and how its answers are read.
+"""A client of the API, in words that hold for both engines, and its verbs, once for both.
+
+Objects are plain JSON (`api.types.Obj`) and frozen by agreement: copy before you change. They come without
+`apiVersion` and `kind`, which are those of the resource asked for; a write may leave them out too. Any other
+answer (a `Status`, a `TokenRequest`) comes unchanged.
+
+A resource is named by a row of the table (`api.resources.Resource`) or by `(apiVersion, kind)` or
+`(apiVersion, plural)`: `("batch/v1", "Job")`. `namespace` is empty for cluster-scoped resources and for lists
+and watches over all namespaces.
+
+Raises `api.errors.StatusError` for every error the server answered, `client.Unreachable` when there was no
+answer, and its subclass `client.TimedOut` when the answer did not come in time.
 
 An engine only carries an `Ask` to the server and brings the answer back. Paging, writes made together and
 the query of each verb are decided here, the words of a request in `ask.py`, so the engines cannot differ.
@@ -6,7 +17,6 @@ the query of each verb are decided here, the words of a request in `ask.py`, so 
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
@@ -18,11 +28,22 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, delete_body, given, known, name_in, named, place_of, typed
 from longshore.client.errors import Unreachable
-from longshore.client.protocol import DeleteOptions, ObjectList, PatchType, Response, WatchEvent, What
+from longshore.client.protocol import (
+    DeleteOptions,
+    ObjectList,
+    PatchType,
+    Request,
+    Response,
+    WatchEvent,
+    What,
+)
 
 
-class VerbClient(ABC):
-    """Everything of `Client` except the way to the server."""
+class Client(ABC):
+    """One way to talk to the API. Close it when done, or use it as an async context manager.
+
+    An engine adds the way to the server: the abstract methods.
+    """
 
     page_size = 500
     """Objects a page, as kubectl and client-go ask for; 0 asks for all at once."""
@@ -32,10 +53,12 @@ class VerbClient(ABC):
         self.manager = manager
 
     @abstractmethod
-    async def resource(self, what: What) -> Resource: ...
+    async def resource(self, what: What) -> Resource:
+        """The row `what` names. LookupError if the server serves no such thing."""
 
     @abstractmethod
-    async def resources(self) -> builtins.list[Resource]: ...
+    async def resources(self) -> builtins.list[Resource]:
+        """Every resource the server serves now, custom ones included, in discovery's order."""
 
     @abstractmethod
     async def _one(self, ask: Ask) -> Obj:
@@ -59,6 +82,8 @@ class VerbClient(ABC):
                 return [await self._one(asks[0])]
             except (StatusError, Unreachable) as err:
                 return [err]
+        import asyncio  # 60 modules, which commands that speak plain HTTP do without
+
         answers: builtins.list[Obj | StatusError | Unreachable] = []
         for answer in await asyncio.gather(*map(self._one, asks), return_exceptions=True):
             if isinstance(answer, BaseException) and not isinstance(answer, StatusError | Unreachable):
@@ -75,6 +100,9 @@ class VerbClient(ABC):
         """The answer to a watch."""
 
     @abstractmethod
+    async def _answer(self, request: Request) -> Response:
+        """The answer to a request to any path, without retries."""
+
     async def request(
         self,
         method: str,
@@ -83,7 +111,11 @@ class VerbClient(ABC):
         query: Mapping[str, str] | None = None,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
-    ) -> Response: ...
+    ) -> Response:
+        """A request to any other path, without retries. Never raises StatusError: the caller reads the
+        code.
+        """
+        return await self._answer(Request(method, path, query or {}, body, headers or {}))
 
     @abstractmethod
     async def close(self) -> None: ...
@@ -97,6 +129,7 @@ class VerbClient(ABC):
     async def get(
         self, what: What, name: str, namespace: str = "", *, subresource: str = "", resource_version: str = ""
     ) -> Obj:
+        """One object. With `resource_version` it is not older than that; "0" accepts any."""
         resource = known(what) or await self.resource(what)
         query = given(resourceVersion=resource_version)
         return await self._one(named("get", resource, name, namespace, subresource, query))
@@ -110,6 +143,7 @@ class VerbClient(ABC):
         fields: str = "",
         resource_version: str = "",
     ) -> ObjectList:
+        """All objects that match both selectors. Pages are fetched inside."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
@@ -144,6 +178,13 @@ class VerbClient(ABC):
         initial_events: bool = False,
         timeout: int | None = None,  # noqa: ASYNC109 - ends the stream at the server, cancels nothing here
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """Changes after `resource_version`, as `async with client.watch(...) as events: async for ...`.
+
+        Ends without an error when the server ends it (after `timeout` seconds, or earlier): watch again
+        from the last `event.resource_version`. A StatusError of code 410 means that the server has
+        forgotten that version: list again. `initial_events` sends the existing objects first, then a
+        bookmark.
+        """
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         query["watch"] = "true"
@@ -168,6 +209,10 @@ class VerbClient(ABC):
         strict: bool = False,
         manager: str = "",
     ) -> Obj:
+        """Creates `obj`. `name` and `subresource` are for objects posted below another one, e.g. `eviction`.
+
+        With `strict`, a field that the kind does not have is an error (400); else the server drops it.
+        """
         resource = known(what) or await self.resource(what)
         namespace = place_of(resource, obj, namespace)
         query = self._write_query(dry_run, manager)
@@ -183,6 +228,12 @@ class VerbClient(ABC):
     async def create_together(
         self, what: What, objs: Sequence[Obj], namespace: str = "", *, slowly: bool = False
     ) -> builtins.list[Obj | StatusError | Unreachable]:
+        """Creates `objs` side by side. Answers each object as created, or in its place the error `create`
+        would have raised.
+
+        With `slowly` the batches grow from one to two to four; after a batch with a refusal no other
+        begins, and there are fewer answers than `objs`.
+        """
         resource = known(what) or await self.resource(what)
         asks = []
         for obj in objs:
@@ -201,6 +252,7 @@ class VerbClient(ABC):
         *,
         type: PatchType = PatchType.MERGE,
     ) -> builtins.list[Obj | StatusError | Unreachable]:
+        """Changes the objects of these names in the same way, side by side. Answers as `create_together`."""
         resource = known(what) or await self.resource(what)
         asks = []
         for name in names:
@@ -219,6 +271,9 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
+        """Replaces the object. An object that carries a resourceVersion replaces only that version (else
+        409).
+        """
         resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         ask = named("update", resource, name_in(obj), place_of(resource, obj, namespace), subresource, query)
@@ -228,6 +283,7 @@ class VerbClient(ABC):
     def update_status(
         self, what: What, obj: Obj, namespace: str = "", *, dry_run: bool = False, manager: str = ""
     ) -> Coroutine[Any, Any, Obj]:
+        """`update` of the status subresource: writes the status, keeps the stored spec."""
         return self.update(what, obj, namespace, subresource="status", dry_run=dry_run, manager=manager)
 
     async def patch(
@@ -242,6 +298,7 @@ class VerbClient(ABC):
         dry_run: bool = False,
         manager: str = "",
     ) -> Obj:
+        """Changes parts of an object. `patch` is a list of operations for JSON, an object otherwise."""
         if type is PatchType.APPLY:
             raise ValueError("use apply() for a server-side apply: it needs a manager and may be forced")
         resource = known(what) or await self.resource(what)
@@ -260,6 +317,7 @@ class VerbClient(ABC):
         subresource: str = "",
         dry_run: bool = False,
     ) -> Obj:
+        """Server-side apply: creates or changes the object so that `manager` owns the fields in `obj`."""
         resource = known(what) or await self.resource(what)
         query = self._write_query(dry_run, manager)
         if force:
@@ -272,6 +330,9 @@ class VerbClient(ABC):
     async def delete(
         self, what: What, name: str, namespace: str = "", options: DeleteOptions | None = None
     ) -> Obj | None:
+        """Deletes an object. None means it is gone. An object is the last state of one that waits for its
+        finalizers or grace period, or of a pod, which the server answers in either case.
+        """
         resource = known(what) or await self.resource(what)
         ask = named("delete", resource, name, namespace)
         ask.value = delete_body(options)
@@ -287,6 +348,7 @@ class VerbClient(ABC):
         labels: str = "",
         fields: str = "",
     ) -> builtins.list[Obj]:
+        """Deletes every object that matches both selectors, one after the other, and answers them."""
         resource = known(what) or await self.resource(what)
         if resource.namespaced and not namespace:
             raise ValueError(f"deletecollection of {resource.qualified} needs a namespace")
