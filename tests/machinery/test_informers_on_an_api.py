@@ -10,6 +10,7 @@ from longshore.api.facts.owners import owner_index
 from longshore.api.types import Obj
 from longshore.client.local import LocalClient
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -25,7 +26,7 @@ def test_it_follows_creations_changes_and_deletions() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             await client.create(MAPS, config_map("before"), "ns")
-            informer = Informer(client, MAPS, clock=clock, rng=clock.rng, namespace="ns")
+            informer = Informer(client, Selection(MAPS, "ns"), clock=clock, rng=clock.rng)
             log: list[tuple[str, str, bool]] = []
 
             class Log(Handler):
@@ -62,7 +63,7 @@ def test_cached_objects_are_the_store_s_own() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
             await client.create(MAPS, config_map("a"), "ns")
-            informer = Informer(client, MAPS, clock=clock, rng=clock.rng)
+            informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             async with running(informer.run()):
                 await informer.synced()
                 assert informer.cache.get("ns", "a") is (await client.list(MAPS, "ns")).items[0]
@@ -75,7 +76,7 @@ def test_days_of_quiet_lose_nothing() -> None:
 
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
-            informer = Informer(client, MAPS, clock=clock, rng=clock.rng)
+            informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             changes: list[Obj] = []
             informer.add_handler(OnChange(changes.append))
             async with running(informer.run()):
@@ -96,7 +97,7 @@ def test_a_storm_of_changes_ends_with_the_right_state() -> None:
     async def main(clock: VirtualClock) -> list[str]:
         trace: list[str] = []
         async with api(clock) as client:
-            informer = Informer(client, MAPS, clock=clock, rng=clock.rng)
+            informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             informer.add_handler(OnChange(lambda obj: trace.append(obj["metadata"]["resourceVersion"])))
             async with running(informer.run()):
                 await informer.synced()

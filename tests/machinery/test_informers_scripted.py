@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +13,9 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
+from longshore.machinery.informers.cache import Indexer
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
+from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -51,16 +53,24 @@ def _text(thing: Obj) -> str:
     return f"{thing['metadata']['name']}@{thing['metadata']['resourceVersion']}"
 
 
+ALL_MAPS = Selection(MAPS)
+
+
 def follow(
     script: Callable[[], Scripted],
     check: Callable[[VirtualClock, Scripted, Informer, Heard], Awaitable[None]] | None = None,
+    *,
+    selection: Selection = ALL_MAPS,
+    indexers: Mapping[str, Indexer] | None = None,
     **options: Any,
 ) -> tuple[list[str], Scripted]:
     """What was heard until the script was used up, and the client."""
 
     async def main(clock: VirtualClock) -> tuple[list[str], Scripted]:
         client = script()
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng, **options)  # type: ignore[arg-type]
+        informer = Informer(client, selection, clock=clock, rng=clock.rng, **options)  # type: ignore[arg-type]
+        for name, indexer in (indexers or {}).items():
+            informer.cache.add_index(name, indexer)
         heard = Heard(informer)
         informer.add_handler(heard)
         async with running(informer.run()):
@@ -88,7 +98,7 @@ def test_the_first_list_is_the_server_s_latest_state() -> None:
 
 
 def test_a_selection_is_kept_in_lists_and_watches() -> None:
-    _, client = follow(lambda: Scripted([([], "5")], []), namespace="ns", labels="a=b", fields="c=d")
+    _, client = follow(lambda: Scripted([([], "5")], []), selection=Selection(MAPS, "ns", "a=b", "c=d"))
     for _, options in client.asked:
         assert {k: options[k] for k in ("namespace", "labels", "fields")} == {
             "namespace": "ns",
@@ -223,7 +233,7 @@ def _pauses(errors: list[Any], between: float = 0.0) -> list[float]:
                 return await super().list(what, **options)
 
         client = Failing([*errors, ([], "5")], [])
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
         async with running(informer.run()):
             await client.done.wait()
         return [later - earlier for earlier, later in itertools.pairwise(at)]
@@ -246,7 +256,7 @@ def test_after_two_calm_minutes_pauses_begin_anew() -> None:
 def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
     async def main(clock: VirtualClock) -> int:
         client = Scripted([([], "5")], [[]] * 1000)
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
         async with running(informer.run()):
             await clock.sleep(60)
         return len(client.asked)
@@ -257,7 +267,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:
 def test_a_server_that_forgets_every_version_at_once_is_not_hammered() -> None:
     async def main(clock: VirtualClock) -> int:
         client = Scripted([([], "5")] * 1000, [[GONE]] * 1000)
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
         async with running(informer.run()):
             await clock.sleep(60)
         return len(client.asked)
@@ -291,7 +301,7 @@ def test_synced_means_that_everything_was_cached_and_told() -> None:
     async def main(clock: VirtualClock) -> None:
         many = [obj(f"o{n}", n + 1) for n in range(2000)]
         client = Scripted([(many, "5000")], [])
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
         told: list[Obj] = []
         informer.add_handler(OnChange(told.append))
         turns = 0
@@ -360,7 +370,7 @@ def test_a_handler_that_fails_does_not_take_the_change_from_the_others(
                 raise RuntimeError("a bug")
 
         client = Scripted([([obj("a", 1)], "5")], [])
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
         heard = Heard(informer)
         informer.add_handler(Broken())
         informer.add_handler(heard)
@@ -377,7 +387,7 @@ def test_a_handler_that_fails_does_not_take_the_change_from_the_others(
 def test_no_handler_is_called_after_the_informer_was_stopped() -> None:
     async def main(clock: VirtualClock) -> list[str]:
         client = Scripted([([], "5")], [])
-        informer = Informer(client, MAPS, clock=clock, rng=clock.rng, resync=10)  # type: ignore[arg-type]
+        informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng, resync=10)  # type: ignore[arg-type]
         heard = Heard(informer)
         informer.add_handler(heard)
         async with running(informer.run()):

@@ -21,6 +21,7 @@ from longshore.controllers.scheduled.loop import Loop
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
+from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.store import Store
 
@@ -94,7 +95,7 @@ class World:
 
     async def hearing(self, handler: Handler) -> None:
         """Tells `handler` of all Jobs until cancelled."""
-        informer = Informer(self.client, JOBS, clock=self.clock, rng=random.Random(2))
+        informer = Informer(self.client, Selection(JOBS), clock=self.clock, rng=random.Random(2))
         informer.add_handler(handler)
         await informer.run()
 

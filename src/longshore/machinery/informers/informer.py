@@ -18,30 +18,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeAlias
 
-from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import Client, What
-from longshore.client.ask import built_in
-from longshore.machinery.informers.cache import Cache, Indexer, key_of
+from longshore.client import Client
+from longshore.machinery.informers.cache import Cache, key_of
 from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
-from longshore.machinery.informers.reflector import Reflector
+from longshore.machinery.informers.reflector import Reflector, Selection
 from longshore.machinery.time.clock import Clock, Timer
 
 _TURN_CHANGES: Final = 512
 """Changes applied before others in the event loop get their turn."""
 
-_BROKEN_HANDLER: Final = "a handler failed; it misses this change, and the others still hear of it"
-
 Transform: TypeAlias = Callable[[Obj], Obj]
 """Gives the part of an object to keep: at least name, namespace, uid, resourceVersion. Changes no object."""
 
-Selection: TypeAlias = tuple[str, str, str, str, str]
-"""apiVersion, plural, namespace, label selector, field selector."""
 Selected: TypeAlias = "dict[Selection, FollowedSelection]"
-"""The selections that informers of one process follow together."""
+"""The selections that informers of one process follow together, by `Selection.key`."""
 
 log = logging.getLogger(__name__)
 
@@ -87,41 +81,24 @@ class Informer:
     def __init__(
         self,
         client: Client,
-        what: What,
+        selection: Selection,
         *,
         clock: Clock,
         rng: random.Random,
-        namespace: str = "",
-        labels: str = "",
-        fields: str = "",
-        indexers: Mapping[str, Indexer] | None = None,
         resync: float | None = None,
         transform: Transform | None = None,
         each_update: bool = False,
         selected: Selected | None = None,
     ) -> None:
-        self.what = what
+        self.what = selection.what
         self._handlers: list[Handler] = []
-        self._key = key = (*named(what), namespace, labels, fields)
-        self._selected = selected
-        known = selected.get(key) if selected is not None else None
-        self.followed: FollowedSelection = known or FollowedSelection(
-            client,
-            what,
-            clock=clock,
-            rng=rng,
-            namespace=namespace,
-            labels=labels,
-            fields=fields,
-            resync=resync,
-            transform=transform,
+        self._key, self._selected = selection.key, {} if selected is None else selected
+        self.followed = self._selected.get(self._key) or FollowedSelection(
+            client, selection, clock=clock, rng=rng, resync=resync, transform=transform
         )
-        if selected is not None:
-            selected[key] = self.followed
+        self._selected[self._key] = self.followed
         if each_update:
             self.followed.tell_each_update()
-        for name, indexer in (indexers or {}).items():
-            self.cache.add_index(name, indexer)
 
     @property
     def cache(self) -> Cache:
@@ -152,17 +129,8 @@ class Informer:
             await followed.run()
         finally:
             heard[:] = [handler for handler in heard if handler not in self._handlers]
-            selected = self._selected
-            if not followed.in_use and selected is not None and selected.get(self._key) is followed:
-                del selected[self._key]
-
-
-def named(what: What) -> tuple[str, str]:
-    """apiVersion and plural, so that a kind and its plural mean the same."""
-    if isinstance(what, Resource):
-        return what.group_version, what.plural
-    row = built_in(*what)
-    return what if row is None else (row.group_version, row.plural)
+            if not followed.in_use and self._selected.get(self._key) is followed:
+                del self._selected[self._key]
 
 
 class FollowedSelection:
@@ -171,13 +139,10 @@ class FollowedSelection:
     def __init__(
         self,
         client: Client,
-        what: What,
+        selection: Selection,
         *,
         clock: Clock,
         rng: random.Random,
-        namespace: str,
-        labels: str,
-        fields: str,
         resync: float | None,
         transform: Transform | None,
     ) -> None:
@@ -194,9 +159,7 @@ class FollowedSelection:
         self._batch: Batch | None = None
         self._running = self._awake = False
         self._timer: Timer | None = None
-        self._reflector = Reflector(
-            client, what, self, clock=clock, rng=rng, namespace=namespace, labels=labels, fields=fields
-        )
+        self._reflector = Reflector(client, selection, self, clock=clock, rng=rng)
 
     def tell_each_update(self) -> None:
         """From now on, for handlers to whom two updates mean another thing than both at once."""
@@ -322,48 +285,34 @@ class FollowedSelection:
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
                 cache.put(key, obj)
-                self._tell_add(obj, initial=kind is Kind.LISTED and not self.synced.is_set())
+                self._tell("on_add", obj, kind is Kind.LISTED and not self.synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
                 cache.put(key, obj)
-                self._tell_update(old, obj)
+                self._tell("on_update", old, obj)
             else:
                 cache.remove(key)
-                self._tell_delete(old, stale=True)
+                self._tell("on_delete", old, True)
                 cache.put(key, obj)
-                self._tell_add(obj, initial=False)
+                self._tell("on_add", obj, False)
         elif old is None:
             return
         elif kind is Kind.RESYNC:
-            self._tell_update(old, old)
+            self._tell("on_update", old, old)
         elif kind is Kind.VANISHED:
             cache.remove(key)
-            self._tell_delete(old, stale=True)
+            self._tell("on_delete", old, True)
         elif _same(obj, old):
             cache.remove(key)
-            self._tell_delete(obj, stale=False)
+            self._tell("on_delete", obj, False)
 
-    def _tell_add(self, obj: Obj, *, initial: bool) -> None:
+    def _tell(self, method: Literal["on_add", "on_update", "on_delete"], *change: object) -> None:
         for handler in self.handlers:
             try:
-                handler.on_add(obj, initial)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
-
-    def _tell_update(self, old: Obj, new: Obj) -> None:
-        for handler in self.handlers:
-            try:
-                handler.on_update(old, new)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
-
-    def _tell_delete(self, obj: Obj, *, stale: bool) -> None:
-        for handler in self.handlers:
-            try:
-                handler.on_delete(obj, stale)
-            except Exception:
-                log.exception(_BROKEN_HANDLER)
+                getattr(handler, method)(*change)
+            except Exception:  # whatever it is: the cache has changed, and the other handlers must hear of it
+                log.exception("a handler failed; it misses this change, and the others still hear of it")
 
 
 def _same(one: Obj, other: Obj) -> bool:
@@ -377,4 +326,4 @@ def _newer(obj: Obj, than: Obj) -> bool:
     return not (mine.isdecimal() and other.isdecimal()) or int(mine) > int(other)
 
 
-__all__ = ["Handler", "Informer", "OnChange", "Selected", "Selection", "Transform", "named"]
+__all__ = ["Handler", "Informer", "OnChange", "Selected", "Transform"]

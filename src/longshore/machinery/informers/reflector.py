@@ -10,11 +10,13 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from longshore.api.errors import StatusError
+from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable, WatchEvent, What
+from longshore.client.ask import built_in
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
@@ -27,6 +29,28 @@ _NOT_OFFERED: Final = frozenset((400, 405, 422))
 """Answers of servers that know no initial events."""
 
 log = logging.getLogger(__name__)
+
+
+class Selection(NamedTuple):
+    """The objects that are followed, as for a list."""
+
+    what: What
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    @property
+    def key(self) -> Selection:
+        """The selection by apiVersion and plural, so that a kind and its plural mean the same."""
+        return self._replace(what=named(self.what))
+
+
+def named(what: What) -> tuple[str, str]:
+    """The apiVersion and the plural of a resource."""
+    if isinstance(what, Resource):
+        return what.group_version, what.plural
+    row = built_in(*what)
+    return what if row is None else (row.group_version, row.plural)
 
 
 class Sink(Protocol):
@@ -44,22 +68,13 @@ class Sink(Protocol):
 
 
 class Reflector:
-    """Namespace, labels and fields select what is followed, as for a list."""
-
     def __init__(
-        self,
-        client: Client,
-        what: What,
-        sink: Sink,
-        *,
-        clock: Clock,
-        rng: random.Random,
-        namespace: str = "",
-        labels: str = "",
-        fields: str = "",
+        self, client: Client, selection: Selection, sink: Sink, *, clock: Clock, rng: random.Random
     ) -> None:
-        self._client, self._what, self._sink, self._clock, self._rng = client, what, sink, clock, rng
-        self._selection: dict[str, Any] = {"namespace": namespace, "labels": labels, "fields": fields}
+        self._client, self._sink, self._clock, self._rng = client, sink, clock, rng
+        self._what = selection.what
+        self._selection: dict[str, Any] = selection._asdict()
+        del self._selection["what"]
         self._streaming = True
         self._version = ""
         """Where to go on; empty when everything must be read again."""

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.informer import Informer, Selected, Selection, Transform, named
+from longshore.machinery.informers.informer import Informer, Selected, Transform
+from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
 
@@ -60,19 +61,17 @@ class Informers:
         each_update: bool = False,
     ) -> Informer:
         """The informer of this selection; indexes that it does not have yet are added to it."""
-        key = (*named(what), namespace, labels, fields)
+        selection = Selection(what, namespace, labels, fields)
+        key = selection.key
         informer = self._informers.get(key)
         if informer is None:
             if self.follows_whole(what):
                 transform = None
             informer = self._informers[key] = Informer(
                 self._client,
-                what,
+                selection,
                 clock=self._clock,
                 rng=self._rng,
-                namespace=namespace,
-                labels=labels,
-                fields=fields,
                 resync=self._resync,
                 transform=transform,
                 each_update=each_update,
