@@ -42,11 +42,10 @@ class Type(msgspec.Struct, frozen=True):
         return self.element
 
 
-class Field(msgspec.Struct, frozen=True):
-    """One field. An inline field has an empty `json` name: its message's fields stand in the parent."""
+class _Declared(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The part of a field that the table and the program write in the same way."""
 
-    json: str
-    type: Type
+    json: str = ""
     number: int = 0
     """Protobuf field number; 0 where the kind has no protobuf form."""
     required: bool = False
@@ -57,9 +56,15 @@ class Field(msgspec.Struct, frozen=True):
     list_type: str = ""
     list_map_keys: tuple[str, ...] = ()
     map_type: str = ""
-    patch_strategies: tuple[str, ...] = ()
     patch_merge_key: str = ""
     enum: tuple[str, ...] = ()
+
+
+class Field(_Declared, frozen=True, kw_only=True):
+    """One field. An inline field has an empty `json` name: its message's fields stand in the parent."""
+
+    type: Type
+    patch_strategies: tuple[str, ...] = ()
     go_type: str = ""
     """The Go type where it has a name of its own, e.g. `v1.RestartPolicy`; needed for error texts."""
 
@@ -97,20 +102,9 @@ class _Table(msgspec.Struct):
     messages: dict[str, msgspec.Raw]
 
 
-class _RawField(msgspec.Struct, rename="camel"):
+class _RawField(_Declared, frozen=True, kw_only=True, rename="camel"):
     type: str
-    json: str = ""
-    number: int = 0
-    required: bool = False
-    optional: bool = False
-    omitempty: bool = False
-    inline: bool = False
-    list_type: str = ""
-    list_map_keys: tuple[str, ...] = ()
-    map_type: str = ""
     patch_strategy: str = ""
-    patch_merge_key: str = ""
-    enum: tuple[str, ...] = ()
     go: str = ""
 
 
@@ -160,20 +154,10 @@ def message(message_id: str) -> Message:
     raw = msgspec.json.decode(_table().messages[message_id], type=_RawMessage)
     own = tuple(
         Field(
-            json=f.json,
             type=parse_type(f.type),
-            number=f.number,
-            required=f.required,
-            optional=f.optional,
-            omitempty=f.omitempty,
-            inline=f.inline,
-            list_type=f.list_type,
-            list_map_keys=f.list_map_keys,
-            map_type=f.map_type,
             patch_strategies=tuple(f.patch_strategy.split(",")) if f.patch_strategy else (),
-            patch_merge_key=f.patch_merge_key,
-            enum=f.enum,
             go_type=f.go,
+            **{name: getattr(f, name) for name in _Declared.__struct_fields__},
         )
         for f in raw.fields
     )

@@ -27,8 +27,8 @@ from longshore.api.types import Obj
 
 _STRING: Final = schema.parse_type("string")
 TYPE_META: Final = {
-    "kind": Field("kind", _STRING, omitempty=True),
-    "apiVersion": Field("apiVersion", _STRING, omitempty=True),
+    "kind": Field(json="kind", type=_STRING, omitempty=True),
+    "apiVersion": Field(json="apiVersion", type=_STRING, omitempty=True),
 }
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _LIMITS: Final = {"int32": 2**31, "int64": 2**63}

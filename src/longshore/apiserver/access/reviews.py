@@ -21,13 +21,7 @@ _EVERY_PATH: Final[list[Obj]] = [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
 def review(api: Api, call: Call) -> Answer:
     """Answers the review in the body."""
     wanted = options.write_options(call, "CreateOptions")
-    obj = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-    )
+    obj = body.object_of(call, wanted.field_validation)
     obj.setdefault("metadata", {})
     answer = _ANSWERS[call.resource.kind]
     answer(api, call, obj)

@@ -48,15 +48,7 @@ def read(api: Api, call: Call) -> DocumentAnswer:
 def update(api: Api, call: Call) -> DocumentAnswer:
     """PUT."""
     wanted = options.write_options(call, "UpdateOptions")
-    sent = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-        kind=_SCALE.kind,
-        group_version=_SCALE.group_version,
-    )
+    sent = body.object_of(call, wanted.field_validation, kind=_SCALE.kind, group_version=_SCALE.group_version)
     same_name(call, sent.setdefault("metadata", {}))
     return _write(api, call, _current(api, call), sent, wanted)
 

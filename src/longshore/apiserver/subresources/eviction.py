@@ -29,15 +29,7 @@ _RETRY_SECONDS: Final = 10
 def evict(api: Api, call: Call) -> DocumentAnswer:
     """POST …/pods/x/eviction."""
     wanted = options.write_options(call, "CreateOptions")
-    eviction = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-        kind="Eviction",
-        group_version="policy/v1",
-    )
+    eviction = body.object_of(call, wanted.field_validation, kind="Eviction", group_version="policy/v1")
     if (eviction.get("metadata") or {}).get("name", "") != call.name:
         raise errors.bad_request("name in URL does not match name in Eviction object")
     entry = api.store.latest(key_of(call))

@@ -23,14 +23,8 @@ _MAX_SECONDS: Final = 1 << 32
 def token(api: Api, call: Call) -> DocumentAnswer:
     """Issues a token for the service account in the path."""
     wanted = options.write_options(call, "CreateOptions")
-    request = body.object_from(
-        call.body,
-        call.content_type,
-        call.resource,
-        field_validation=wanted.field_validation,
-        warnings=call.warnings,
-        kind="TokenRequest",
-        group_version="authentication.k8s.io/v1",
+    request = body.object_of(
+        call, wanted.field_validation, kind="TokenRequest", group_version="authentication.k8s.io/v1"
     )
     account = api.store.get(key_of(call))
     if account is None:

@@ -15,18 +15,7 @@ import msgspec
 from longshore.api.facts import conditions as facts
 from longshore.api.time import ages
 from longshore.api.types import Obj
-from longshore.apiserver.tables.cells import (
-    AGE,
-    NAME,
-    NONE,
-    Printer,
-    age_of,
-    column,
-    containers_of,
-    labels_text,
-    name_of,
-    wide,
-)
+from longshore.apiserver.tables import cells
 
 _SUCCEEDED: Final = [
     {
@@ -156,21 +145,21 @@ def _pod(pod: Obj, now: datetime) -> list[Any]:
 
     ips = status.get("podIPs") or ()
     return [
-        name_of(pod),
+        cells.name_of(pod),
         f"{ready}/{len(spec.get('containers') or ()) + len(sidecars)}",
         word,
         restarts.text(now),
-        age_of(pod, now),
-        (ips[0].get("ip") if ips else "") or NONE,
-        spec.get("nodeName") or NONE,
-        status.get("nominatedNodeName") or NONE,
+        cells.age_of(pod, now),
+        (ips[0].get("ip") if ips else "") or cells.NONE,
+        spec.get("nodeName") or cells.NONE,
+        status.get("nominatedNodeName") or cells.NONE,
         _gates(spec.get("readinessGates") or (), conditions),
     ]
 
 
 def _gates(gates: Sequence[Obj], conditions: Sequence[Obj]) -> str:
     if not gates:
-        return NONE
+        return cells.NONE
     passed = sum(facts.is_true(conditions, g.get("conditionType", "")) for g in gates)
     return f"{passed}/{len(gates)}"
 
@@ -181,32 +170,32 @@ def _pod_conditions(pod: Obj) -> list[Obj] | None:
 
 def _pod_template(obj: Obj, now: datetime) -> list[Any]:
     template = obj.get("template", {})
-    names, images = containers_of(template.get("spec", {}))
-    return [name_of(obj), names, images, labels_text(template.get("metadata", {}).get("labels"))]
+    names, images = cells.containers_of(template.get("spec", {}))
+    return [cells.name_of(obj), names, images, cells.labels_text(template.get("metadata", {}).get("labels"))]
 
 
 PRINTERS: Final = {
-    ("", "Pod"): Printer(
+    ("", "Pod"): cells.Printer(
         (
-            NAME,
-            column("Ready", "Containers that are ready, of all."),
-            column("Status", "How the pod is doing, in one word."),
-            column("Restarts", "How often containers were restarted, and when last."),
-            AGE,
-            wide("IP", "Address of the pod."),
-            wide("Node", "Node the pod runs on."),
-            wide("Nominated Node", "Node where room is being made for the pod."),
-            wide("Readiness Gates", "Further conditions of readiness that are met, of all."),
+            cells.NAME,
+            cells.column("Ready", "Containers that are ready, of all."),
+            cells.column("Status", "How the pod is doing, in one word."),
+            cells.column("Restarts", "How often containers were restarted, and when last."),
+            cells.AGE,
+            cells.wide("IP", "Address of the pod."),
+            cells.wide("Node", "Node the pod runs on."),
+            cells.wide("Nominated Node", "Node where room is being made for the pod."),
+            cells.wide("Readiness Gates", "Further conditions of readiness that are met, of all."),
         ),
         _pod,
         _pod_conditions,
     ),
-    ("", "PodTemplate"): Printer(
+    ("", "PodTemplate"): cells.Printer(
         (
-            NAME,
-            column("Containers", "Names of the containers in the pod template."),
-            column("Images", "Images of the containers in the pod template."),
-            column("Pod Labels", "Labels of the pods made from the template."),
+            cells.NAME,
+            cells.column("Containers", "Names of the containers in the pod template."),
+            cells.column("Images", "Images of the containers in the pod template."),
+            cells.column("Pod Labels", "Labels of the pods made from the template."),
         ),
         _pod_template,
     ),

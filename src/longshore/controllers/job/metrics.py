@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import indexes
-from longshore.api.metrics import Registry, exponential_buckets
+from longshore.api.metrics import Counter, Registry, exponential_buckets
 from longshore.api.types import Obj
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Plan, PodResults
-from longshore.controllers.job.spec import Spec
+from longshore.controllers.job.spec import FINALIZER, Spec
 
 _PREFIX: Final = "job_controller_"
 
@@ -18,57 +18,33 @@ class JobMetrics:
     """Counts into `registry`."""
 
     def __init__(self, registry: Registry) -> None:
-        mode_and_result = ("completion_mode", "result", "action")
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return registry.counter(_PREFIX + name, f"The number of {text}", labels)
+
+        sync = ("completion_mode", "result", "action")
         self._durations = registry.histogram(
             _PREFIX + "job_sync_duration_seconds",
             "The time it took to sync a job",
-            mode_and_result,
+            sync,
             exponential_buckets(0.004, 2, 15),
         )
-        self._syncs = registry.counter(
-            _PREFIX + "job_syncs_total", "The number of job syncs", mode_and_result
+        self._syncs = counter("job_syncs_total", "job syncs", *sync)
+        self._finished = counter(
+            "jobs_finished_total", "finished jobs", "completion_mode", "result", "reason"
         )
-        self._finished = registry.counter(
-            _PREFIX + "jobs_finished_total",
-            "The number of finished jobs",
-            ("completion_mode", "result", "reason"),
-        )
-        self._pods_finished = registry.counter(
-            _PREFIX + "job_pods_finished_total",
-            "The number of finished Pods that are fully tracked",
-            ("completion_mode", "result"),
-        )
-        self._policy = registry.counter(
-            _PREFIX + "pod_failures_handled_by_failure_policy_total",
-            "The number of failed Pods handled by failure policy with respect to the failure policy action",
-            ("action",),
-        )
-        self._terminated = registry.counter(
-            _PREFIX + "terminated_pods_tracking_finalizer_total",
-            "The number of terminated pods (phase=Failed|Succeeded) that have the finalizer "
-            "batch.kubernetes.io/job-tracking",
-            ("event",),
-        )
-        self._indexes = registry.counter(
-            _PREFIX + "job_finished_indexes_total",
-            "The number of finished indexes",
-            ("status", "backoffLimit"),
-        )
-        self._created = registry.counter(
-            _PREFIX + "job_pods_creation_total",
-            "The number of Pods created by the Job controller labelled with a reason for the Pod creation",
-            ("reason", "status"),
-        )
-        self._external = registry.counter(
-            _PREFIX + "jobs_by_external_controller_total",
-            "The number of Jobs managed by an external controller",
-            ("controller_name",),
-        )
-        self._stale = registry.counter(
-            _PREFIX + "stale_sync_skips_total",
-            "The number of syncs skipped because a cache was older than the controller's own writes",
-            ("group", "resource"),
-        )
+        tracked = "finished Pods that are fully tracked"
+        self._pods_finished = counter("job_pods_finished_total", tracked, "completion_mode", "result")
+        by_policy = "failed Pods handled by failure policy with respect to the failure policy action"
+        self._policy = counter("pod_failures_handled_by_failure_policy_total", by_policy, "action")
+        holding = f"terminated pods (phase=Failed|Succeeded) that have the finalizer {FINALIZER}"
+        self._terminated = counter("terminated_pods_tracking_finalizer_total", holding, "event")
+        self._indexes = counter("job_finished_indexes_total", "finished indexes", "status", "backoffLimit")
+        created = "Pods created by the Job controller labelled with a reason for the Pod creation"
+        self._created = counter("job_pods_creation_total", created, "reason", "status")
+        elsewhere = "Jobs managed by an external controller"
+        self._external = counter("jobs_by_external_controller_total", elsewhere, "controller_name")
+        skipped = "syncs skipped because a cache was older than the controller's own writes"
+        self._stale = counter("stale_sync_skips_total", skipped, "group", "resource")
 
     def synced(self, mode: str, action: str, seconds: float, *, failed: bool) -> None:
         result = "error" if failed else "success"
