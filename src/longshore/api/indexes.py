@@ -135,6 +135,24 @@ def common(a: Runs, b: Runs) -> Runs:
     return tuple(runs)
 
 
+def without(a: Runs, b: Runs) -> Runs:
+    """The indexes of the first list that are not in the second."""
+    runs: list[Run] = []
+    j = 0
+    for first, last in a:
+        while j < len(b) and b[j][1] < first:
+            j += 1
+        k = j
+        while k < len(b) and b[k][0] <= last:
+            if first < b[k][0]:
+                runs.append((first, b[k][0] - 1))
+            first = b[k][1] + 1
+            k += 1
+        if first <= last:
+            runs.append((first, last))
+    return tuple(runs)
+
+
 def count(runs: Runs) -> int:
     return sum(last - first + 1 for first, last in runs)
 

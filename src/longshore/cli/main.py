@@ -41,6 +41,7 @@ GROUPS = (
             ("suspend", "stop the pods of a Job, or a CronJob's schedule"),
             ("resume", "resume suspended Jobs and CronJobs"),
             ("retry", "run again what a Job did not complete"),
+            ("history", "list runs, also throw-away ones that have ended"),
             ("delete", "delete objects and wait until they are gone"),
             ("cronjob", "show when a CronJob runs next, or run it now"),
             ("auth", "say who you are to the server, and what you may do"),

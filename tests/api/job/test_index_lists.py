@@ -89,3 +89,8 @@ def test_a_hundred_thousand_indexes_are_quick() -> None:
     assert everything == ((0, 99_999),)
     assert indexes.count(indexes.common(again, everything)) == 50_000
     assert time.perf_counter() - began < 2
+
+
+@given(SETS, SETS)
+def test_one_list_without_another_holds_the_difference(a: frozenset[int], b: frozenset[int]) -> None:
+    assert indexes.without(runs(a), runs(b)) == runs(a - b)

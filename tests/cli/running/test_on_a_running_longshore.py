@@ -71,6 +71,67 @@ def test_ctrl_c_suspends_and_resume_goes_on_with_the_rest(longshore: Command) ->
     assert ran.read_text().split() == ["a", "b", "b", "c"]
 
 
+def test_run_with_resume_goes_on_in_the_suspended_job(longshore: Command) -> None:
+    script = "echo {} >> two; [ {} = a ] || [ -e two-gate ] || exec sleep 600"
+    (longshore.home / "ab").write_text("a\nb\n")
+    words = ("--each", "ab", "--parallelism", "1", "--name", "two", "--", "sh", "-c", script)
+    process = longshore.start("run", *words)
+    until = time.monotonic() + 20
+    ran = longshore.home / "two"
+    while not ran.exists() or ran.read_text().split() != ["a", "b"]:
+        assert time.monotonic() < until, process.kill()
+        time.sleep(0.02)
+    under_way = longshore("run", "--resume", *words)
+    assert (under_way.exit, "longshore run --attach job/two" in under_way.stderr) == (1, True)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    (longshore.home / "two-gate").touch()
+    uid = longshore.ok("get", "job/two", "-o", "jsonpath={.metadata.uid}")
+    done = longshore("run", "--resume", *words)
+    assert done.exit == 0, done.stderr
+    assert "job/two has done 1 of 2: the other 1 are run" in done.stderr
+    assert longshore.ok("get", "job/two", "-o", "jsonpath={.metadata.uid}") == uid
+    assert ran.read_text().split() == ["a", "b", "b"]
+    assert "nothing to run" in longshore("run", "--resume", *words).stderr
+
+
+def test_run_with_resume_retries_the_last_of_several_failed_jobs(longshore: Command) -> None:
+    script = "echo {} >> chain; case {} in b) [ -e chain-b ];; c) [ -e chain-c ];; esac"
+    words = ("run", "--resume", "--each", "-", "--name", "chain", "--", "sh", "-c", script)
+    assert longshore(*words, stdin="a\nb\nc\n").exit == 1
+    (longshore.home / "chain-b").touch()
+    second = longshore(*words, stdin="a\nb\nc\n")
+    assert "job/chain has done 1 of 3: the other 2 are run" in second.stderr
+    (longshore.home / "chain-c").touch()
+    third = longshore(*words, stdin="a\nb\nc\nd\n")
+    assert "job/chain-retry-1 has done 2 of 4: the other 2 are run" in third.stderr
+    assert third.exit == 0, third.stderr
+    ran = (longshore.home / "chain").read_text()
+    assert (ran.count("a"), ran.count("b"), ran.count("c"), ran.count("d")) == (1, 2, 3, 1)
+    rows = json.loads(longshore.ok("history", "chain", "-o", "json"))["items"]
+    found = [(row["name"], row["retryOf"], row["result"], row["where"]) for row in rows]
+    assert sorted(found) == [
+        ("chain", "", "failed", "server"),
+        ("chain-retry-1", "chain", "failed", "server"),
+        ("chain-retry-2", "chain-retry-1", "complete", "server"),
+    ]
+
+
+def test_a_throw_away_run_is_found_beside_the_jobs_of_the_server(longshore: Command) -> None:
+    assert (
+        longshore("run", "--throw-away", "--name", "aside", "--", "sh", "-c", "echo aside; exit 1").exit == 1
+    )
+    assert longshore.ok("logs", "job/aside") == "aside\n"
+    done = longshore("retry", "aside")
+    assert (done.exit, "job/aside-retry-1 is a retry of job/aside" in done.stderr) == (1, True)
+    assert longshore.ok("get", "job/aside-retry-1", "-o", "jsonpath={.status.failed}") == "1"
+    rows = json.loads(longshore.ok("history", "aside", "-o", "json"))["items"]
+    assert [(row["name"], row["where"]) for row in rows] == [
+        ("aside-retry-1", "server"),
+        ("aside", "throw-away"),
+    ]
+
+
 def test_throw_away_leaves_the_running_one_alone(longshore: Command) -> None:
     done = longshore("run", "--throw-away", "--name", "apart", "-o", "json", "--", "true")
     assert done.exit == 0, done.stderr

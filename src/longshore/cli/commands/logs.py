@@ -4,6 +4,7 @@ longshore logs pi-0 -f                     one pod
 longshore logs job/pi                      one pod of a Job; all of them with --all-pods
 longshore logs -l app=pi --prefix          all pods with a label
 longshore logs --failed job/pi             pods that failed, also after they are gone
+longshore logs convert                     a throw-away run of longshore run, see longshore history
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
+    from longshore.api.errors import StatusError
     from longshore.cli.main import Failure, Said
     from longshore.cli.server import connecting, refusals
-    from longshore.cli.showing import log_tail
 
     if bool(arguments.words) == bool(arguments.selector):
         raise Failure("name a pod, as NAME or TYPE/NAME, or give a selector with -l", 2)
@@ -75,20 +76,44 @@ def run(arguments: Namespace) -> int:
         arguments.container = arguments.words.pop()
     if len(arguments.words) > 1:
         raise Failure("name one object: POD or TYPE/NAME", 2)
-    with refusals.told():
-        server = connecting.server(arguments)
-        if arguments.failed:
-            from longshore.cli.showing import failed_logs
+    from longshore.cli.running import place
 
-            return failed_logs.show(server, arguments)
-        pods = _pods(server, arguments)
-        sources = [source for pod in pods for source in log_tail.sources(pod, arguments)]
-        if arguments.follow and len(sources) > arguments.max_log_requests:
-            raise Said(
-                f"error: you are attempting to follow {len(sources)} log streams, but maximum allowed "
-                f"concurrency is {arguments.max_log_requests}, use --max-log-requests to increase the limit"
-            )
-        return log_tail.show(server, sources, _query(arguments), arguments)
+    here = place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context
+    if here and arguments.words and (code := _kept(arguments)) is not None:
+        return code
+    with refusals.told():
+        try:
+            return _served(connecting.server(arguments), arguments)
+        except StatusError as err:
+            if err.code == 404 and arguments.words and (code := _kept(arguments)) is not None:
+                return code
+            raise
+
+
+def _kept(arguments: Namespace) -> int | None:
+    """Prints the logs of a throw-away run of this name. None when there is none."""
+    from longshore.cli.kept import kept_logs, run_records
+
+    found = run_records.find(arguments.words[0])
+    return kept_logs.show(*found, arguments) if found is not None else None
+
+
+def _served(server: Server, arguments: Namespace) -> int:
+    from longshore.cli.main import Said
+    from longshore.cli.showing import log_tail
+
+    if arguments.failed:
+        from longshore.cli.showing import failed_logs
+
+        return failed_logs.show(server, arguments)
+    pods = _pods(server, arguments)
+    sources = [source for pod in pods for source in log_tail.sources(pod, arguments)]
+    if arguments.follow and len(sources) > arguments.max_log_requests:
+        raise Said(
+            f"error: you are attempting to follow {len(sources)} log streams, but maximum allowed "
+            f"concurrency is {arguments.max_log_requests}, use --max-log-requests to increase the limit"
+        )
+    return log_tail.show(server, sources, _query(arguments), arguments)
 
 
 def _query(arguments: Namespace) -> dict[str, str]:

@@ -4,6 +4,7 @@
   longshore run --completions 100 --parallelism 8 --retries 2 -- ./work.sh
   ls *.png | longshore run --each - -- convert {} {.}.jpg      once for each line, in {} and LONGSHORE_ITEM
   find . -print0 | longshore run -0 --each - -- gzip {}
+  longshore run --name nightly --resume --each files -- ./work {}    what is not done yet
 
 Uses the longshore that runs here; without one, starts a throw-away longshore in this process. A command gets
 these variables of the environment: PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TZ, TMPDIR and VIRTUAL_ENV.
@@ -156,6 +157,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="do not use a longshore that runs here",
     )
     add(
+        "--resume",
+        action=BooleanOptionalAction,
+        default=False,
+        help="go on where the last run of the same --name stopped: what is done is not run again",
+    )
+    add(
         "--attach",
         default="",
         metavar="JOB",
@@ -196,6 +203,7 @@ def run(arguments: Namespace) -> int:
             "env",
             "cpu",
             "memory",
+            "resume",
             "retries",
             "fail_fast",
         ):
@@ -205,6 +213,8 @@ def run(arguments: Namespace) -> int:
         raise Failure("--each and --each-csv exclude each other", 2)
     if (arguments.each or arguments.each_csv) and arguments.completions:
         raise Failure("--each and --completions exclude each other: each item is one completion", 2)
+    if arguments.resume and (not arguments.name or arguments.replace):
+        raise Failure("--resume needs the --name of the earlier run, and leaves it as it is: no --replace", 2)
     if arguments.failed_to and not (arguments.each or arguments.each_csv):
         raise Failure("--failed-to needs the items of --each", 2)
     with startup.quick_imports():

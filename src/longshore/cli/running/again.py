@@ -66,7 +66,7 @@ def retry(job: Obj, taken: set[str], *, everything: bool) -> Again:
     meta = job["metadata"]
     kept = {key: value for key, value in _of(meta, "annotations") if key not in _OWN_ANNOTATIONS}
     made: Obj = {
-        "name": _name(meta["name"], taken, completions or 0),
+        "name": next_name(meta["name"], taken, completions or 0),
         "namespace": meta["namespace"],
         "annotations": {**kept, RETRY_OF: meta["name"]},
     }
@@ -79,7 +79,7 @@ def _of(meta: Obj, part: str) -> list[tuple[str, str]]:
     return [*(meta.get(part) or {}).items()]
 
 
-def _name(old: str, taken: set[str], completions: int) -> str:
+def next_name(old: str, taken: set[str], completions: int) -> str:
     """`x-retry-1` for `x`, `x-retry-2` for `x-retry-1`: the first that is free."""
     match = _NAME.fullmatch(old)
     assert match is not None

@@ -8,9 +8,10 @@ tried out never runs on a cluster by surprise.
 from __future__ import annotations
 
 import os
+import time
 from argparse import Namespace
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from longshore.cli.main import Failure
 from longshore.cli.server import data_dir
 
 if TYPE_CHECKING:
+    from longshore.cli.kept.run_journal import RunJournal
     from longshore.client import Client
     from longshore.client.http import HttpClient
 
@@ -32,8 +34,10 @@ class Place:
     server: str
     namespace: str
     directory: Path | None
-    """The data directory of the longshore; None where it is not on this machine, as far as can be told."""
+    """A directory for files that the longshore reads; None where it is not known to run on this machine."""
     throw_away: bool
+    journal: RunJournal | None = None
+    """The record of a throw-away run; None where none can be kept."""
 
 
 @asynccontextmanager
@@ -84,18 +88,44 @@ def running(named: Path | None, context: str) -> Path | None:
 
 @asynccontextmanager
 async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
+    from longshore.cli.kept.run_records import LIVE
     from longshore.client.http import HttpClient
     from longshore.store import StoreError
     from longshore.up.files import UnfitDirectory
     from longshore.up.options import Options
     from longshore.up.running import running as started
 
+    with _kept() as journal:
+        live = journal.directory / LIVE if journal is not None else None
+        try:
+            async with (
+                started(Options(data_dir=live, in_memory=True, port=0, on_stop="kill")) as own,
+                HttpClient.from_kubeconfig(own.kubeconfig) as http,
+            ):
+                namespace = arguments.namespace or "default"
+                directory = journal.directory if journal is not None else own.kubeconfig.parent
+                yield Place(own.client, http, own.server, namespace, directory, True, journal)
+        except (StoreError, UnfitDirectory) as err:
+            raise Failure(str(err)) from None
+
+
+@contextmanager
+def _kept() -> Iterator[RunJournal | None]:
+    """The record of a throw-away run, tidied at the end; None where nothing can be written."""
+    from longshore.cli.kept import run_records, shelf
+    from longshore.cli.kept.run_journal import RunJournal
+
+    root = run_records.root()
     try:
-        async with (
-            started(Options(in_memory=True, port=0, on_stop="kill")) as own,
-            HttpClient.from_kubeconfig(own.kubeconfig) as http,
-        ):
-            namespace, directory = arguments.namespace or "default", own.kubeconfig.parent
-            yield Place(own.client, http, own.server, namespace, directory, throw_away=True)
-    except (StoreError, UnfitDirectory) as err:
-        raise Failure(str(err)) from None
+        directory = shelf.begin(root, time.time())
+    except OSError:
+        yield None
+        return
+    journal = RunJournal(directory)
+    try:
+        yield journal
+    finally:
+        journal.close()
+        with suppress(OSError):
+            shelf.tidy(directory, time.time())
+            shelf.prune(root, time.time())

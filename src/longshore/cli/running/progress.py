@@ -37,6 +37,8 @@ class Run:
     namespace: str
     name: str
     uid: str
+    created: Obj = field(default_factory=dict)
+    """The object as the server had it first."""
     found: bool = False
     """Whether it was there before this command."""
     total: int | None = 1

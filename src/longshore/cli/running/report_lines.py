@@ -77,6 +77,11 @@ def left(run: Run, *, resumable: bool) -> str:
     return text
 
 
+def again(run: Run) -> str:
+    """How to run the rest of a Job."""
+    return f"run what is left of it with: longshore retry {run.title}{_in_namespace(run)}"
+
+
 def going_on(run: Run) -> str:
     """A run that nobody looks at any more."""
     text = f"{run.title} goes on: {counts(run)}; look again with: longshore run --attach {run.title}"

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from longshore.api import indexes
 from longshore.api.types import Obj
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import Failed, Run
 
 Outcome = Literal["complete", "failed", "timed out", "interrupted", "closed"]
 CODES: Final[dict[Outcome, int]] = {
@@ -35,12 +35,13 @@ def document(
         "exitCode": code,
         "seconds": round(seconds, 3),
         "server": server,
-        "runs": [_run(run) for run in runs],
+        "runs": [of_run(run) for run in runs],
         "notes": said,
     }
 
 
-def _run(run: Run) -> Obj:
+def of_run(run: Run) -> Obj:
+    """One run: its end, its counts and its failures."""
     end = run.end
     out: Obj = {
         "kind": {"job": "Job", "pod": "Pod", "vcjob": "VolcanoJob"}[run.kind],
@@ -55,26 +56,27 @@ def _run(run: Run) -> Obj:
         "failedPods": run.failed,
         "active": run.active,
         "seconds": round((run.finished or run.started) - run.started, 3),
-        "failures": [
-            {
-                "pod": each.pod,
-                "index": each.index,
-                **({"item": _text(each.item)} if each.item else {}),
-                "why": each.why,
-                "exitCode": each.exit_code,
-                "log": each.lines,
-            }
-            for each in run.failures
-        ],
+        "failures": [failure(each) for each in run.failures],
     }
     if run.indexed:
         out["completedIndexes"], out["failedIndexes"] = indexes.write(run.done), indexes.write(run.lost)
     if run.items:
         lost = [index for first, last in run.lost for index in range(first, last + 1)]
-        out["failedItems"] = [_text(run.item(index)) for index in lost]
+        out["failedItems"] = [readable(run.item(index)) for index in lost]
     return out
 
 
-def _text(item: str) -> str:
+def readable(item: str) -> str:
     """The item as JSON can have it: bytes that are no text become `\\xff`."""
     return item.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def failure(failed: Failed) -> Obj:
+    return {
+        "pod": failed.pod,
+        "index": failed.index,
+        **({"item": readable(failed.item)} if failed.item else {}),
+        "why": failed.why,
+        "exitCode": failed.exit_code,
+        "log": failed.lines,
+    }

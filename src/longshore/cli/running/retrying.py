@@ -1,22 +1,26 @@
-"""`longshore retry job/x`: a new Job for what a Job that has ended did not complete, followed to its end."""
+"""`longshore retry job/x`: a new Job for what a Job that has ended did not complete, followed to its end.
+
+The Job is looked for on the longshore that runs here, then among the records of throw-away runs.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os.path
 from argparse import Namespace
 from typing import Final
 
+from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.facts import job_state, kinds
+from longshore.api.facts import job_state, kinds, run_items
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
+from longshore.cli.kept import run_records
+from longshore.cli.kept.run_records import Record
 from longshore.cli.main import Failure
 from longshore.cli.running import again, attaching, each_items, place, run_creation
 from longshore.cli.running.place import Place
-from longshore.cli.running.run import Session, interrupts
+from longshore.cli.running.run import Session
 from longshore.cli.server import refusals
-from longshore.client import Unreachable
 
 _VOLCANO: Final = (
     "a Volcano Job has no indexes to retry, and its policies restart its tasks only while it runs; "
@@ -31,38 +35,81 @@ async def main(arguments: Namespace) -> int:
         raise Failure(
             _VOLCANO if kind == "vcjob" else "only a Job can be retried: longshore retry job/NAME", 2
         )
-    file = place.running(arguments.kubeconfig, arguments.context)
-    if file is None and not arguments.context:
-        raise Failure(f"no longshore runs here, so job/{name} cannot be retried")
+    if place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context:
+        job, record = _kept(name)
+        if not arguments.follow:
+            raise Failure("no longshore runs here, so a retry ends with this command: it must be followed", 2)
+    else:
+        job, record = {}, None
     with refusals.told():
-        async with place.connected(file, arguments) as here:
-            return await _on_a_server(here, arguments, name)
+        async with place.opened(arguments) as here:
+            if not job:
+                job, record = await _served(here, name)
+            return await _retry(here, arguments, job, record)
 
 
-async def _on_a_server(here: Place, arguments: Namespace, name: str) -> int:
-    job = await here.client.get(kinds.JOBS, name, here.namespace)
+def _kept(name: str) -> tuple[Obj, Record]:
+    """The Job of a throw-away run that has ended, and the record of the run."""
+    found = run_records.find(f"job/{name}")
+    if found is None or found[1] is None:
+        raise Failure(f"no longshore runs here, and no run named {name} is kept; see: longshore history")
+    if found[0].result == "running":
+        raise Failure(f"the run {name} is under way in another process")
+    return found[1].job(), found[0]
+
+
+async def _served(here: Place, name: str) -> tuple[Obj, Record | None]:
+    """The Job on this server, or one of a throw-away run."""
+    try:
+        job = await here.client.get(kinds.JOBS, name, here.namespace)
+    except StatusError as err:
+        if err.code != 404 or run_records.find(f"job/{name}") is None:
+            raise
+        return _kept(name)
+    _check_ended(job)
+    return job, None
+
+
+async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | None) -> int:
+    """`record` is that of the throw-away run whose Job this is."""
+    title = f"job/{job['metadata']['name']}"
     if not arguments.all and _complete(job):
-        print(f"job/{name} is complete: there is nothing to retry; run all of it again with --all")
+        print(f"{title} is complete: there is nothing to retry; run all of it again with --all")
         return 0
-    _check(job)
     taken = {each["metadata"]["name"] for each in (await here.client.list(kinds.JOBS, here.namespace)).items}
+    if record is not None:
+        kept = run_records.every(run_records.root())
+        taken |= {one.name for each in kept for one in each.objects.values()}
+        job = _with_items(here, job)
+    _check_items(job)
     new = again.retry(job, taken, everything=arguments.all)
-    session = Session(here, arguments)
-    plan = await run_creation.plan(
-        here, [Manifest(new.job, f"job/{name}")], arguments.namespace, whole_logs=session.shows_logs
-    )
-    interrupted = interrupts()
-    runs = await run_creation.start(here, plan, replace=False, done=new.done)
-    with contextlib.suppress(StatusError, Unreachable):
-        mark = {"metadata": {"annotations": {again.RETRIED_BY: runs[0].name}}}
-        await here.client.patch(kinds.JOBS, name, mark, here.namespace)
+    manifests = [Manifest(obj, title) for obj in (*(record.needed if record else ()), new.job)]
     if not arguments.follow:
-        print(f"job.batch/{runs[0].name} created: it runs {new.left} of job/{name} again")
+        plan = await run_creation.plan(here, manifests, arguments.namespace)
+        (run,) = await run_creation.start(here, plan, replace=False, done=new.done)
+        print(f"job.batch/{run.name} created: it runs {new.left} of {title} again")
         return 0
-    said = f"job/{runs[0].name} is a retry of job/{name}: it runs {new.left} again"
-    runs[0].items = each_items.names_of(job)
-    session.say(said)
-    return await session.to_the_end(runs, interrupted, [said])
+    said = f"job/{new.job['metadata']['name']} is a retry of {title}: it runs {new.left} again"
+    command = record.command if record is not None else f"retry of {title}"
+    return await Session(here, arguments).run(manifests, done=new.done, said=[said], command=command)
+
+
+def _with_items(here: Place, job: Obj) -> Obj:
+    """The Job with its items where this longshore finds them: the record may go before the Job does."""
+    items = each_items.of_job(job)
+    if items is None:
+        return job
+    made: Obj = types.copy_of(job)
+    annotations = made["spec"]["template"]["metadata"]["annotations"]
+    annotations[run_items.FILE] = str(each_items.keep(items, here.directory))
+    return made
+
+
+def _check_items(job: Obj) -> None:
+    """Refuses a Job whose items are gone."""
+    title, (items, _) = f"job/{job['metadata']['name']}", each_items.file_of(job)
+    if items and not os.path.exists(items):
+        raise Failure(f"the items of {title} are gone ({items}); run it again with: longshore run --each")
 
 
 def _complete(job: Obj) -> bool:
@@ -70,13 +117,10 @@ def _complete(job: Obj) -> bool:
     return end is not None and end["type"] == "Complete"
 
 
-def _check(job: Obj) -> None:
-    """Refuses a Job that has not ended, or whose items are gone."""
+def _check_ended(job: Obj) -> None:
     title = f"job/{job['metadata']['name']}"
-    if not job_state.has_ended(job):
-        if job["spec"].get("suspend"):
-            raise Failure(f"{title} is suspended; go on with: longshore resume --follow {title}")
-        raise Failure(f"{title} has not ended; follow it with: longshore run --attach {title}")
-    items, _ = each_items.file_of(job)
-    if items and not os.path.exists(items):
-        raise Failure(f"the items of {title} are gone ({items}); run it again with: longshore run --each")
+    if job_state.has_ended(job):
+        return
+    if job["spec"].get("suspend"):
+        raise Failure(f"{title} is suspended; go on with: longshore resume --follow {title}")
+    raise Failure(f"{title} has not ended; follow it with: longshore run --attach {title}")

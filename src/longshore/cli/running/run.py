@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.indexes import Runs
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
 from longshore.cli.printing import objects
@@ -23,6 +26,7 @@ from longshore.cli.running import (
     place,
     report_lines,
     result,
+    resuming,
     run_creation,
     run_watches,
     shorthand,
@@ -31,7 +35,7 @@ from longshore.cli.running.display import Display, Quiet
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.joblog import JobLog
 from longshore.cli.running.place import Place
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import Failed, Run
 from longshore.cli.running.streaming import Streams, Style
 from longshore.cli.server import refusals
 from longshore.client import DeleteOptions, Unreachable
@@ -61,12 +65,28 @@ async def main(arguments: Namespace) -> int:
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
-                return await Session(here, arguments).run(manifests)
+                return await Session(here, arguments).run(manifests, command=shlex.join(arguments.files))
             kept = each_items.keep(given, here.directory) if given is not None else None
             _check(arguments, here)
-            wanted = _wanted(arguments, given, kept)
-            job = manifest_files.Manifest(shorthand.job(wanted, os.environ, os.getcwd()), "the command line")
-            return await Session(here, arguments, wanted).run([job])
+            return await _run_command(here, arguments, _wanted(arguments, given, kept))
+
+
+async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
+    job = shorthand.job(wanted, os.environ, os.getcwd())
+    session = Session(here, arguments, wanted)
+    rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
+    if rest.complete:
+        print(rest.said, file=sys.stderr)
+        return 0
+    if rest.suspended:
+        session.say(rest.said)
+        interrupted = interrupts()
+        run = await resuming.let_go(here, rest.suspended, wanted.items)
+        return await session.to_the_end([run], interrupted, [rest.said])
+    manifest = manifest_files.Manifest(rest.job, "the command line")
+    said = [rest.said] if rest.said else []
+    command = shlex.join(arguments.after_dashes)
+    return await session.run([manifest], done=rest.done, said=said, command=command)
 
 
 def _items(arguments: Namespace) -> Items | None:
@@ -142,10 +162,20 @@ class Session:
         """A line above the display."""
         self._display.say(text)
 
-    async def run(self, manifests: list[manifest_files.Manifest]) -> int:
+    async def run(
+        self,
+        manifests: list[manifest_files.Manifest],
+        *,
+        done: Runs = (),
+        said: Sequence[str] = (),
+        command: str = "",
+    ) -> int:
+        """Creates the objects and follows them. `done` are indexes of the Job that an earlier run completed,
+        `said` lines to begin with, `command` what is run, for people."""
         plan = await run_creation.plan(
             self._here, manifests, self._arguments.namespace, whole_logs=self.shows_logs
         )
+        plan.said[:0] = said
         for text in plan.said:
             self._display.say(text)
         if not plan.wanted:
@@ -153,9 +183,12 @@ class Session:
                 "nothing in these files ever ends, so there is nothing to run; use: longshore apply", 2
             )
         interrupted = interrupts()
-        runs = await run_creation.start(self._here, plan, replace=self._arguments.replace)
-        if self._wanted is not None and self._wanted.items is not None:
-            runs[0].items = self._wanted.items.names
+        runs = await run_creation.start(self._here, plan, replace=self._arguments.replace, done=done)
+        for run in runs:
+            known = self._wanted.items if self._wanted is not None else None
+            run.items = known.names if known is not None else each_items.names_of(run.created)
+        if self._here.journal is not None:
+            self._here.journal.created(runs, [obj for _, obj, _ in plan.needed], command)
         return await self.to_the_end(runs, interrupted, plan.said)
 
     async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
@@ -188,15 +221,14 @@ class Session:
                 objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
             )
             sys.stdout.flush()
+        if self._here.journal is not None:
+            self._here.journal.ended(runs, outcome, code)
         await self._tidy(runs)
         return code
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
         """Waits until all runs have ended (None), time is up, or the person stops."""
-        ends = [
-            asyncio.create_task(run_watches.to_the_end(self._here, run, self._display.changed))
-            for run in runs
-        ]
+        ends = [asyncio.create_task(run_watches.to_the_end(self._here, run, self._changed)) for run in runs]
         self._in_background(runs)
         stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
         closed: asyncio.Future[Any] = asyncio.create_task(self._closed.wait())
@@ -221,9 +253,7 @@ class Session:
         start = asyncio.create_task
         self._background.append(start(self._draw()))
         for run in runs:
-            self._background.append(
-                start(run_watches.failures(self._here, run, self._display.failure, self._looked))
-            )
+            self._background.append(start(run_watches.failures(self._here, run, self._failed, self._looked)))
             if self.shows_logs:
                 streams = self._output(run)
                 self._streams.append(streams)
@@ -265,6 +295,16 @@ class Session:
         """Drops buffered output, so that Python does not complain at the end of the program."""
         self._closed.set()
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _changed(self, run: Run) -> None:
+        self._display.changed(run)
+        if self._here.journal is not None:
+            self._here.journal.changed(run)
+
+    def _failed(self, run: Run, failed: Failed) -> None:
+        self._display.failure(run, failed)
+        if self._here.journal is not None:
+            self._here.journal.failure(run, failed)
 
     def _looked(self, run: Run) -> None:
         self._display.changed(run)
@@ -316,10 +356,20 @@ class Session:
                 self._display.say(report_lines.going_on(run))
             else:
                 self._display.say(report_lines.left(run, resumable=not self._here.throw_away))
+            if self._can_be_retried(run):
+                self._display.say(report_lines.again(run))
         if text := report_lines.summary(runs):
             self._display.say(text)
         if outcome == "timed out":
             self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
+
+    def _can_be_retried(self, run: Run) -> bool:
+        """Whether `longshore retry` finds a Job, and something to do for it."""
+        if run.kind != "job" or (self._arguments.rm and not self._here.throw_away):
+            return False
+        if self._here.throw_away:
+            return self._here.journal is not None and (run.end is None or not run.end.well)
+        return run.end is not None and not run.end.well and run.end.reason != "Deleted"
 
     def _write_failed(self, runs: list[Run]) -> None:
         """The items that did not complete, ready for the next --each (with -0 if this one had it)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +19,7 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import seeding
+from longshore.cli.running import again, seeding
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
@@ -161,14 +161,25 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
             made = await _created(place, resource, seeding.held(obj) if done else obj)
             if done:
                 made = await seeding.let_go(place.client, made, done)
+        await _link(place, made)
         runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
+
+
+async def _link(place: Place, made: Obj) -> None:
+    """Tells the Job that this one is a retry of, if it is there."""
+    meta = made["metadata"]
+    old = (meta.get("annotations") or {}).get(again.RETRY_OF)
+    if old is not None:
+        with suppress(StatusError):
+            mark = {"metadata": {"annotations": {again.RETRIED_BY: meta["name"]}}}
+            await place.client.patch(kinds.JOBS, old, mark, meta["namespace"])
 
 
 def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:
     """The run of an object that the server has, begun at `started` of the monotonic clock."""
     meta = obj["metadata"]
-    run = Run(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], started=started)
+    run = Run(kind, group, meta.get("namespace", ""), meta["name"], meta["uid"], obj, started=started)
     run.see(obj, time.monotonic())
     return run
 
@@ -225,14 +236,14 @@ async def _created(place: Place, resource: Resource, obj: Obj, *, dry_run: bool 
     Tries again while a new namespace has no service account, or a new longshore no queues.
     """
     namespace = obj["metadata"].get("namespace", "")
-    for again in range(_CREATE_TRIES):
+    for tried in range(_CREATE_TRIES):
         try:
             return await place.client.create(
                 resource, obj, namespace, dry_run=dry_run, strict=True, manager=MANAGER
             )
         except StatusError as err:
             soon = (err.code == 403 and "service account" in err.message) or "status is ``" in err.message
-            if not soon or again == _CREATE_TRIES - 1:
+            if not soon or tried == _CREATE_TRIES - 1:
                 raise
             await asyncio.sleep(0.05)
     raise AssertionError("the last try returns or raises")

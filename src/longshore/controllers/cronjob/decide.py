@@ -10,7 +10,7 @@ from __future__ import annotations
 from longshore.api import cron
 from longshore.api.facts import owners
 from longshore.api.types import Obj
-from longshore.controllers.cronjob import accounting, due_run_start, history, timing
+from longshore.controllers.cronjob import accounting, due_run_start, history_limits, timing
 from longshore.controllers.cronjob.draft import Draft
 from longshore.controllers.scheduled import child
 from longshore.controllers.scheduled.plan import Plan
@@ -36,7 +36,7 @@ def _current(view: View) -> Obj:
 
 def _prune(view: View, draft: Draft) -> Plan | None:
     """Deletes finished Jobs. None once that is done, well or not: it never keeps a run from starting."""
-    doomed = history.excess(view, draft)
+    doomed = history_limits.excess(view, draft)
     if not doomed:
         return None
     unrecorded = _unrecorded(view, doomed)

@@ -1,0 +1,123 @@
+"""The directories of throw-away runs: made at the start, tidied at the end, and few enough to be kept.
+
+Kept are at most 100 runs of the last 7 days with 256 MiB in all. Of one run at most 2,000 pods keep their
+logs, those that failed first, 8 MiB of each log and 64 MiB together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from longshore.cli.kept import run_records
+from longshore.cli.kept.run_records import JOURNAL, LIVE, LOGS, Record
+from longshore.cli.server import data_dir
+
+MAX_RUNS: Final = 100
+MAX_AGE_SECONDS: Final = 7 * 86400.0
+MAX_BYTES: Final = 256 << 20
+MAX_RUN_LOGS: Final = 2000
+MAX_RUN_BYTES: Final = 64 << 20
+MAX_LOG_BYTES: Final = 8 << 20
+_STARTING_SECONDS: Final = 600.0
+"""Seconds for which a directory without a record is left alone: its run may be about to begin."""
+_ARCHIVED: Final = re.compile(r"\d{13}_(.+)")
+"""The name that the node's archive gives the logs of a pod that is gone."""
+
+
+def begin(root: Path, now: float) -> Path:
+    """A new directory for a run. Raises OSError where there can be none."""
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = root / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}"
+    made.mkdir(mode=0o700)
+    return made
+
+
+def tidy(directory: Path, now: float) -> None:
+    """Keeps the logs of a run whose longshore is gone, and removes everything else of it."""
+    record = run_records.read(directory)
+    if record is None:
+        shutil.rmtree(directory, ignore_errors=True)
+        return
+    _take_logs(record)
+    shutil.rmtree(directory / LIVE, ignore_errors=True)
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    kept = [line for line in run_records.lines(directory) if record.ended is None or not _superseded(line)]
+    if kept[-1].get("result") is None:
+        kept.append({"ended": now, "result": "interrupted"})
+    kept[-1]["size"] = size
+    _replace(directory / JOURNAL, kept)
+
+
+def prune(root: Path, now: float) -> None:
+    """Tidies runs that were killed, and removes those that are too old, too many or too large."""
+    count = size = 0
+    for directory in sorted(root.iterdir(), reverse=True):
+        if data_dir.holder(directory / LIVE) is not None:
+            continue
+        record = run_records.read(directory)
+        if record is None:
+            if now - directory.stat().st_mtime > _STARTING_SECONDS:
+                shutil.rmtree(directory, ignore_errors=True)
+            continue
+        if record.size is None:
+            tidy(directory, record.ended or (directory / JOURNAL).stat().st_mtime)
+            record = run_records.read(directory) or record
+        count, size = count + 1, size + (record.size or 0)
+        if count > MAX_RUNS or size > MAX_BYTES or now - record.begun > MAX_AGE_SECONDS:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _take_logs(record: Record) -> None:
+    """Moves the logs out of the node's directory, as many as are kept."""
+    node, target = record.directory / LIVE / "node", record.directory / LOGS
+    sources = {name: node / "logs" / name for name in _names(node / "logs")}
+    for name in _names(node / "archive"):
+        if match := _ARCHIVED.fullmatch(name):
+            sources[match[1]] = node / "archive" / name
+    failed = {failure["pod"] for each in record.objects.values() for failure in each.failures}
+    order = sorted(sources, key=lambda name: (name.split("_")[1] not in failed, name))
+    target.mkdir(mode=0o700, exist_ok=True)
+    left = MAX_RUN_BYTES
+    for name in order[:MAX_RUN_LOGS]:
+        for file in sources[name].glob("*/*.log*"):
+            left -= _shortened(file)
+        if left < 0:
+            return
+        sources[name].rename(target / name)
+
+
+def _names(directory: Path) -> list[str]:
+    return os.listdir(directory) if directory.is_dir() else []
+
+
+def _shortened(file: Path) -> int:
+    """Cuts a log to its last lines. Returns its bytes."""
+    size = file.stat().st_size
+    if size <= MAX_LOG_BYTES:
+        return size
+    with file.open("rb") as old:
+        old.seek(size - MAX_LOG_BYTES)
+        old.readline()
+        rest = old.read()
+    file.write_bytes(rest)
+    return len(rest)
+
+
+def _superseded(line: dict[str, Any]) -> bool:
+    """Whether the line of the end says it all again."""
+    return "done" in line or "failure" in line
+
+
+def _replace(path: Path, lines: list[dict[str, Any]]) -> None:
+    """Puts a journal of these lines in place in one step."""
+    beside = path.with_name(f".{path.name}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    beside.replace(path)
