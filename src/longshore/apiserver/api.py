@@ -47,6 +47,9 @@ _WATCH_MINUTES: Final = (30.0, 60.0)  # upstream's range for watches without tim
 Page = Callable[[str], Obj | None]
 """From the rest of a path to the document there; None where there is none."""
 
+OnDelete = Callable[[Call, Obj], None]
+"""Takes the call and the object as it was."""
+
 
 class Api:
     """Kubernetes' REST API over one store."""
@@ -71,6 +74,8 @@ class Api:
         """To the node of this longshore, for logs, exec, attach and port-forward; None without one."""
         self.pages: dict[str, Page] = {}
         """Documents of others that are served beside the API, by the beginning of their paths."""
+        self.on_delete: OnDelete | None = None
+        """Is told of each object that somebody begins to delete."""
         self.own = OwnGroup()
         """Documents of others that are served as resources of longshore.dev."""
         self.collectors: list[Collector] = []

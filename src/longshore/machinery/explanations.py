@@ -1,9 +1,9 @@
-"""Remembers why: the last plans for each object in words, for `longshore why`."""
+"""Remembers why: the last plans for each object in words. What is new in them goes to the book of reasons."""
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -11,10 +11,14 @@ import msgspec
 from msgspec.structs import replace
 
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import PASSING, Reason
+from longshore.machinery.records import PROBLEM
 
 _PER_OBJECT: Final = 20
 _OBJECTS: Final = 2000
+
+Tell = Callable[[Key, str, float, Reason], None]
+"""Takes one new reason: the object's key and UID, the time in seconds since 1970, and the reason."""
 
 
 class Explanation(msgspec.Struct):
@@ -35,8 +39,11 @@ class Explanation(msgspec.Struct):
 class Explanations:
     """Of the objects looked at lately; those not looked at for longest are forgotten first."""
 
-    def __init__(self, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS) -> None:
-        self._per_object, self._objects = per_object, objects
+    def __init__(
+        self, tell: Tell | None = None, *, per_object: int = _PER_OBJECT, objects: int = _OBJECTS
+    ) -> None:
+        """`tell` is called with each reason that was not said at the last look, but for passing ones."""
+        self._tell, self._per_object, self._objects = tell, per_object, objects
         self._kept: OrderedDict[Key, deque[Explanation]] = OrderedDict()
 
     def add(self, key: Key, told: Explanation) -> None:
@@ -47,12 +54,26 @@ class Explanations:
                 self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(key)
+        last = None
         if kept:
             last = kept[-1]
             if (last.uid, last.why, last.problem) == (told.uid, told.why, told.problem):
                 kept[-1] = replace(told, times=last.times + 1)
                 return
         kept.append(told)
+        if self._tell is not None:
+            self._say(self._tell, key, told, last)
+
+    def _say(self, tell: Tell, key: Key, told: Explanation, last: Explanation | None) -> None:
+        if last is not None and last.uid == told.uid:
+            before, problem = last.why, last.problem
+        else:
+            before, problem = (), ""
+        for reason in told.why:
+            if reason.code not in PASSING and reason not in before:
+                tell(key, told.uid, told.at, reason)
+        if told.problem and told.problem != problem:
+            tell(key, told.uid, told.at, Reason(PROBLEM, told.problem))
 
     @contextmanager
     def telling(self, key: Key, uid: str, now: float, why: tuple[Reason, ...]) -> Iterator[None]:

@@ -9,6 +9,58 @@ from typing import Final, NamedTuple, Protocol
 Number = int | float | str
 """A quantity is a text, as Kubernetes writes it: `500m`, `1Gi`."""
 
+PASSING: Final = frozenset(
+    (
+        # of Jobs
+        "CompletionsReached",
+        "IndexesBackingOff",
+        "JobDeleted",
+        "PodsActive",
+        "PodsUnseen",
+        "StartsPaced",
+        "VerdictPostponed",
+        # of CronJobs
+        "Due",
+        "JobsNotSeen",
+        "Jitter",
+        "NameTaken",
+        "NothingDue",
+        "Replaces",
+        "StartedAlready",
+        "UnknownJobs",
+        # of Volcano's kinds
+        "AsItShouldBe",
+        "CountersLater",
+        "EarlierJob",
+        "EarlierVersion",
+        "FlowEnded",
+        "NoPolicy",
+        "NothingButALook",
+        "NothingLeftToDo",
+        # of pods
+        "AskedToStop",
+        "ContainerStarted",
+        "Gone",
+        "GracePeriod",
+        "MainsEnded",
+        "Over",
+        "Prepared",
+        "Preparing",
+        "PostStartHook",
+        "Probed",
+        "Running",
+        "Starting",
+        "Succeeded",
+        "WaitsForInit",
+        "WaitsForSidecar",
+        # of anything that may be garbage
+        "DeletedAlready",
+        "GoneAlready",
+        "NoOwner",
+    )
+)
+"""Codes of looks that found nothing to tell: no part of an object's story, and not kept."""
+
 _NO_NUMBERS: Final[Mapping[str, Number]] = MappingProxyType({})
 
 

@@ -72,8 +72,10 @@ class Looks:
             self._writer.offer(life)
 
     def _explain(self, life: Life, plan: Plan, wall: float) -> None:
-        facts = life.memory.facts
-        self._explanations.add((facts.namespace, facts.name), Explanation(facts.uid, wall, plan.why))
+        facts, why = life.memory.facts, plan.why
+        if life.memory.news:
+            why, life.memory.news = (*life.memory.news, *why), []
+        self._explanations.add((facts.namespace, facts.name), Explanation(facts.uid, wall, why))
 
     def _arm(self, life: Life, seconds: float | None, now: float) -> None:
         if seconds is None:

@@ -6,32 +6,28 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
     from longshore.client import Client
+    from longshore.machinery.informers.cache import Key
+    from longshore.machinery.reasons import Reason
     from longshore.plane.wiring import Wiring
 
 
 Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
-def _of(
-    package: str,
-    *takes: str,
-    tells: tuple[str, ...] = (),
-    adds: tuple[str, ...] = (),
-    who: str = "controller",
-) -> Factory:
+def _of(package: str, *takes: str, kind: str, who: str) -> Factory:
     """The controller of a package, which `takes` these parts of the wiring as far as they are given.
 
-    Its reasons are told, as `who`, with objects of the plurals `tells` and `adds` (`Wiring.context`).
+    Its reasons are kept for objects of this kind, as `who` says them (`Wiring.context`).
     """
 
     def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
-        context = wiring.context(client, tells=tells, adds=adds, who=who)
+        context = wiring.context(client, wiring.reasons.teller(kind, who))
         given = {name: value for name in takes if (value := getattr(wiring, name)) not in (None, "")}
         running: Coroutine[Any, Any, None]
         running = import_module(f"longshore.controllers.{package}").run(context, **given)
@@ -43,38 +39,50 @@ def _of(
 def _garbage(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
     from longshore.controllers import garbage
 
-    context = wiring.context(client)
-    for plural, resource in _COLLECTED.items():
-        wiring.explain.add(plural, "garbage", garbage.told_of(context.explanations, resource))
-    return garbage.run(context)
+    return garbage.run(wiring.context(client, wiring.reasons.teller_of_many(_COLLECTED, "garbage collector")))
 
 
 _COLLECTED = {
-    "jobs": "jobs.batch",
-    "persistentvolumeclaims": "persistentvolumeclaims",
-    "podgroups": "podgroups.scheduling.volcano.sh",
-    "pods": "pods",
-    "vcjobs": "jobs.batch.volcano.sh",
+    "jobs.batch": "job",
+    "jobs.batch.volcano.sh": "vcjob",
+    "persistentvolumeclaims": "pvc",
+    "podgroups.scheduling.volcano.sh": "podgroup",
+    "pods": "pod",
 }
-"""Plurals that `longshore why` may ask the garbage collector for, with the resource as the API names it."""
+"""The kinds of which the garbage collector's reasons are kept, by resource."""
 
 
+def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
+    from longshore.controllers import volume
+
+    if wiring.volumes is None:
+        raise ValueError("the volume controller needs a maker of directories for its volumes")
+    of_claims, of_volumes = (wiring.reasons.teller(kind, "volume controller") for kind in ("pvc", "pv"))
+
+    def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
+        (of_claims if key[0] else of_volumes)(key, uid, at, reason)
+
+    return volume.run(wiring.context(client, tell), volumes=wiring.volumes)
+
+
+_CRON: Final = "CronJob controller"
+_TTL: Final = "TTL controller"
 CONTROLLERS: dict[str, Factory] = {
-    "cronjob": _of("cronjob", "namespace", "workers", "zone", tells=("cronjobs",)),
+    "cronjob": _of("cronjob", "namespace", "workers", "zone", kind="cronjob", who=_CRON),
     "garbage": _garbage,
-    "job": _of("job", "managed_by", "namespace", "workers", tells=("jobs",)),
-    "namespace": _of("namespace", tells=("namespaces",)),
-    "podgc": _of("podgc", adds=("pods",), who="podgc"),
-    "rights": _of("rights", adds=("namespaces",), who="rights"),
-    "serviceaccount": _of("serviceaccount", "ca", adds=("namespaces",), who="serviceaccount"),
-    "ttl": _of("ttl", "namespace", tells=("jobs",), who="ttl"),
-    "volcano-job": _of("volcano.job", "keys", "namespace", "workers", tells=("vcjobs",)),
-    "volcano-cronjob": _of("volcano.cronjob", "namespace", "workers", "zone", tells=("vccronjobs",)),
-    "volcano-gc": _of("volcano.gc", "namespace", tells=("vcjobs",), who="ttl"),
-    "volcano-jobflow": _of("volcano.flow", "namespace", tells=("jobflows",)),
-    "volcano-podgroup": _of("volcano.podgroup", "namespace", tells=("podgroups",)),
-    "volcano-queue": _of("volcano.queue", tells=("queues",)),
-    "volume": _of("volume", "volumes", tells=("persistentvolumeclaims", "persistentvolumes")),
+    "job": _of("job", "managed_by", "namespace", "workers", kind="job", who="Job controller"),
+    "namespace": _of("namespace", kind="namespace", who="namespace controller"),
+    "podgc": _of("podgc", kind="pod", who="pod collector"),
+    "rights": _of("rights", kind="namespace", who="rights controller"),
+    "serviceaccount": _of("serviceaccount", "ca", kind="namespace", who="service account controller"),
+    "ttl": _of("ttl", "namespace", kind="job", who=_TTL),
+    "volcano-job": _of("volcano.job", "keys", "namespace", "workers", kind="vcjob", who="Job controller"),
+    "volcano-cronjob": _of("volcano.cronjob", "namespace", "workers", "zone", kind="cronvcjob", who=_CRON),
+    "volcano-gc": _of("volcano.gc", "namespace", kind="vcjob", who=_TTL),
+    "volcano-jobflow": _of("volcano.flow", "namespace", kind="jobflow", who="JobFlow controller"),
+    "volcano-podgroup": _of("volcano.podgroup", "namespace", kind="podgroup", who="PodGroup controller"),
+    "volcano-queue": _of("volcano.queue", kind="queue", who="queue controller"),
+    "volume": _volume,
 }
 """Each imports its controller when it starts: the command line needs only the names."""
 

@@ -19,7 +19,8 @@ import msgspec
 from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
-from longshore.plane import bootstrap, controllers, scheduling, why_page
+from longshore.machinery.reason_book import ReasonBook
+from longshore.plane import bootstrap, controllers, explaining, scheduling
 from longshore.plane.supervising import cancelled, supervised
 from longshore.plane.wiring import Wiring, informers_of
 
@@ -71,6 +72,8 @@ class Plane:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
         self.api = Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
         self.client = LocalClient(self.api)
+        self.book = ReasonBook(parts.clock, parts.store.notes)
+        """The reasons of all parts of this plane."""
         self.wiring = Wiring(
             parts.clock,
             parts.rng,
@@ -79,8 +82,9 @@ class Plane:
             keys=parts.keys,
             ca=parts.ca,
             volumes=parts.volumes,
+            reasons=self.book,
         )
-        why_page.serve(self.api.own, self.wiring.explain)
+        explaining.serve(self, self.book)
         self.api.collectors.append(self.wiring.registry)
 
     async def prepare(self) -> None:
@@ -92,6 +96,7 @@ class Plane:
         """Runs everything beside the block. At its end the node stops first, then the others."""
         parts = self.parts
         async with AsyncExitStack() as stack:
+            stack.callback(self.book.flush)
             tasks = controllers.start(parts.controllers, self.client, self.wiring)
             if parts.scheduler:
                 tasks += scheduling.start(self.client, self.wiring, parts.scheduler_actions)

@@ -34,11 +34,17 @@ def start(
 async def _run(
     client: Client, wiring: Wiring, actions: tuple[str, ...] | None, names: tuple[str, ...] | None
 ) -> None:
+    from longshore.machinery.explanations import Explanations
     from longshore.scheduler import Schedulers
     from longshore.scheduler.gang.settings import Settings
 
     gangs = Settings() if actions is None else Settings(actions=actions)
-    schedulers = Schedulers(wiring.context(client), gangs=gangs, names=names)
-    wiring.explain.tell("pods", "scheduler", schedulers.explain_pod)
-    wiring.explain.tell("podgroups", "scheduler", schedulers.explain_group)
+    schedulers = Schedulers(
+        wiring.context(client, wiring.reasons.teller("pod", "scheduler")),
+        group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler")),
+        gangs=gangs,
+        names=names,
+    )
+    wiring.waits["pod"] = schedulers.explain_pod
+    wiring.waits["podgroup"] = schedulers.explain_group
     await schedulers.run()

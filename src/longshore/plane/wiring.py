@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from longshore.api.metrics import Registry
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanations
+from longshore.machinery.explanations import Explanation, Explanations, Tell
 from longshore.machinery.informers.shared import Informers
-from longshore.plane import why_page
+from longshore.machinery.reason_book import Tellers, Untold
 
 if TYPE_CHECKING:
     import random
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
+
+Waits = Callable[[str, str], Sequence[Explanation]]
+"""From namespace and name to decisions, the latest last."""
 
 _WHOLE: Final = (("v1", "Pod"), ("batch/v1", "Job"))
 """The job controller keeps these as a whole."""
@@ -44,26 +47,20 @@ class Wiring(msgspec.Struct, frozen=True):
     workers: int | None = None
     """Objects looked at side by side; None leaves it to each controller."""
     registry: Registry = msgspec.field(default_factory=Registry)
-    explain: why_page.Reasons = msgspec.field(default_factory=why_page.Reasons)
-    """Sources of reasons: each part that can explain itself adds itself here as it starts."""
+    reasons: Tellers = msgspec.field(default_factory=Untold)
+    """Where reasons are kept."""
+    waits: dict[str, Waits] = msgspec.field(default_factory=dict)
+    """By kind, who can say what an object waits for right now, in numbers: the schedulers."""
 
-    def context(
-        self, client: Client, *, tells: Iterable[str] = (), adds: Iterable[str] = (), who: str = "controller"
-    ) -> ControllerContext:
-        """The context of one user. Its reasons are told, as `who`, with objects of these plurals: `tells` of
-        all that it looks at, `adds` only of those that it did something about."""
-        explanations = Explanations()
-        for plural in tells:
-            self.explain.tell(plural, who, explanations.of)
-        for plural in adds:
-            self.explain.add(plural, who, explanations.of)
+    def context(self, client: Client, tell: Tell | None = None) -> ControllerContext:
+        """The context of one user, whose new reasons go to `tell`."""
         return ControllerContext(
             client,
             clock=self.clock,
             rng=self.rng,
             informers=self.informers.share(),
             registry=self.registry,
-            explanations=explanations,
+            explanations=Explanations(tell),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanation
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.gang.scheduler import NAME as GANGS
 from longshore.scheduler.gang.scheduler import GangScheduler
@@ -25,6 +25,7 @@ class Schedulers:
         self,
         context: ControllerContext,
         *,
+        group_explanations: Explanations | None = None,
         gangs: Settings | None = None,
         names: Collection[str] | None = None,
     ) -> None:
@@ -35,7 +36,7 @@ class Schedulers:
             self.pods = DefaultScheduler(cluster)
             cluster.listeners[SINGLE_PODS] = self.pods
         if names is None or GANGS in names:
-            self.gangs = GangScheduler(cluster, gangs or Settings())
+            self.gangs = GangScheduler(cluster, gangs or Settings(), group_explanations)
             cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:

@@ -79,6 +79,13 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._gather, 1, _GATHERING_TURNS)
         return batch
 
+    def tidy_soon(self) -> None:
+        """Has the journal's chores done even if nobody writes."""
+        self._may_tidy = True
+        if not self._busy and not self._closing:
+            self._busy = True
+            asyncio.get_running_loop().call_soon(self._next)
+
     async def settled(self) -> None:
         """Returns when every write that is queued or under way is durable, or has failed."""
         last = self._queue[-1] if self._queue else self._running
@@ -145,7 +152,7 @@ class GroupCommit:
 
     def _tidy(self) -> bool:
         """Starts one step of housekeeping if one is allowed and due."""
-        if not self._may_tidy:
+        if not self._may_tidy or self._closing:
             return False
         dead = self._window.dead
         chore = self._journal.chore()

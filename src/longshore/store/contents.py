@@ -13,6 +13,7 @@ from pathlib import Path
 from longshore.store.decoded_views import Decoded
 from longshore.store.errors import JournalCorrupt
 from longshore.store.memory_limits import Limits
+from longshore.store.notes import Bundle
 from longshore.store.reader import Reader, Row
 from longshore.store.state import State
 from longshore.store.types import Entry, Event, EventType, Key
@@ -25,13 +26,15 @@ FIRST_REVISION = 1
 class Contents:
     """Durable state. Changes only by `apply`."""
 
-    __slots__ = ("decoded", "revision", "state", "window")
+    __slots__ = ("decoded", "notes", "revision", "state", "window")
 
     def __init__(self, limits: Limits, compacted: int, *, journalled: bool) -> None:
         self.revision = compacted
         self.state = State()
         self.window = Window(limits.window_events, limits.window_bytes, compacted, journalled=journalled)
         self.decoded = Decoded(limits.decoded_bytes)
+        self.notes: Sequence[Bundle] = ()
+        """Notes that were kept before."""
 
     def apply(self, events: Sequence[Event]) -> None:
         """Makes changes part of the state and of the history."""
@@ -56,6 +59,7 @@ def recover(reader: Reader, limits: Limits) -> Contents:
             contents.apply((_event(contents, row, reader.file),))
         else:
             _take_as_state(contents, row)
+    contents.notes = reader.notes()
     return contents
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from longshore.store.batch import Batch
+from longshore.store.notes import Bundle
 from longshore.store.types import Event
 
 Durability = Literal["normal", "full"]
@@ -33,6 +34,9 @@ class Journal(Protocol):
     def compact(self, revisions: Sequence[int], through: int) -> None:
         """Removes rows that nothing needs, and notes the revision before which history has gaps."""
 
+    def note(self, bundle: Bundle, first: int) -> None:
+        """Takes notes to be written as a chore; bundles before the number `first` go with the same chore."""
+
     def chore(self) -> Callable[[], None] | None:
         """A small step of housekeeping that is due, to be run between two commits; None when none is due."""
 
@@ -53,6 +57,9 @@ class NoJournal:
         pass
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
+        pass
+
+    def note(self, bundle: Bundle, first: int) -> None:
         pass
 
     def chore(self) -> None:

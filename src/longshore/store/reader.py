@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from longshore.store import journal_schema, sql
 from longshore.store.errors import JournalCorrupt
+from longshore.store.notes import Bundle
 from longshore.store.sqlite import checksum, explained
 
 
@@ -44,6 +45,10 @@ class Reader:
             if row.checksum != checksum(*row[:5], row.value):
                 raise JournalCorrupt(self.file, f"revision {row.revision} does not match its checksum")
             yield row
+
+    def notes(self) -> list[Bundle]:
+        """All notes, oldest first."""
+        return [Bundle._make(row) for row in self._db.execute(sql.READ_NOTES)]
 
 
 @contextmanager

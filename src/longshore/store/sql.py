@@ -39,6 +39,15 @@ READ_COMPACTED = "SELECT revision FROM compacted"
 # Notes up to where history has been compacted; it never goes back.
 SET_COMPACTED = "UPDATE compacted SET revision = max(revision, ?)"
 
+# Reads all notes, oldest first.
+READ_NOTES = "SELECT number, at, notes, data FROM notes ORDER BY number"
+
+# Keeps a bundle of notes.
+KEEP_NOTES = "INSERT INTO notes VALUES (?,?,?,?)"
+
+# Removes the bundles of notes before this one.
+FORGET_NOTES = "DELETE FROM notes WHERE number < ?"
+
 BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"

@@ -9,12 +9,14 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from longshore.store import sql
 from longshore.store.batch import Batch
 from longshore.store.errors import DiskFull, JournalCorrupt, JournalUnusable, WriteFailed
 from longshore.store.journal import Durability
+from longshore.store.notes import Bundle
 from longshore.store.types import Event
 
 _CHECKPOINT_BYTES = (
@@ -37,6 +39,9 @@ class SqliteJournal:
         """How long the log is, roughly; what is behind that in the file is left over from before."""
         self._free_pages = False
         """Whether the file has many pages that hold nothing."""
+        self._bundles: list[Bundle] = []
+        """Notes to be written, and the first bundle to be kept."""
+        self._first_bundle = 0
         # Used by the event loop and the writer thread in turn, never by both at a time.
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
@@ -89,7 +94,14 @@ class SqliteJournal:
         with suppress(sqlite3.Error):  # the rows are gone; giving back their space can wait
             self._look_for_free_pages()
 
+    def note(self, bundle: Bundle, first: int) -> None:
+        self._bundles.append(bundle)
+        self._first_bundle = first
+
     def chore(self) -> Callable[[], None] | None:
+        if self._bundles:
+            bundles, self._bundles = self._bundles, []
+            return partial(self._write_notes, bundles, self._first_bundle)
         if self._log_bytes > _CHECKPOINT_BYTES:
             self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # should it fail
             return self._checkpoint
@@ -97,8 +109,17 @@ class SqliteJournal:
 
     def close(self) -> None:
         with suppress(WriteFailed):  # a log left behind is read at the next opening
+            self._write_notes(self._bundles, self._first_bundle)
             self._checkpoint()
         self._db.close()
+
+    def _write_notes(self, bundles: Sequence[Bundle], first: int) -> None:
+        """Writes bundles that wait, and removes old ones."""
+        with _failing():
+            for bundle in bundles:
+                self._db.execute(sql.KEEP_NOTES, bundle)
+            self._db.execute(sql.FORGET_NOTES, (first,))
+        self._log_bytes += sum(len(bundle.data) for bundle in bundles) + sql.PAGE_SIZE
 
     def _checkpoint(self) -> None:
         """Moves the write-ahead log into the database file and starts the log over."""

@@ -19,8 +19,9 @@ from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
 from longshore.store.errors import Compacted, FutureRevision, StoreClosed
-from longshore.store.journal import Durability, NoJournal
+from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
+from longshore.store.notes import Bundle, Notes
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Snapshot
 from longshore.store.watch import Hub, Watch
@@ -39,9 +40,12 @@ class Store:
         self._assigned = found.revision
         self._staged = Overlay(found.state)
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
-        journal = disk.journal if disk is not None else NoJournal()
+        journal: Journal = disk.journal if disk is not None else NoJournal()
         writer = WriterThread() if disk is not None else InTurn()
         self._commit = GroupCommit(journal, writer, found.window, self._durable, self._staged.clear)
+        self._journal = journal
+        self.notes = Notes(found.notes, self._note)
+        """Notes that others keep beside the objects."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
         # Asked several times for every write, so without a call in between.
@@ -150,6 +154,11 @@ class Store:
         for waiter, revision in self._waiting.items():
             if revision <= self.revision and not waiter.done():
                 waiter.set_result(None)
+
+    def _note(self, bundle: Bundle, first: int) -> None:
+        if not self._closed:
+            self._journal.note(bundle, first)
+            self._commit.tidy_soon()
 
     # For readers
 

@@ -43,7 +43,7 @@ class ScriptedNode:
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
         agent = Agent(
-            plane.wiring.context(plane.client, tells=("pods",), who="node"),
+            plane.wiring.context(plane.client, plane.wiring.reasons.teller("pod", "node")),
             name=self.name,
             runtimes={"process": ScriptedRuntime(self.machine)},
             preparer=ScriptedPreparer(self.root),

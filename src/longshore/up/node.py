@@ -60,7 +60,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         can_mount=can_mount,
     )
     agent = Agent(
-        wiring.context(client, tells=("pods",), who="node"),
+        wiring.context(client, wiring.reasons.teller("pod", "node")),
         name=name,
         runtimes=engines,
         preparer=preparer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from longshore.cli.main import main
+from support.longshore_command import Command
 from support.longshore_process import RunningLongshore, longshore_up
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -36,16 +38,38 @@ def create(longshore: RunningLongshore, name: str, **spec: object) -> None:
         time.sleep(0.02)
 
 
-def test_it_prints_the_reasons_of_the_last_plans(
+def test_it_tells_the_story_with_times(
     longshore: RunningLongshore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     create(longshore, "j", completions=3, parallelism=2)
     assert main(["why", "job/j"]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", shown[0])
-    assert shown[1] == "  creates 2 pods"
+    assert re.fullmatch(r"\d\d:\d\d:\d\d  created 2 pods: 2 of 3 completions wanted at a time", shown[0])
+    assert shown[1] == "now       0 of 3 succeeded, 2 active"
     assert main(["why", "job", "j", "-n", "default"]) == 0
-    assert "  creates 2 pods\n" in capsys.readouterr().out
+    assert "created 2 pods" in capsys.readouterr().out
+
+
+def test_the_story_is_also_a_document(
+    longshore: RunningLongshore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(longshore, "d")
+    assert main(["why", "job/d", "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["kind"], told["about"]["name"], told["about"]["gone"]) == ("Explanation", "d", False)
+    assert told["story"][0]["code"] == "PodsCreated"
+
+
+def test_watch_goes_on_until_the_object_is_gone(longshore: RunningLongshore, tmp_path: Path) -> None:
+    create(longshore, "w")
+    words = ("why", "job/w", "--watch", "--kubeconfig", str(longshore.kubeconfig))
+    with Command(tmp_path).start(*words) as watching:
+        assert watching.stdout is not None
+        assert "created 1 pod" in watching.stdout.readline()
+        longshore.made("DELETE", f"{JOBS}/w", query={"propagationPolicy": "Background"})
+        assert "deleted the Job" in watching.stdout.readline()
+        assert watching.stdout.readline() == "next      nothing: the Job is gone\n"
+        assert watching.wait(10) == 0
 
 
 def test_an_earlier_job_of_the_name_and_one_that_is_gone_are_told_apart(
@@ -54,10 +78,10 @@ def test_an_earlier_job_of_the_name_and_one_that_is_gone_are_told_apart(
     create(longshore, "twice", suspend=True)
     longshore.made("DELETE", f"{JOBS}/twice", query={"propagationPolicy": "Background"})
     assert main(["why", "job/twice"]) == 0
-    assert ", for a Job that is gone\n" in capsys.readouterr().out
+    assert "nothing: the Job is gone\n" in capsys.readouterr().out
     create(longshore, "twice")
     assert main(["why", "jobs.batch/twice"]) == 0
-    assert ", for an earlier Job of this name\n" in capsys.readouterr().out
+    assert "(an earlier Job of this name, which longshore-admin deleted)\n" in capsys.readouterr().out
 
 
 def test_namespaces_and_pods_that_were_collected_are_explained_too(
@@ -69,8 +93,8 @@ def test_namespaces_and_pods_that_were_collected_are_explained_too(
     (pod,) = longshore.made("GET", pods, query={"labelSelector": "job-name=parent"})["items"]
     longshore.made("DELETE", f"{JOBS}/parent", query={"propagationPolicy": "Background"})
     for what, words in (
-        ("ns/team", "creates the service account default, which is not there"),
-        (f"pod/{pod['metadata']['name']}", "its owner Job parent does not exist"),
+        ("ns/team", "created the service account default"),
+        (f"pod/{pod['metadata']['name']}", "the garbage collector deleted it: its owner Job parent"),
     ):
         end = time.monotonic() + 10
         shown = ""
@@ -85,7 +109,6 @@ def test_namespaces_and_pods_that_were_collected_are_explained_too(
     ("what", "code", "message"),
     [
         ("job/none", 1, 'jobs.batch "none" not found'),
-        ("job/theirs", 1, "Job 'theirs' is managed by example.org/x: longshore leaves it alone"),
         ("service/x", 2, "'service/x' is"),
         ("job/", 2, "'job/' is"),
     ],
@@ -93,8 +116,6 @@ def test_namespaces_and_pods_that_were_collected_are_explained_too(
 def test_what_it_cannot_tell_it_says(
     longshore: RunningLongshore, what: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if what == "job/theirs":
-        create(longshore, "theirs", managedBy="example.org/x")
     assert main(["why", what]) == code
     assert capsys.readouterr().err.startswith(f"longshore: {message}")
 
@@ -123,10 +144,19 @@ def test_it_is_for_those_who_may_read_it(
     }
     longshore.made("POST", f"{rbac}/clusterrolebindings", binding)
     assert main(words) == 0
-    assert "creates 1 pod" in capsys.readouterr().out
+    assert "created 1 pod" in capsys.readouterr().out
 
 
-def test_a_server_without_the_controller_cannot_say(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_of_another_manager_is_left_to_it(
+    longshore: RunningLongshore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create(longshore, "theirs", managedBy="example.org/x")
+    assert main(["why", "job/theirs"]) == 0
+    assert "next      example.org/x decides: longshore leaves it alone" in capsys.readouterr().out
+
+
+def test_without_reasons_the_story_is_told_from_the_objects(capsys: pytest.CaptureFixture[str]) -> None:
     with longshore_up("--in-memory", "--no-node", "--no-scheduler", "--controllers", "none") as bare:
-        assert main(["why", "job/x", "--kubeconfig", str(bare.kubeconfig)]) == 1
-    assert "only longshore up can say why" in capsys.readouterr().err
+        bare.made("POST", JOBS, {"metadata": {"name": "x"}, "spec": {"template": TEMPLATE}})
+        assert main(["why", "job/x", "--kubeconfig", str(bare.kubeconfig)]) == 0
+    assert capsys.readouterr().out.startswith("now       0 of 1 succeeded\n")

@@ -16,8 +16,10 @@ def test_a_failure_just_now_makes_the_replacement_wait() -> None:
     assert done.created == []
     assert done.plan.look_again == 10
     assert done.status["failed"] == 1
-    assert "10.0 s" in done.plan.why[0].words
-    assert done.plan.why[0].numbers["seconds"] == 10.0
+    failed, waits = done.plan.why
+    assert failed.words == "pod f failed: exit code 1 in container main"
+    assert waits.words.startswith("1 pod failed in a row: no new pod before ")
+    assert waits.numbers["failures"] == 1
 
 
 def test_while_it_waits_what_runs_is_still_reported() -> None:

@@ -65,7 +65,7 @@ def test_why_is_remembered_in_words() -> None:
         await stage.until_condition("Failed")
         told = [words for entry in stage.explanations.of("ns", "j") for words in map(str, entry.why)]
         assert told[0] == "creates 1 pod"
-        assert any(words.startswith("1 pod failed in a row: no new pod for") for words in told)
+        assert any(words.startswith("1 pod failed in a row: no new pod before") for words in told)
         assert "Failed BackoffLimitExceeded" in told
         assert stage.explanations.of("ns", "other") == ()
 

@@ -201,7 +201,8 @@ def test_a_pod_listed_as_failed_is_counted_as_failed_only() -> None:
 
 
 def test_the_plan_says_why() -> None:
-    assert sync(a_job(2, 5)).plan.why == (Reason("PodsCreated", "creates 2 pods", {"pods": 2}),)
+    numbers = {"pods": 2, "active": 0, "parallelism": 2, "completions": 5}
+    assert sync(a_job(2, 5)).plan.why == (Reason("PodsCreated", "creates 2 pods", numbers),)
 
 
 def test_a_saved_view_gives_the_same_plan() -> None:

@@ -71,7 +71,8 @@ def delete_collection(api: Api, call: Call) -> ListAnswer:
     for entry in found.entries:
         latest = api.store.latest(entry.key)
         if latest is not None:
-            one = Call(call.resource, "delete", entry.key.namespace, entry.key.name, user=call.user)
+            where = entry.key
+            one = Call(call.resource, "delete", where.namespace, where.name, user=call.user, agent=call.agent)
             found.staged += delete_entry(api, one, latest, wanted).staged
     return found
 
@@ -87,7 +88,15 @@ def _warn_of_orphans(call: Call, wanted: options.DeleteOptions) -> None:
 
 
 def delete_entry(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
-    """The rules of deletion for one stored object."""
+    """The rules of deletion for one stored object; who asks for it first is told to `api.on_delete`."""
+    outcome = _delete(api, call, entry, wanted)
+    asked_before = "deletionTimestamp" in entry.obj["metadata"]
+    if api.on_delete is not None and not asked_before and not wanted.dry_run:
+        api.on_delete(call, entry.obj)
+    return outcome
+
+
+def _delete(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -> Outcome:
     old = entry.obj
     check_preconditions(call, entry, wanted)
     call.resource.strategy.check_deletable(old)

@@ -1,47 +1,30 @@
-"""Explains what longshore up did: the last plans for a Job, CronJob, queue, JobFlow, claim or namespace,
-where a pod or gang was placed, or what it waits for, oldest first.
+"""Tells what happened to a Job, a pod or another object, and why: newest last, with times, numbers, the rule,
+and what is next.
 
-Controllers and schedulers remember their last plans while they run, for the objects they looked at last.
+longshore why job/convert
+longshore why pod/convert-7-x9p2k --watch
+longshore why cronjob/nightly -o json
+
+longshore keeps its reasons for a week, also those of objects that are gone. Of another server the story is
+told from its objects and events, which say less.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from longshore.cli.server.requests import Server
+    from collections.abc import Sequence
 
-_KINDS = {
-    "Job": ("job", "jobs", "jobs.batch"),
-    "CronJob": ("cronjob", "cronjobs", "cj", "cronjobs.batch"),
-    "Pod": ("pod", "pods", "po"),
-    "PodGroup": ("podgroup", "podgroups", "pg"),
-    "Queue": ("queue", "queues", "q"),
-    "JobFlow": ("jobflow", "jobflows", "jf"),
-    "Volcano Job": ("vcjob", "vcjobs", "vj", "jobs.batch.volcano.sh"),
-    "PersistentVolumeClaim": ("pvc", "persistentvolumeclaim", "persistentvolumeclaims"),
-    "PersistentVolume": ("pv", "persistentvolume", "persistentvolumes"),
-    "Namespace": ("namespace", "namespaces", "ns"),
-    "Volcano CronJob": ("cronvcjob", "cronvcjobs", "cronvj", "cronjobs.batch.volcano.sh"),
-}
-_SERVED = {
-    "Job": "/apis/batch/v1/namespaces/{namespace}/jobs",
-    "CronJob": "/apis/batch/v1/namespaces/{namespace}/cronjobs",
-    "Namespace": "/api/v1/namespaces",
-    "PersistentVolume": "/api/v1/persistentvolumes",
-    "PersistentVolumeClaim": "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
-    "Pod": "/api/v1/namespaces/{namespace}/pods",
-    "PodGroup": "/apis/scheduling.volcano.sh/v1beta1/namespaces/{namespace}/podgroups",
-    "Queue": "/apis/scheduling.volcano.sh/v1beta1/queues",
-    "JobFlow": "/apis/flow.volcano.sh/v1alpha1/namespaces/{namespace}/jobflows",
-    "Volcano Job": "/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs",
-    "Volcano CronJob": "/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/cronjobs",
-}
-_PLURALS = {"Volcano Job": "vcjobs", "Volcano CronJob": "vccronjobs"}
-_WITHOUT_NAMESPACE = ("Namespace", "PersistentVolume", "Queue")
-_SCHEDULED = ("Pod", "PodGroup")
-"""Explained by the scheduler; the others by their controllers."""
+    from longshore.api.types import Obj
+    from longshore.cli.server.requests import Server
+    from longshore.why.kinds import Kind
+
+_MAX_LINES: Final = 60
+"""Lines of a story that are shown without --all."""
+_WATCH_SECONDS: Final = 1.0
+_GROUP: Final = "/apis/longshore.dev/v1"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,12 +36,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="KIND/NAME",
         help="a job, cronjob, vcjob, cronvcjob, pod, podgroup, queue, jobflow, pvc, pv or namespace",
     )
+    parser.add_argument("-w", "--watch", action="store_true", help="go on, and print what is new")
+    parser.add_argument("--all", action="store_true", help=f"all lines, not only the last {_MAX_LINES}")
+    parser.add_argument("-o", "--output", choices=("json",), help="print the story as a document")
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
     from contextlib import closing
 
+    from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
     from longshore.cli.server import connecting
     from longshore.client.errors import Unreachable
@@ -66,20 +53,25 @@ def run(arguments: Namespace) -> int:
     kind, name = _named(arguments.what)
     try:
         with closing(connecting.server(arguments)) as server:
-            print(_explanation(server, kind, name))
+            if arguments.watch:
+                return _watch(server, kind, name)
+            _print(document(server, kind, name), arguments)
     except Unreachable as err:
+        raise Failure(str(err)) from None
+    except StatusError as err:
         raise Failure(str(err)) from None
     return 0
 
 
-def _named(words: list[str]) -> tuple[str, str]:
+def _named(words: list[str]) -> tuple[Kind, str]:
     """The kind and the name."""
     from longshore.cli.main import Failure
+    from longshore.why import kinds
 
     word, slash, name = " ".join(words).replace(" ", "/", 1).partition("/")
-    for kind, spellings in _KINDS.items():
-        if word in spellings and slash and name and "/" not in name and " " not in name:
-            return kind, name
+    kind = kinds.named(word)
+    if kind is not None and slash and name and "/" not in name and " " not in name:
+        return kind, name
     raise Failure(
         f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
         "for a Volcano Job, cronvcjob/NAME for its CronJob, pod/NAME for a pod, podgroup/NAME for a gang, "
@@ -88,68 +80,78 @@ def _named(words: list[str]) -> tuple[str, str]:
     )
 
 
-def _explanation(server: Server, kind: str, name: str) -> str:
+def document(server: Server, kind: Kind, name: str) -> Obj:
+    """The story, told by longshore itself or, of another server, by what can be read there."""
     from longshore.api import types
-    from longshore.api.errors import StatusError
-    from longshore.cli.main import Failure
     from longshore.cli.server.requests import escaped, refusal
-    from longshore.plane import why_page
 
-    part, plural = escaped(name), _PLURALS.get(kind, f"{kind.lower()}s")
-    namespace = "" if kind in _WITHOUT_NAMESPACE else server.namespace
-    answer = server.request("GET", why_page.path(namespace, plural, part))
-    if answer.code == 404:
-        who = "scheduler" if kind in _SCHEDULED else f"{kind} controller"
-        raise Failure(f"no {who} runs in this server: only longshore up can say why")
-    if answer.code != 200:
-        raise Failure(str(refusal(answer)))
-    plans = types.decode(answer.body)["plans"]
-    try:
-        found = server.json("GET", f"{_SERVED[kind]}/{part}".format(namespace=namespace))
-    except StatusError as err:
-        if err.code != 404 or not plans:
-            raise Failure(str(err)) from None
-        found = {"metadata": {}, "spec": {}}
-    gang = _gang(server, found) if kind == "Volcano Job" else []
-    uid, manager = found["metadata"].get("uid"), found["spec"].get("managedBy")
-    if not plans:
-        if manager:
-            raise Failure(f"{kind} {name!r} is managed by {manager}: longshore leaves it alone")
-        raise Failure(
-            f"{kind} {name!r} has no remembered decision: longshore has just started, or decided too long ago"
-        )
-    lines = [line for plan in plans for line in _lines(plan, kind, uid)]
-    if gang:
-        lines += [f"its gang, podgroup/{name}-{uid}:", *_lines(gang[-1], "PodGroup", gang[-1]["uid"])]
-    return "\n".join(lines)
+    where = f"/namespaces/{server.namespace}/explanations" if kind.namespaced else "/clusterexplanations"
+    answer = server.request("GET", f"{_GROUP}{where}/{kind.word}.{escaped(name)}")
+    if answer.code == 200:
+        found: Obj = types.decode(answer.body)
+        return found
+    if answer.code == 404 and not answer.body.lstrip().startswith(b"{"):
+        return _told_here(server, kind, name)
+    raise refusal(answer)
 
 
-def _gang(server: Server, job: dict[str, Any]) -> list[dict[str, Any]]:
-    """The scheduler's reasons for the Job's PodGroup; empty if the PodGroup waits for nothing, or for
-    another scheduler.
-    """
-    from longshore.api import types
-    from longshore.plane import why_page
+def _told_here(server: Server, kind: Kind, name: str) -> Obj:
+    """The story of an object of a server that keeps no reasons."""
+    import time
 
-    if (job.get("status") or {}).get("state", {}).get("phase") not in ("Pending", "Restarting"):
-        return []
-    name = f"{job['metadata']['name']}-{job['metadata']['uid']}"
-    answer = server.request("GET", why_page.path(server.namespace, "podgroups", name))
-    return list(types.decode(answer.body)["plans"]) if answer.code == 200 else []
+    from longshore.api import errors
+    from longshore.cli.showing.readable_api import ReadableApi
+    from longshore.why.observe import observe
+    from longshore.why.tell import tell
 
-
-def _lines(plan: dict[str, Any], kind: str, uid: str | None) -> list[str]:
-    title = plan["at"]
-    if plan["times"] > 1:
-        title += f" (for the {_ordinal(plan['times'])} time)"
-    if plan["uid"] != uid:
-        title += f", for an earlier {kind} of this name" if uid else f", for a {kind} that is gone"
-    lines = [title, *(f"  {reason}" for reason in plan["why"] or ["nothing to do"])]
-    if "problem" in plan:
-        lines.append(f"  but: {plan['problem']}")
-    return lines
+    namespace = server.namespace if kind.namespaced else ""
+    story = tell(observe(ReadableApi(server), kind, namespace, name, now=time.time()))
+    if story is None:
+        raise errors.not_found(kind.group, kind.plural, name)
+    return story.document()
 
 
-def _ordinal(number: int) -> str:
-    suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
+def _print(story: Obj, arguments: Namespace) -> None:
+    import json
+
+    if arguments.output == "json":
+        print(json.dumps(story, indent=2))
+    else:
+        print("\n".join(_text(story, 0 if arguments.all else _MAX_LINES)))
+
+
+def _text(story: Obj, most: int) -> list[str]:
+    from datetime import UTC, datetime
+
+    from longshore.why import text
+
+    return text.lines(story, None, datetime.now(UTC), most)
+
+
+def _watch(server: Server, kind: Kind, name: str) -> int:
+    """Prints the story, then each line that is new, until the object has ended or is gone."""
+    import time
+
+    shown: list[str] = []
+    while True:
+        story = document(server, kind, name)
+        told = _text({**story, "now": [], "next": []}, 0)
+        for line in _new(shown, told):
+            print(line, flush=True)
+        shown = told
+        if story["about"]["gone"] or _is_over(story):
+            print("\n".join(_text({**story, "story": []}, 0)), flush=True)
+            return 0
+        time.sleep(_WATCH_SECONDS)
+
+
+def _new(shown: Sequence[str], told: Sequence[str]) -> Sequence[str]:
+    """The lines after those that were shown; a line that only grew a count is told again."""
+    same = 0
+    while same < len(shown) and same < len(told) and shown[same] == told[same]:
+        same += 1
+    return told[same:]
+
+
+def _is_over(story: dict[str, Any]) -> bool:
+    return any(words.startswith("nothing:") for words in story["next"])

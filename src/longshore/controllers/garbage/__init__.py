@@ -1,5 +1,5 @@
 """Garbage collection: deletes what has lost its owners, in the order that was asked for, or lets it go."""
 
-from longshore.controllers.garbage.controller import run, told_of
+from longshore.controllers.garbage.controller import run
 
-__all__ = ["run", "told_of"]
+__all__ = ["run"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from longshore.controllers.garbage.act import Actor
@@ -15,7 +14,7 @@ from longshore.controllers.garbage.monitors import Monitors
 from longshore.controllers.garbage.owners import Absent, Owners
 from longshore.controllers.garbage.references import Identity, Reference
 from longshore.machinery.controller_context import ControllerContext
-from longshore.machinery.explanations import Explanation, Explanations
+from longshore.machinery.explanations import Explanation
 from longshore.machinery.queues.workers import run_workers
 
 COMPONENT: Final = "garbage-collector-controller"
@@ -28,11 +27,6 @@ _MISPLACED: Final = "OwnerRefInvalidNamespace"
 async def run(context: ControllerContext) -> None:
     """Collects garbage until cancelled. Explains what was done about an object, and why."""
     await Collector(context).run()
-
-
-def told_of(explanations: Explanations, resource: str) -> Callable[[str, str], Sequence[Explanation]]:
-    """From namespace and name to what was done about such an object; `resource` as in `jobs.batch`."""
-    return lambda namespace, name: explanations.of(namespace, f"{resource}/{name}")
 
 
 class Collector:

@@ -12,7 +12,7 @@ from typing import Final
 from longshore.api import indexes as runs
 from longshore.api.time import rfc3339
 from longshore.controllers.job import spec as job_spec
-from longshore.controllers.job.ends import outcome
+from longshore.controllers.job.ends import failures, outcome
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import before_killing, track
@@ -61,6 +61,8 @@ def decide(view: View) -> Plan:
         plan.action, plan.why, plan.next_start = change.action, (change.why,), change.next_start
         if change.look_again is not None and (look_again is None or change.look_again < look_again):
             plan.look_again = change.look_again
+    if count.new_failed:
+        plan.why = (*failures.told(view, spec, count, found), *plan.why)
     return plan
 
 

@@ -190,7 +190,7 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
             draft.because("StartFailed", words, failures=record.failures)
         else:
             draft.actions.append(Start(record))
-            draft.because("Started", f"{facts.name} is started")
+            draft.because("ContainerStarted", f"{facts.name} is started")
     elif state.phase == "running":
         _accompany(record, draft, now)
     elif restarts(memory.facts, facts, record.code):

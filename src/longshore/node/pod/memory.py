@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 from longshore.node.pod.facts import ContainerFacts, Facts
 from longshore.node.runtime import State
 
@@ -135,6 +136,8 @@ class Memory(msgspec.Struct):
     terminal: str = ""
     """Succeeded or Failed, once it is in the API. It never changes."""
     image_said: bool = False
+    news: list[Reason] = msgspec.field(default_factory=list)
+    """Ends of containers that the next look tells of."""
 
     @property
     def busy(self) -> bool:

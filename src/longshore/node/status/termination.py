@@ -34,6 +34,12 @@ def message(spec: Obj, file: FilePath | None, log: FilePath | None, code: int) -
     return said.decode("utf-8", "replace")
 
 
+def last_line(log: FilePath | None) -> str:
+    """The last line of a log that is not blank; empty without one."""
+    said = _tail(log).decode("utf-8", "replace").split("\n") if log is not None else ()
+    return next((line.strip() for line in reversed(said) if line.strip()), "")
+
+
 def _read(opened: int) -> bytes:
     try:
         return os.read(opened, _MAX_MESSAGE_BYTES)

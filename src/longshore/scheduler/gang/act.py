@@ -54,13 +54,15 @@ class Observer(Protocol):
 class Actor:
     """The hands of the gang scheduler. When `run` ends, bindings and statuses on their way are given up."""
 
-    def __init__(self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str) -> None:
+    def __init__(
+        self, cluster: Cluster, observer: Observer, queues: Cache, *, name: str, explanations: Explanations
+    ) -> None:
         client, clock, context = cluster.client, cluster.clock, cluster.context
         self._clock, self._ledger, self._queues = clock, cluster.ledger, queues
         self._observer, self._pace = observer, observer.pace
         self._told: dict[str, dict[str, str]] = {}
         """The last event about each matter of a group, by its uid."""
-        self.explanations = Explanations()
+        self.explanations = explanations
         """The decisions about groups, by key."""
         self._recorder = context.recorder(name)
         self.reporter = Reporter(client, self._recorder, clock, observer.is_waiting, patience=0.0)

@@ -15,7 +15,7 @@ from longshore.api.facts import kinds, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery import views
-from longshore.machinery.explanations import Explanation
+from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
@@ -45,7 +45,10 @@ log = logging.getLogger(__name__)
 class GangScheduler:
     """A `cluster.Listener`; `run` once the cluster has synced."""
 
-    def __init__(self, cluster: Cluster, settings: Settings) -> None:
+    def __init__(
+        self, cluster: Cluster, settings: Settings, explanations: Explanations | None = None
+    ) -> None:
+        """Reasons go to `explanations`, by the key of the group."""
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
         self._settings = settings
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
@@ -61,7 +64,7 @@ class GangScheduler:
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
-        self._act = Actor(cluster, self, self._queues, name=NAME)
+        self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
     async def run(self) -> None:
         """Schedules until cancelled."""

@@ -84,12 +84,12 @@ def _choice(pod: Pod, fit: list[Node], view: View) -> Node:
 def _only(node: str, count: int) -> Plan:
     """The plan that all pods of a Job get where one machine is the cluster."""
     words = f"node {node} is the only one of {count} that will do"
-    return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"nodes": count}),))
+    return Plan(node, NOTHING, why=(Reason("OnlyNode", words, {"node": node, "nodes": count}),))
 
 
 def _chosen(node: Node, fit: list[Node], failures: Mapping[str, Failure]) -> tuple[Reason, ...]:
     words = f"node {node.name} is the best of {len(fit)} that will do ({len(failures)} will not)"
-    return (Reason("BestNode", words, {"fit": len(fit), "unfit": len(failures)}),)
+    return (Reason("BestNode", words, {"node": node.name, "fit": len(fit), "unfit": len(failures)}),)
 
 
 def _refused(pod: Pod, view: View, refusal: Refusal) -> Plan:

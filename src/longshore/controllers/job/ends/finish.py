@@ -11,7 +11,7 @@ from longshore.controllers.job.ends import conditions
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.ends.tracking import settle
 from longshore.controllers.job.plan import Ending, Event, Plan, Tracking
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import Number, Reason
 
 
 def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool = False) -> Ending:
@@ -33,13 +33,20 @@ def finish(tracking: Tracking, status: Obj, stripped: Set[str], *, failed: bool 
     draft["conditions"] = changed if changed is not None else known
     if verdict.type == "Complete":
         draft["completionTime"] = now
-    why = (_ended(verdict.type, verdict.reason),)
+    counts = draft.get("succeeded") or 0, draft.get("failed") or 0, draft.get("failedIndexes") or ""
+    why = (_ended(verdict.type, verdict.reason, verdict.message, *counts),)
     return Ending(draft, True, verdict, _events(plan, verdict, draft), why)
 
 
 @lru_cache(maxsize=64)
-def _ended(type: str, reason: str) -> Reason:
-    return Reason(type, f"{type} {reason}")
+def _ended(type: str, reason: str, message: str, succeeded: int, failed: int, indexes: str) -> Reason:
+    """Kept, as most Jobs end alike."""
+    numbers: dict[str, Number] = {"reason": reason, "succeeded": succeeded, "failed": failed}
+    if type != "Complete":
+        numbers["message"] = message
+    if indexes:
+        numbers["failedIndexes"] = indexes
+    return Reason(type, f"{type} {reason}", numbers)
 
 
 def _waits(verdict: Outcome, many: int) -> Reason:

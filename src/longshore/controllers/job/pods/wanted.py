@@ -8,7 +8,9 @@ from typing import Final
 
 import msgspec
 
+from longshore.api import indexes
 from longshore.api.facts.job_pace import START_INTERVAL
+from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay
 from longshore.controllers.job.pods.counting import Count
@@ -16,7 +18,7 @@ from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.pods.pace import Pace
 from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import BackoffRecord, View
-from longshore.machinery.reasons import Reason
+from longshore.machinery.reasons import Number, Reason
 
 MAX_PODS_PER_SYNC: Final = 500
 """Upstream's limit of creates or deletes in one sync, so that a big Job leaves room for the others."""
@@ -87,8 +89,9 @@ def _creation(
     if spec.per_index is None:
         wait = replacement_delay.remaining(record.failures, record.last_failure, view.now, view.times)
         if wait > 0:
-            words = f"{_pods(record.failures)} failed in a row: no new pod for {wait:.1f} s"
-            why = Reason("BackingOff", words, {"failures": record.failures, "seconds": round(wait, 1)})
+            until = rfc3339.from_seconds(view.now + wait)
+            words = f"{_pods(record.failures)} failed in a row: no new pod before {until}"
+            why = Reason("BackingOff", words, {"failures": record.failures, "until": until})
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
     missing = min(missing, MAX_PODS_PER_SYNC)
     if (paced := pace.allowed(view, missing)) is not None:
@@ -114,7 +117,8 @@ def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing:
 def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
     """The creation of at most `starts` of the missing pods."""
     if found is None:
-        return Change("pods_created", _created(starts), create=creation.bodies(view.job, starts))
+        why = _created(starts, len(count.active), spec.parallelism, spec.completions)
+        return Change("pods_created", why, create=creation.bodies(view.job, starts))
     numbers = creation.pending_indexes(spec, count, found, missing)
     if spec.per_index is not None:
         waits = {
@@ -124,19 +128,31 @@ def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: i
         due = [n for n in numbers if waits[n] == 0]
         if numbers and not due:
             wait = min(waits.values())
-            words = f"each index to run next failed lately: no new pod for {wait:.1f} s"
-            counted = {"indexes": len(numbers), "seconds": round(wait, 1)}
-            why = Reason("IndexesBackingOff", words, counted)
+            until = rfc3339.from_seconds(view.now + wait)
+            words = f"each index to run next failed lately: no new pod before {until}"
+            why = Reason("IndexesBackingOff", words, {"indexes": len(numbers), "until": until})
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers[:starts], found.delayed))
-    return Change("pods_created", _created(len(pods)), create=pods)
+    why = _created_of(numbers[:starts], len(count.active), spec)
+    return Change("pods_created", why, create=pods)
 
 
 @lru_cache(maxsize=64)
-def _created(many: int) -> Reason:
+def _created(many: int, active: int, parallelism: int, completions: int | None) -> Reason:
     """Kept, as most Jobs create the same few numbers of pods."""
-    return Reason("PodsCreated", f"creates {_pods(many)}", {"pods": many})
+    numbers: dict[str, Number] = {"pods": many, "active": active, "parallelism": parallelism}
+    if completions is not None:
+        numbers["completions"] = completions
+    return Reason("PodsCreated", f"creates {_pods(many)}", numbers)
+
+
+def _created_of(which: list[int], active: int, spec: Spec) -> Reason:
+    """The reason of an Indexed Job, which names the indexes."""
+    plain = _created(len(which), active, spec.parallelism, spec.completions)
+    listed = indexes.write(indexes.from_sorted(sorted(which)))
+    words = f"{plain.words} (index{'es' if len(which) > 1 else ''} {listed})"
+    return Reason(plain.code, words, {**plain.numbers, "indexes": listed})
 
 
 def _pods(many: int) -> str:

@@ -40,7 +40,7 @@ MAX_REQUEUES: Final = 15
 """Upstream's: a Job whose action is refused so often in a row is terminated."""
 RETRIES: Final = Doubling(0.005, 1000.0)
 """Upstream's seconds after an error."""
-_JOB_ENDED: Final = Reason("JobEnded", "the Job has ended, and nothing of it is left to clean up")
+_JOB_ENDED: Final = Reason("NothingLeftToDo", "the Job has ended, and nothing of it is left to clean up")
 _OWN_REFUSALS: Final = (Refused, ClaimMissing, PluginError)
 
 

@@ -1,0 +1,85 @@
+"""Tells of pods that failed: how, what the failure policy says to it, and when the index is tried again.
+
+Only tells. Which failures count is decided in tracking.py, and when an index is tried again in `pods/`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api import indexes as runs
+from longshore.api.facts import pod_end
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.controllers.job.ends import failure_policy
+from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.pods.counting import Count, Held
+from longshore.controllers.job.pods.indexes import Indexes
+from longshore.controllers.job.spec import Spec
+from longshore.controllers.job.view import View
+from longshore.machinery.reasons import Number, Reason
+
+MAX_TOLD: Final = 20
+"""Failures told one by one in a look; more are one number."""
+_MAX_MESSAGE_CHARACTERS: Final = 200
+
+
+def told(view: View, spec: Spec, count: Count, found: Indexes | None) -> tuple[Reason, ...]:
+    """One reason for each pod that failed since the last count."""
+    new = [
+        h
+        for h in count.ended
+        if h.failed and not h.going and not h.killed and h.uid not in count.uncounted_failed
+    ]
+    why = [_failed(view, spec, each, found) for each in new[:MAX_TOLD]]
+    if more := len(new) - len(why):
+        why.append(Reason("MoreFailed", f"{more} more pods failed", {"pods": more}))
+    return tuple(why)
+
+
+def _failed(view: View, spec: Spec, each: Held, found: Indexes | None) -> Reason:
+    pod = each.pod
+    end = pod_end.of(pod)
+    numbers: dict[str, Number] = {"pod": pod["metadata"]["name"]}
+    if each.completion_index != pod_facts.NO_INDEX:
+        numbers["index"] = each.completion_index
+    if end.container:
+        numbers |= {"container": end.container, "exitCode": end.code}
+    if end.reason and end.reason != "Error":
+        numbers["reason"] = end.reason
+    if end.message:
+        numbers["message"] = end.message.strip()[:_MAX_MESSAGE_CHARACTERS]
+    if each.phase != "Failed":
+        numbers["deleted"] = 1
+    verdict = failure_policy.judge(spec.failure_rules, pod)
+    if verdict.action:
+        numbers |= {"action": verdict.action, "rule": verdict.rule}
+    if found is not None and spec.per_index is not None:
+        numbers |= _of_index(view, spec, each, found)
+    return Reason("PodFailed", _words(each, end), numbers)
+
+
+def _of_index(view: View, spec: Spec, each: Held, found: Indexes) -> dict[str, Number]:
+    """How often the index has failed, and whether it is tried again, or when."""
+    pod: Obj = each.pod
+    failures = pod_facts.index_failures(pod) + pod_facts.index_ignored_failures(pod) + 1
+    numbers: dict[str, Number] = {"failures": failures}
+    if found.failed and runs.contains(found.failed, each.completion_index):
+        numbers["indexFailed"] = 1
+    elif found.delayed.get(each.completion_index) is pod:
+        pause = view.times.after(failures)
+        numbers["retryAt"] = rfc3339.from_seconds(pod_facts.finish_time(pod) + pause)
+        numbers["seconds"] = round(pause)
+    return numbers
+
+
+def _words(each: Held, end: pod_end.End) -> str:
+    if each.completion_index != pod_facts.NO_INDEX:
+        who = f"index {each.completion_index}"
+    else:
+        who = f"pod {each.pod['metadata']['name']}"
+    if each.phase != "Failed":
+        return f"{who} was deleted before it ended"
+    if end.container:
+        return f"{who} failed: exit code {end.code} in container {end.container}"
+    return f"{who} failed: {end.reason}" if end.reason else f"{who} failed"

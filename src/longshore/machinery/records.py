@@ -1,0 +1,59 @@
+"""Records of what was done to objects and why, as they are kept: one for each new reason.
+
+A bundle of records is one JSON document. `of` finds the records of some objects in many bundles, and decodes
+only the bundles in which such a name occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from longshore.machinery.reasons import Number, Reason
+
+PROBLEM: Final = "Problem"
+"""The code of an error that kept a plan from being carried out."""
+
+
+class Record(msgspec.Struct, array_like=True, omit_defaults=True):
+    """One reason, for one object, said by one part of longshore. Nobody changes one."""
+
+    at: float
+    """Seconds since 1970."""
+    kind: str
+    """The short name that `longshore why` uses: `job`, `vcjob`, `pod`."""
+    namespace: str
+    name: str
+    uid: str
+    who: str
+    """The part that said it: `job controller`, `scheduler`, `node`."""
+    code: str
+    words: str
+    numbers: Mapping[str, Number] = {}
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(self.code, self.words, self.numbers)
+
+
+Name = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+encode: Final = msgspec.json.Encoder().encode
+"""From a list of records to a bundle."""
+_decode: Final = msgspec.json.Decoder(list[Record]).decode
+
+
+def of(bundles: Iterable[bytes], names: Collection[Name]) -> list[Record]:
+    """The records of these objects, oldest first."""
+    needles = {encode(name) for _, _, name in names}
+    found = [
+        record
+        for bundle in bundles
+        if any(needle in bundle for needle in needles)
+        for record in _decode(bundle)
+        if (record.kind, record.namespace, record.name) in names
+    ]
+    return sorted(found, key=lambda record: record.at)

@@ -1,0 +1,118 @@
+"""Stories of objects as resources: `explanations` of longshore.dev, and `clusterexplanations` for objects
+without a namespace. The one named `job.hello` tells of the Job `hello`, also for a while after it is gone.
+
+Whoever may get an explanation learns what is in the status and the events of the object and its pods, and the
+last line of a failed container's log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import errors
+from longshore.api.types import Obj
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.request.call import INTERNAL, Call
+from longshore.machinery.records import Record
+from longshore.store import Key, Store
+from longshore.why.deletion import ASKED
+from longshore.why.kinds import KINDS, Kind, of_resource
+from longshore.why.observe import observe
+from longshore.why.tell import tell
+
+if TYPE_CHECKING:
+    from longshore.machinery.reason_book import ReasonBook
+    from longshore.machinery.reasons import Reason
+    from longshore.plane.plane import Plane
+
+ROW: Final = own_group.row("Explanation", "explanations", namespaced=True)
+CLUSTER_ROW: Final = own_group.row("ClusterExplanation", "clusterexplanations", namespaced=False)
+
+
+class StoredObjects:
+    """A store as `observe` reads it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Obj | None:
+        entry = self._store.get(Key(_storage(kind), namespace, name))
+        return entry.obj if entry is not None else None
+
+    def list(self, kind: Kind, namespace: str) -> Sequence[Obj]:
+        return [entry.obj for entry in self._store.list(_storage(kind), namespace or None).entries]
+
+    def events(self, namespace: str, kind: str, name: str) -> Sequence[Obj]:
+        found = (entry.obj for entry in self._store.list("events", namespace).entries)
+        return [event for event in found if _is_about(event, kind, name)]
+
+
+def _storage(kind: Kind) -> str:
+    return f"{kind.group}/{kind.plural}" if kind.group else kind.plural
+
+
+def _is_about(event: Obj, kind: str, name: str) -> bool:
+    ref = event.get("involvedObject") or {}
+    return ref.get("kind") == kind and ref.get("name") == name
+
+
+def serve(plane: Plane, book: ReasonBook) -> None:
+    """Serves the explanations of a plane, and notes who deletes what."""
+    objects, clock, wiring = StoredObjects(plane.parts.store), plane.clock, plane.wiring
+
+    def waits(kind: Kind, namespace: str, name: str) -> Sequence[Reason]:
+        said = wiring.waits[kind.word](namespace, name) if kind.word in wiring.waits else ()
+        return said[-1].why if said else ()
+
+    async def answer(call: Call) -> Obj | None:
+        word, _, name = call.name.partition(".")
+        kind = KINDS.get(word)
+        if kind is None or not name or kind.namespaced != call.resource.namespaced:
+            return None
+        view = observe(
+            objects,
+            kind,
+            call.namespace,
+            name,
+            now=clock.timestamp(),
+            recall=book.of,
+            waits=waits,
+            zone=wiring.zone,
+        )
+        story = tell(view)
+        if story is None:
+            raise errors.not_found(kind.group, kind.plural, name)
+        where = {"namespace": call.namespace} if call.namespace else {}
+        return {"metadata": {"name": call.name, **where}, **story.document()}
+
+    plane.api.own.serve(ROW, answer)
+    plane.api.own.serve(CLUSTER_ROW, answer)
+    plane.api.on_delete = noting(book, clock.timestamp)
+
+
+def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], None]:
+    """Notes who deleted an object that has a story. Parts of longshore itself tell of it on their own."""
+
+    def note(call: Call, obj: Obj) -> None:
+        kind = of_resource(call.resource.group, call.resource.plural)
+        if kind is None or call.user == INTERNAL:
+            return
+        agent = call.agent.partition("/")[0]
+        meta = obj["metadata"]
+        words = f"{call.user.name} deleted it with {agent}" if agent else f"{call.user.name} deleted it"
+        book.note(
+            Record(
+                now(),
+                kind.word,
+                call.namespace,
+                meta["name"],
+                meta["uid"],
+                "API server",
+                ASKED,
+                words,
+                {"user": call.user.name, "agent": agent},
+            )
+        )
+
+    return note

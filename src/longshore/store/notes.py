@@ -1,0 +1,59 @@
+"""Notes that others keep beside the objects: bundles of bytes, bounded by age and number.
+
+They are no objects: nobody watches them, they have no revision, and the store does not read them. All of them
+are in memory, and in a table of their own if there is a journal. A bundle is written between two commits, so
+that nobody waits for it; the last one may be lost with the process, and all may be lost on a full disk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+MAX_NOTES: Final = 30_000
+"""Some 5 MB of reasons (`machinery/records.py`): the last 6,000 one-pod Jobs."""
+MAX_AGE_SECONDS: Final = 7 * 86_400.0
+"""A week: who asks later looks at the logs."""
+
+
+class Bundle(NamedTuple):
+    """Some notes that were kept together."""
+
+    number: int
+    """Rises by one from bundle to bundle."""
+    at: float
+    """Seconds since 1970."""
+    notes: int
+    data: bytes
+
+
+Write = Callable[[Bundle, int], None]
+"""Writes a bundle some time soon, and removes the bundles before this number."""
+
+
+class Notes:
+    """The bundles that are kept, oldest first."""
+
+    def __init__(self, found: Iterable[Bundle] = (), write: Write = lambda bundle, first: None) -> None:
+        self._kept = deque(found)
+        self._total = sum(bundle.notes for bundle in self._kept)
+        self._next = self._kept[-1].number + 1 if self._kept else 1
+        self._write = write
+
+    def add(self, at: float, notes: int, data: bytes) -> None:
+        """Keeps `data`, which holds so many notes, and forgets what is too old or too much."""
+        bundle = Bundle(self._next, at, notes, data)
+        self._next += 1
+        self._kept.append(bundle)
+        self._total += notes
+        while len(self._kept) > 1 and (self._total > MAX_NOTES or self._kept[0].at < at - MAX_AGE_SECONDS):
+            self._total -= self._kept.popleft().notes
+        self._write(bundle, self._kept[0].number)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (bundle.data for bundle in self._kept)
+
+    def __len__(self) -> int:
+        """The number of notes."""
+        return self._total

@@ -1,0 +1,96 @@
+"""Records made up from objects, where none were kept: a story of a cluster whose controllers keep no reasons.
+
+Says less than the controllers would: which pods were created together, which failed and how, the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from longshore.api import indexes
+from longshore.api.facts import job_state, pod_end, pod_state
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.machinery.reasons import Number
+from longshore.machinery.records import Record
+from longshore.why.story import View
+
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_WHO: Final = "objects"
+
+
+def of_job(view: View) -> Iterator[Record]:
+    """The records of a Job, from its conditions and its pods."""
+    if view.obj is None:
+        return
+    together: dict[str, list[Obj]] = {}
+    for pod in view.pods:
+        together.setdefault(pod["metadata"]["creationTimestamp"], []).append(pod)
+    for at, pods in together.items():
+        yield _record(view, rfc3339.seconds(at), "PodsCreated", _created(view, pods))
+    for pod in view.pods:
+        if pod_state.phase_of(pod) == "Failed":
+            yield _record(view, _end_of(pod), "PodFailed", _failed(pod))
+    if ended := job_state.end_of(view.obj):
+        yield _record(view, rfc3339.seconds(ended["lastTransitionTime"]), ended["type"], _ended(view, ended))
+
+
+def index_of(pod: Obj) -> int | None:
+    text = (pod["metadata"].get("annotations") or {}).get(_INDEX)
+    return int(text) if text and text.isdigit() else None
+
+
+def _record(view: View, at: float, code: str, numbers: dict[str, Number]) -> Record:
+    return Record(at, view.kind.word, view.namespace, view.name, view.uid, _WHO, code, code, numbers)
+
+
+def _created(view: View, pods: list[Obj]) -> dict[str, Number]:
+    numbers: dict[str, Number] = {"pods": len(pods)}
+    for key in ("completions", "parallelism"):
+        if view.spec.get(key) is not None:
+            numbers[key] = view.spec[key]
+    found = sorted(index for pod in pods if (index := index_of(pod)) is not None)
+    if found:
+        numbers["indexes"] = indexes.write(indexes.from_sorted(found))
+    return numbers
+
+
+def _failed(pod: Obj) -> dict[str, Number]:
+    end = pod_end.of(pod)
+    numbers: dict[str, Number] = {"pod": pod["metadata"]["name"]}
+    index = index_of(pod)
+    if index is not None:
+        numbers["index"] = index
+    if end.container:
+        numbers |= {"container": end.container, "exitCode": end.code}
+    if end.reason:
+        numbers["reason"] = end.reason
+    if end.message:
+        numbers["message"] = end.message
+    return numbers
+
+
+def _end_of(pod: Obj) -> float:
+    """The last end of a container, or the pod's creation."""
+    status = pod.get("status") or {}
+    ends = [
+        rfc3339.seconds(ended["finishedAt"])
+        for kind in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(kind) or ()
+        if (ended := (container.get("state") or {}).get("terminated")) and ended.get("finishedAt")
+    ]
+    return max(ends, default=rfc3339.seconds(pod["metadata"]["creationTimestamp"]))
+
+
+def _ended(view: View, condition: Obj) -> dict[str, Number]:
+    status = view.status
+    numbers: dict[str, Number] = {
+        "reason": condition.get("reason") or "",
+        "message": condition.get("message") or "",
+        "succeeded": status.get("succeeded") or 0,
+        "failed": status.get("failed") or 0,
+    }
+    if status.get("failedIndexes"):
+        numbers["failedIndexes"] = status["failedIndexes"]
+    return numbers

@@ -1,0 +1,270 @@
+"""The story of a Job: pods created, failed and tried again, by which rule, and how the Job ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from longshore.api import indexes
+from longshore.api.facts import job_state
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.machinery.reasons import Number
+from longshore.machinery.records import PROBLEM, Record
+from longshore.why import inferred, pod_now
+from longshore.why.deletion import deleted
+from longshore.why.job_failures import Failures
+from longshore.why.story import Line, View, counted, merged, of_record, ranges, stamp
+
+_ENDS: Final = ("Complete", "Failed")
+_VERDICTS: Final = frozenset(
+    (
+        "BackoffLimitExceeded",
+        "DeadlineExceeded",
+        "FailedIndexes",
+        "MaxFailedIndexesExceeded",
+        "PodFailurePolicy",
+        "SuccessPolicy",
+    )
+)
+"""Codes of a verdict that is on record while pods still go; the end itself comes after."""
+_UNTOLD: Final = frozenset(("TtlRuns", "BadTtl"))
+_SHOWN_DUE: Final = 3
+
+
+def lines(view: View) -> list[Line]:
+    records = view.own
+    if not any(record.who.endswith("controller") for record in records):
+        records = sorted([*records, *inferred.of_job(view)], key=lambda record: record.at)
+    return merged(_Telling(view, records).lines())
+
+
+class _Telling:
+    """Goes through the records once, from the oldest on."""
+
+    def __init__(self, view: View, records: Sequence[Record]) -> None:
+        self._view, self._records = view, records
+        self._failures = Failures(view)
+        self._ended = any(record.code in _ENDS for record in records)
+        self._created = 0
+        self._suspended = False
+        self._replacing = False
+        """Whether pods failed since the last creation."""
+
+    def lines(self) -> Iterator[Line]:
+        batch: list[Record] = []
+        """Creations in a row, after the first: one line."""
+        for record in self._records:
+            if record.code == "PodsCreated" and self._created and not self._is_retry(record):
+                batch.append(record)
+                self._created += int(record.numbers.get("pods", 0))
+                continue
+            yield from self._more_created(batch)
+            if batch or record.code == "PodsCreated":
+                self._replacing = False
+            batch = []
+            yield from self._line(record)
+        yield from self._more_created(batch)
+
+    def _line(self, record: Record) -> Iterator[Line]:
+        code = record.code
+        if code in _UNTOLD or (code in _VERDICTS and self._ended):
+            return
+        if code == "PodFailed":
+            self._replacing = "index" not in record.numbers
+            yield from self._failures.lines(record)
+        elif gone := deleted(record, "Job"):
+            yield gone
+        else:
+            words = _WORDS.get(code)
+            yield of_record(record, words(self, record.numbers) if words is not None else record.words)
+
+    def _is_retry(self, record: Record) -> bool:
+        listed = str(record.numbers.get("indexes", ""))
+        known = self._failures.indexes
+        return bool(listed) and all(index in known for index in _single(listed))
+
+    def created(self, numbers: Mapping[str, Number]) -> str:
+        pods, first, resumed = int(numbers.get("pods", 0)), not self._created, self._suspended
+        self._created, self._suspended = self._created + pods, False
+        listed = str(numbers.get("indexes", ""))
+        if not first and listed and all(index in self._failures.indexes for index in _single(listed)):
+            return f"{_indexes(listed)} started again"
+        said = f"created {counted(pods, 'pod')}" + (f" ({_indexes(listed)})" if listed else "")
+        if resumed:
+            said = f"resumed: {said}"
+        return said + (_at_a_time(pods, numbers) if first or resumed else "")
+
+    def _more_created(self, batch: list[Record]) -> Iterator[Line]:
+        if not batch:
+            return
+        pods = sum(int(record.numbers.get("pods", 0)) for record in batch)
+        runs: indexes.Runs = ()
+        for record in batch:
+            runs = indexes.merge(runs, indexes.from_sorted(_single(str(record.numbers.get("indexes", "")))))
+        listed = f" ({_indexes(indexes.write(runs))})" if runs else ""
+        why = "in place of what failed" if self._replacing else "as others ended"
+        words = f"created {pods} more pod{'s' if pods > 1 else ''}{listed}, {why}"
+        line = of_record(batch[0], words)
+        if len(batch) > 1:
+            line.more = (f"the last at {stamp(batch[-1].at)}",)
+        yield line
+
+    def suspended(self, numbers: Mapping[str, Number]) -> str:
+        self._suspended = True
+        pods = int(numbers.get("pods", 0))
+        return f"suspended: removed {counted(pods, 'pod')}" if pods else "suspended"
+
+    def failed(self, numbers: Mapping[str, Number]) -> str:
+        reason, spec = str(numbers.get("reason", "")), self._view.spec
+        succeeded, many = int(numbers.get("succeeded", 0)), int(numbers.get("failed", 0))
+        listed = str(numbers.get("failedIndexes", ""))
+        count = len(_single(listed))
+        of = spec.get("completions")
+        so = f"; {succeeded} succeeded"
+        match reason:
+            case "FailedIndexes":
+                how = f"{count} of {of}" if of else counted(count, "index")
+            case "MaxFailedIndexesExceeded":
+                how = f"{counted(count, 'index')} failed, maxFailedIndexes is {spec.get('maxFailedIndexes')}"
+            case "BackoffLimitExceeded":
+                limit = spec.get("backoffLimit", 6)
+                how = f"{counted(many, 'pod')} failed, backoffLimit is {limit}"
+            case "DeadlineExceeded":
+                how = f"it was active for more than {spec.get('activeDeadlineSeconds')} s"
+            case _:
+                how = str(numbers.get("message", ""))
+        how = f", {how}" if how else ""
+        return f"the Job failed: {reason}{how}{so}"
+
+    def complete(self, numbers: Mapping[str, Number]) -> str:
+        succeeded, many = int(numbers.get("succeeded", 0)), int(numbers.get("failed", 0))
+        of = self._view.spec.get("completions")
+        said = f"{succeeded} of {of} succeeded" if of is not None else f"{succeeded} succeeded"
+        if numbers.get("reason") == "SuccessPolicy":
+            said = f"its successPolicy is met, {said}"
+        failed = f"; {counted(many, 'pod')} failed on the way" if many else ""
+        return f"the Job is complete: {said}{failed}"
+
+
+_WORDS: Final[Mapping[str, Callable[[_Telling, Mapping[str, Any]], str]]] = {
+    "PodsCreated": _Telling.created,
+    "Suspended": _Telling.suspended,
+    "Failed": _Telling.failed,
+    "Complete": _Telling.complete,
+    "PodsRemoved": lambda _, n: (
+        f"removed {counted(n['pods'], 'pod')}: {n['active']} were active, {n['wanted']} wanted"
+    ),
+    "ActiveDeleted": lambda _, n: f"deleted {counted(n['pods'], 'pod')} that still ran",
+    "BackingOff": lambda _, n: (
+        f"{counted(n['failures'], 'pod')} failed in a row: the next one starts at {n['until']}"
+    ),
+    "MoreFailed": lambda _, n: f"{counted(n['pods'], 'more pod')} failed",
+}
+
+
+def _at_a_time(pods: int, numbers: Mapping[str, Number]) -> str:
+    """Why so many: `: 3 of 6 completions wanted at a time`."""
+    completions, parallelism = numbers.get("completions"), int(numbers.get("parallelism", pods))
+    if completions is None:
+        return f": {parallelism} at a time, until one succeeds" if "parallelism" in numbers else ""
+    if int(completions) <= 1:
+        return ""
+    if parallelism >= int(completions):
+        return f": all {completions} completions at once"
+    return f": {parallelism} of {completions} completions wanted at a time"
+
+
+def _single(listed: str) -> list[int]:
+    return [index for first, last in indexes.read(listed, 1 << 31) for index in range(first, last + 1)]
+
+
+def _indexes(listed: str) -> str:
+    return f"index{'es' if not listed.isdigit() else ''} {ranges(listed)}"
+
+
+# ---- what is so now, and what is next
+
+
+def now(view: View) -> list[str]:
+    if view.obj is None or job_state.end_of(view.obj):
+        return []
+    status = view.status
+    done, of = status.get("succeeded") or 0, view.spec.get("completions")
+    said = [f"{done} of {of} succeeded" if of is not None else f"{done} succeeded"]
+    said += [
+        f"{status[key]} {word}"
+        for key, word in (("active", "active"), ("terminating", "terminating"), ("failed", "failed"))
+        if status.get(key)
+    ]
+    return [", ".join(said), *pod_now.waiting(view.pods)]
+
+
+def following(view: View) -> list[str]:
+    name = view.name
+    if view.obj is None:
+        return ["nothing: the Job is gone"]
+    ended = job_state.end_of(view.obj)
+    if ended:
+        return _after_the_end(view, ended)
+    if "deletionTimestamp" in view.meta:
+        held = ", ".join(view.meta.get("finalizers") or ()) or "nothing"
+        return [f"it goes as soon as nothing holds it any more; it is held by: {held}"]
+    if manager := _manager(view.obj):
+        return [f"{manager} decides: longshore leaves it alone"]
+    if view.spec.get("suspend"):
+        return [f"nothing until it is resumed: longshore resume job/{name}"]
+    found = _due(view)
+    stuck = next((pod for pod in view.pods if pod_now.why_it_waits(pod)), None)
+    if stuck is not None:
+        found.append(f"more about a pod: longshore why pod/{stuck['metadata']['name']}")
+    return found
+
+
+def _manager(job: Obj) -> str:
+    manager: str = (job.get("spec") or {}).get("managedBy") or ""
+    return "" if manager == "kubernetes.io/job-controller" else manager
+
+
+def _after_the_end(view: View, ended: Obj) -> list[str]:
+    name = view.name
+    if ended["type"] == "Complete":
+        said = f"nothing: the Job is complete. See its logs: longshore logs job/{name}"
+    else:
+        said = f"nothing: the Job has ended. See its logs: longshore logs --failed job/{name}"
+    ttl = view.spec.get("ttlSecondsAfterFinished")
+    if ttl is None:
+        return [said]
+    at = rfc3339.seconds(ended["lastTransitionTime"])
+    return [said, f"it is deleted at {stamp(at + ttl)} (ttlSecondsAfterFinished is {ttl})"]
+
+
+def _due(view: View) -> list[str]:
+    """All that happens by itself, the soonest first."""
+    due: list[tuple[float, str]] = []
+    for record in view.own:
+        at = rfc3339.seconds(str(record.numbers.get("retryAt") or record.numbers.get("until") or "") or None)
+        if at > view.now:
+            what = f"index {record.numbers['index']} is" if "index" in record.numbers else "a failed pod is"
+            due.append((at, f"{what} tried again at {stamp(at)}"))
+    deadline, started = view.spec.get("activeDeadlineSeconds"), view.status.get("startTime")
+    if deadline is not None and started:
+        at = rfc3339.seconds(started) + deadline
+        due.append((at, f"it fails at {stamp(at)} unless it is done (activeDeadlineSeconds is {deadline})"))
+    found = list(dict.fromkeys(words for _, words in sorted(due)))[:_SHOWN_DUE]
+    if found:
+        return found
+    if view.status.get("active"):
+        return [_when_one_ends(view)]
+    if view.own and view.own[-1].code == PROBLEM:
+        return ["it is tried again, after longer and longer pauses"]
+    return ["the Job controller looks at it"]
+
+
+def _when_one_ends(view: View) -> str:
+    completions, parallelism = view.spec.get("completions"), view.spec.get("parallelism", 1)
+    done, active = view.status.get("succeeded") or 0, view.status.get("active") or 0
+    left = (completions - done - active) if completions is not None else 0
+    if left > 0 and active >= parallelism:
+        return f"the next pod is created when one of the {active} ends; {left} are still to come"
+    return "the Job ends when its pods have" if active > 1 else "the Job ends when its pod has"

@@ -1,0 +1,118 @@
+"""Failed pods in a Job's story: exit code and last words, the rule of the failure policy, and the retry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from longshore.api.types import Obj
+from longshore.machinery.reasons import Number
+from longshore.machinery.records import Record
+from longshore.why.deletion import ASKED
+from longshore.why.story import Line, View, of_record, ordinal, quoted, span
+
+_MEANINGS = {
+    "Count": "so it counts",
+    "FailIndex": "so the index has failed",
+    "FailJob": "so the Job fails",
+    "Ignore": "so it does not count",
+}
+
+
+class Failures:
+    """Remembers what was told before: who failed already, and in which container."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._told: set[str] = set()
+        self.indexes: dict[int, str] = {}
+        """The indexes that failed, each with the container that failed it last."""
+        self._said_limit = False
+
+    def lines(self, record: Record) -> Iterator[Line]:
+        numbers = record.numbers
+        pod = str(numbers.get("pod", ""))
+        if pod in self._told:
+            return  # said again after a restart
+        self._told.add(pod)
+        index = numbers.get("index")
+        again = index is not None and int(index) in self.indexes
+        yield of_record(record, self._words(numbers, again=again), self._rules(numbers))
+        if index is not None:
+            self.indexes[int(index)] = str(numbers.get("container", ""))
+        if "retryAt" in numbers:
+            nth = ordinal(int(numbers.get("failures", 1)))
+            words = f"index {index} will be retried at {numbers['retryAt']}"
+            yield Line(record.at, f"{words} ({nth} failure, {span(float(numbers['seconds']))})")
+
+    def _words(self, numbers: Mapping[str, Number], *, again: bool) -> str:
+        index = numbers.get("index")
+        who = f"index {index}" if index is not None else f"pod {numbers.get('pod')}"
+        if numbers.get("deleted"):
+            said = f"{self._deleted(str(numbers.get('pod')), who)} before it ended, which counts as a failure"
+        else:
+            said = f"{who} failed{' again' if again else ''}"
+            if cause := self._cause(numbers, index):
+                said += f": {cause}"
+        if numbers.get("indexFailed"):
+            if numbers.get("action") == "FailIndex":
+                return said
+            return f"{said}; its retries are used up, so the index has failed"
+        return said
+
+    def _deleted(self, pod: str, who: str) -> str:
+        for record in self._view.pod_records:
+            if (record.name, record.code) == (pod, ASKED):
+                return f"{record.numbers.get('user')} deleted {who} with {record.numbers.get('agent')}"
+        return f"{who} was deleted"
+
+    def _cause(self, numbers: Mapping[str, Number], index: Number | None) -> str:
+        container, reason = str(numbers.get("container", "")), str(numbers.get("reason", ""))
+        if not container:
+            message = str(numbers.get("message", ""))
+            return f"{reason}, {quoted(message)}" if reason and message else reason
+        code = numbers.get("exitCode")
+        said = f"out of memory (exit code {code})" if reason == "OOMKilled" else f"exit code {code}"
+        if reason not in ("", "Error", "OOMKilled"):
+            said += f" ({reason})"
+        known = index is not None and self.indexes.get(int(index)) == container
+        if not known:
+            said += f" in container {container}"
+        message = str(numbers.get("message", "")) or self._last_words(str(numbers.get("pod", "")), container)
+        return f"{said}, {quoted(message)}" if message and not known else said
+
+    def _last_words(self, pod: str, container: str) -> str:
+        """The last line of the container's log, as the node noted it."""
+        for record in reversed(self._view.pod_records):
+            told = record.name, record.code, record.numbers.get("container")
+            if told == (pod, "ContainerFailed", container):
+                return str(record.numbers.get("message", ""))
+        return ""
+
+    def _rules(self, numbers: Mapping[str, Number]) -> tuple[str, ...]:
+        """The words of the failure policy on it, and on the first failure how many retries there are."""
+        spec = self._view.spec
+        rules: Sequence[Obj] = (spec.get("podFailurePolicy") or {}).get("rules") or []
+        said: list[str] = []
+        if action := numbers.get("action"):
+            meaning = _MEANINGS.get(str(action), "")
+            said.append(f"rule {numbers.get('rule')} of podFailurePolicy matches: {action}, {meaning}")
+        elif len(rules) == 1:
+            said.append(f"rule 0 of podFailurePolicy does not match ({_rule(rules[0])})")
+        elif rules:
+            said.append(f"none of the {len(rules)} rules of podFailurePolicy matches")
+        if not self._said_limit and spec:
+            self._said_limit = True
+            if (limit := spec.get("backoffLimitPerIndex")) is not None:
+                said.append(f"backoffLimitPerIndex is {limit}")
+            elif (limit := spec.get("backoffLimit")) is not None:
+                said.append(f"backoffLimit is {limit}")
+        return tuple(["; ".join(said)] if said else [])
+
+
+def _rule(rule: Obj) -> str:
+    """`onExitCodes 42`, `onPodConditions DisruptionTarget`."""
+    if codes := rule.get("onExitCodes"):
+        values = ", ".join(map(str, codes.get("values") or ()))
+        return f"onExitCodes {'not ' if codes.get('operator') == 'NotIn' else ''}{values}"
+    types = ", ".join(pattern["type"] for pattern in rule.get("onPodConditions") or ())
+    return f"onPodConditions {types}"

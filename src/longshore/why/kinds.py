@@ -1,0 +1,96 @@
+"""The kinds of objects that have a story, as people and as the API name them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Kind(NamedTuple):
+    word: str
+    """The short name, as in `longshore why job/x`, in records, and in names of explanations: `job.x`."""
+    title: str
+    api_version: str
+    plural: str
+    namespaced: bool = True
+    spellings: tuple[str, ...] = ()
+    """Other words for it."""
+    named: str = ""
+    """The kind, where that is not the title."""
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def kind(self) -> str:
+        """The name in objects and owner references."""
+        return self.named or self.title
+
+    @property
+    def root(self) -> str:
+        """The path of its version of the API."""
+        return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+
+
+_SCHEDULING: Final = "scheduling.volcano.sh/v1beta1"
+_VOLCANO: Final = "batch.volcano.sh/v1alpha1"
+
+KINDS: Final = {
+    kind.word: kind
+    for kind in (
+        Kind("job", "Job", "batch/v1", "jobs", True, ("jobs", "jobs.batch")),
+        Kind("cronjob", "CronJob", "batch/v1", "cronjobs", True, ("cronjobs", "cj", "cronjobs.batch")),
+        Kind("pod", "Pod", "v1", "pods", True, ("pods", "po")),
+        Kind(
+            "vcjob",
+            "Volcano Job",
+            _VOLCANO,
+            "jobs",
+            True,
+            ("vcjobs", "vj", "jobs.batch.volcano.sh"),
+            "Job",
+        ),
+        Kind(
+            "cronvcjob",
+            "Volcano CronJob",
+            _VOLCANO,
+            "cronjobs",
+            True,
+            ("cronvcjobs", "cronvj", "cronjobs.batch.volcano.sh"),
+            "CronJob",
+        ),
+        Kind("podgroup", "PodGroup", _SCHEDULING, "podgroups", True, ("podgroups", "pg")),
+        Kind("queue", "Queue", _SCHEDULING, "queues", False, ("queues", "q")),
+        Kind("jobflow", "JobFlow", "flow.volcano.sh/v1alpha1", "jobflows", True, ("jobflows", "jf")),
+        Kind(
+            "pvc",
+            "PersistentVolumeClaim",
+            "v1",
+            "persistentvolumeclaims",
+            True,
+            ("persistentvolumeclaim", "persistentvolumeclaims"),
+        ),
+        Kind(
+            "pv",
+            "PersistentVolume",
+            "v1",
+            "persistentvolumes",
+            False,
+            ("persistentvolume", "persistentvolumes"),
+        ),
+        Kind("namespace", "Namespace", "v1", "namespaces", False, ("namespaces", "ns")),
+    )
+}
+"""By their short names."""
+
+_BY_RESOURCE: Final = {(kind.group, kind.plural): kind for kind in KINDS.values()}
+_BY_SPELLING: Final = {spelling: kind for kind in KINDS.values() for spelling in (kind.word, *kind.spellings)}
+
+
+def named(word: str) -> Kind | None:
+    """The kind that a person means by this word."""
+    return _BY_SPELLING.get(word.lower())
+
+
+def of_resource(group: str, plural: str) -> Kind | None:
+    return _BY_RESOURCE.get((group, plural))

@@ -1,0 +1,105 @@
+"""Makes the view of an object from any API: its own, or one over the network. Reads only.
+
+What belongs to an object is found as its controllers find it: pods by the owner, Jobs by the owner, events by
+the object they are about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, Protocol
+
+from longshore.api import cron
+from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
+from longshore.machinery.records import Name, Record
+from longshore.why.kinds import KINDS, Kind
+from longshore.why.story import View
+
+
+class Api(Protocol):
+    """The reads that a view needs."""
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Obj | None:
+        """The object; None when there is none, or the server does not know the kind."""
+
+    def list(self, kind: Kind, namespace: str) -> Sequence[Obj]:
+        """The objects of a namespace; none when the server does not know the kind."""
+
+    def events(self, namespace: str, kind: str, name: str) -> Sequence[Obj]:
+        """The events about an object."""
+
+
+Recall = Callable[[Collection[Name]], list[Record]]
+"""The reasons that were kept for these objects, oldest first."""
+
+_OWNERS_OF_PODS: Final = ("job", "vcjob")
+_OWNERS_OF_JOBS: Final = {"cronjob": "job", "cronvcjob": "vcjob", "jobflow": "vcjob"}
+
+
+def observe(
+    api: Api,
+    kind: Kind,
+    namespace: str,
+    name: str,
+    *,
+    now: float,
+    recall: Recall = lambda names: [],
+    waits: Callable[[Kind, str, str], Sequence[Reason]] = lambda kind, namespace, name: (),
+    zone: cron.Zone = cron.UTC,
+) -> View:
+    """The view of the object of this name. `recall` and `waits` know what only longshore itself knows."""
+    obj = api.get(kind, namespace, name)
+    records = recall([(kind.word, namespace, name)])
+    uid = obj["metadata"]["uid"] if obj is not None else records[-1].uid if records else ""
+    events = [
+        event
+        for event in api.events(namespace or "default", kind.kind, name)
+        if (event.get("involvedObject") or {}).get("uid") in (uid, None, "")
+    ]
+    pods = _pods(api, kind, namespace, name, uid)
+    failed = [record.numbers["pod"] for record in records if "pod" in record.numbers]
+    told = recall([("pod", namespace, str(pod)) for pod in failed]) if failed else []
+    children = KINDS.get(_OWNERS_OF_JOBS.get(kind.word, ""))
+    jobs = [each for each in api.list(children, namespace) if _owned(each, uid)] if children else []
+    group, group_name = None, ""
+    if kind.word == "vcjob" and uid:
+        group_name = f"{name}-{uid}"
+        group = api.get(KINDS["podgroup"], namespace, group_name)
+    asked = (KINDS["podgroup"], namespace, group_name) if group_name else (kind, namespace, name)
+    return View(
+        kind,
+        namespace,
+        name,
+        now,
+        obj,
+        records,
+        events,
+        pods,
+        told,
+        jobs,
+        group,
+        recall([("podgroup", namespace, group_name)]) if group_name else (),
+        waits(*asked),
+        zone,
+    )
+
+
+def _pods(api: Api, kind: Kind, namespace: str, name: str, uid: str) -> list[Obj]:
+    """The pods of a Job, or those that use a claim; oldest first."""
+    if kind.word in _OWNERS_OF_PODS:
+        found = [pod for pod in api.list(KINDS["pod"], namespace) if _owned(pod, uid)]
+    elif kind.word == "pvc":
+        found = [pod for pod in api.list(KINDS["pod"], namespace) if _uses(pod, name)]
+    else:
+        return []
+    return sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+
+
+def _owned(obj: Obj, uid: str) -> bool:
+    return any(ref.get("uid") == uid for ref in obj["metadata"].get("ownerReferences") or ())
+
+
+def _uses(pod: Obj, claim: str) -> bool:
+    volumes = pod["spec"].get("volumes") or ()
+    return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)

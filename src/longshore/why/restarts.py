@@ -1,0 +1,36 @@
+"""Restarts of a container, told once: the first end in full, the ones like it as a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from longshore.why.story import Line, stamp
+
+_STEPS: Final = ("ContainerFailed", "CrashLoopBackOff", "Restarted")
+
+
+def folded(lines: Iterable[Line]) -> list[Line]:
+    """The lines, with the repeats of one and the same end taken together. The last end keeps its own lines,
+    so that the story ends with what is so now."""
+    found: list[Line] = []
+    held: list[Line] = []
+    for line in lines:
+        if line.code in _STEPS:
+            held.append(line)
+        else:
+            found += _fold(held)
+            held = []
+            found.append(line)
+    return found + _fold(held)
+
+
+def _fold(steps: list[Line]) -> list[Line]:
+    ends = [at for at, line in enumerate(steps) if line.code == "ContainerFailed"]
+    if len(ends) < 4 or len({steps[at].words for at in ends}) > 1:
+        return steps
+    first, last = steps[: ends[1]], steps[ends[-1] :]
+    many, again = len(ends) - 2, steps[ends[1]]
+    words = f"it ended like this {many} more times, and was started again after longer and longer pauses"
+    line = Line(again.at, words, (f"the last of these at {stamp(steps[ends[-2]].at)}",), "RestartedAgain")
+    return [*first, line, *last]
