@@ -26,6 +26,9 @@ GROUPS = (
         (
             ("run", "run manifests, or a command many times, to their end"),
             ("apply", "create or update objects from files"),
+            ("diff", "show what apply would change"),
+            ("edit", "change an object in your editor"),
+            ("kustomize", "print the objects of a kustomization directory"),
             ("get", "show objects: jobs, pods, cronjobs, queues, ..."),
             ("describe", "show objects in detail, with their events"),
             ("explain", "explain a kind and its fields"),

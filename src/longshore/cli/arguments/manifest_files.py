@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,6 +26,35 @@ class Manifest(NamedTuple):
 def read(names: Iterable[str], *, recursive: bool = False) -> list[Manifest]:
     """All objects of these files, `-` for standard input. Raises Failure for text that is no object."""
     return [each for name in names for each in _named(name, recursive)]
+
+
+def given(filenames: Iterable[str], kustomize: str, *, recursive: bool = False) -> list[Manifest]:
+    """The objects of `-f` or of `-k`, which exclude each other."""
+    if not kustomize:
+        return read(filenames, recursive=recursive)
+    from longshore.cli.kustomize import kustomize_build
+
+    if list(filenames):
+        raise Said("error: only one of -f or -k can be specified", 2)
+    return [Manifest(obj, kustomize) for obj in kustomize_build.build(Path(kustomize))]
+
+
+def selected(manifests: list[Manifest], selector: str) -> list[Manifest]:
+    """The objects with the labels of a selector; all of them without a selector."""
+    from longshore.api.errors import StatusError
+    from longshore.api.selectors import labels
+
+    try:
+        wanted = labels.parse(selector)
+    except StatusError as err:
+        raise Said(f"error: --selector: {err.message}", 2) from None
+    return [each for each in manifests if wanted.matches(each.obj["metadata"].get("labels") or {})]
+
+
+def add_kustomize(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--kustomize", "-k", default="", metavar="DIR", help="the objects of this kustomization directory"
+    )
 
 
 def _named(name: str, recursive: bool) -> Iterator[Manifest]:

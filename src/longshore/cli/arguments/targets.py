@@ -32,6 +32,8 @@ class Target(NamedTuple):
 
 def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
     """Adds names, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
+    from longshore.cli.arguments import manifest_files
+
     parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="the objects")
     parser.add_argument(
         "--filename",
@@ -41,6 +43,7 @@ def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
         metavar="F",
         help="the objects in this file or directory",
     )
+    manifest_files.add_kustomize(parser)
     parser.add_argument(
         "--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories"
     )
@@ -60,7 +63,7 @@ def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
 def chosen(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]:
     """The targets that the arguments name, in their order. Raises Failure when they name none."""
     namespace = "" if getattr(arguments, "all_namespaces", False) else server.namespace
-    if arguments.filename:
+    if arguments.filename or arguments.kustomize:
         if arguments.words:
             raise Failure("give either files or names, not both", 2)
         return of_files(server, kinds, arguments)
@@ -78,7 +81,8 @@ def of_files(server: Server, kinds: Kinds, arguments: Namespace) -> list[Target]
     from longshore.cli.arguments import manifest_files
 
     targets = []
-    for manifest in manifest_files.read(arguments.filename, recursive=arguments.recursive):
+    found = manifest_files.given(arguments.filename, arguments.kustomize, recursive=arguments.recursive)
+    for manifest in found:
         kind = kind_of(kinds, manifest)
         meta = manifest.obj["metadata"]
         if not meta.get("name"):

@@ -2,13 +2,17 @@
 
 The server merges fields, and longshore takes over fields that others have set since. With --server-side it
 refuses to take them over, as kubectl does, unless --force-conflicts is given.
+
+  longshore apply -f job.yaml
+  longshore apply -k overlays/prod
+  longshore apply -f manifests --prune -l app=web     deletes what is labelled so and no longer in the files
 """
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -17,13 +21,13 @@ if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
-MANAGER = "longshore"
 _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
-_VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.arguments import manifest_files
     from longshore.cli.server import connecting
+    from longshore.cli.server.apply_request import MANAGER, VALIDATION
 
     add = parser.add_argument
     add(
@@ -31,10 +35,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "-f",
         action="append",
         default=[],
-        required=True,
         metavar="F",
         help="file, directory, or - for standard input",
     )
+    manifest_files.add_kustomize(parser)
     add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories")
     add(
         "--server-side",
@@ -60,86 +64,128 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--validate",
         default="strict",
-        choices=tuple(_VALIDATION),
+        choices=tuple(VALIDATION),
         help="unknown fields: refuse, warn, ignore",
     )
     add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
+    add("--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b")
+    add(
+        "--prune",
+        action=BooleanOptionalAction,
+        default=False,
+        help="delete applied objects that are no longer given; needs --selector or --all",
+    )
+    add("--all", action=BooleanOptionalAction, default=False, help="--prune looks at all objects")
+    add(
+        "--prune-allowlist",
+        action="append",
+        default=[],
+        metavar="G/V/K",
+        help="--prune looks at this kind, such as core/v1/ConfigMap, instead of the usual ones",
+    )
     connecting.add_arguments(parser)
 
 
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
-    from longshore.cli.arguments import kinds, manifest_files
+    from longshore.cli.arguments import kinds
     from longshore.cli.main import Said
     from longshore.cli.server import connecting, refusals
 
     code = 0
-    manifests = manifest_files.read(arguments.filename, recursive=arguments.recursive)
-    if not manifests:
-        raise Said("error: no objects passed to apply", 2)
+    manifests = _given(arguments)
+    applied: list[Applied] = []
     with refusals.told():
         server = connecting.server(arguments)
         known = kinds.discover(server)
         for manifest in manifests:
             try:
-                _apply(server, known, manifest, arguments)
+                applied.append(_apply(server, known, manifest, arguments))
             except StatusError as err:
                 print(_refused(err, manifest, arguments), file=sys.stderr)
                 code = 1
             except Said as err:
                 print(err, file=sys.stderr)
                 code = err.code
+        if arguments.prune and not code:
+            _prune(server, known, applied, arguments)
     return code
 
 
-def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespace) -> None:
-    from longshore.api.errors import StatusError
-    from longshore.cli.arguments import targets
+def _given(arguments: Namespace) -> list[Manifest]:
+    from longshore.cli.arguments import manifest_files
     from longshore.cli.main import Said
 
-    kind = targets.kind_of(known, manifest)
-    meta = manifest.obj["metadata"]
-    if not meta.get("name"):
-        if meta.get("generateName"):
-            raise Said(f"error: from {meta['generateName']}: cannot use generate name with apply")
-        raise Said("error: error when retrieving current configuration: resource name may not be empty")
-    place = targets.place(server, kind, manifest, arguments.namespace)
-    path = kind.path(place, meta["name"])
-    before: Obj | None = None
-    try:
-        before = server.json("GET", path)
-    except StatusError as err:
-        if err.code != 404:
-            raise
+    if not arguments.filename and not arguments.kustomize:
+        raise Said("error: must specify one of -f and -k", 2)
+    if arguments.prune and not arguments.all and not arguments.selector:
+        raise Said(
+            "error: all resources selected for prune without explicitly passing --all. To prune all "
+            "resources, pass the --all flag. If you did not mean to prune all resources, specify a label "
+            "selector",
+            2,
+        )
+    found = manifest_files.given(arguments.filename, arguments.kustomize, recursive=arguments.recursive)
+    found = manifest_files.selected(found, arguments.selector)
+    if not found:
+        raise Said("error: no objects passed to apply", 2)
+    return found
+
+
+class Applied(NamedTuple):
+    namespace: str
+    uid: str
+
+
+def _apply(server: Server, known: Kinds, manifest: Manifest, arguments: Namespace) -> Applied:
+    """Applies one object and says so."""
+    from longshore.cli.server import apply_request
+
+    target = apply_request.target(server, known, manifest, arguments.namespace)
+    before = apply_request.live(server, target.path)
     if arguments.dry_run == "client":
         after = manifest.obj
         word = "configured" if before else "created"
     else:
-        after = _written(server, path, manifest.obj, arguments)
+        after = apply_request.write(
+            server,
+            target.path,
+            manifest.obj,
+            manager=arguments.field_manager,
+            validate=arguments.validate,
+            force=arguments.force_conflicts or not arguments.server_side,
+            dry=arguments.dry_run == "server",
+        )
         changed = before is not None and _meaning(after) != _meaning(before)
         word = ("configured" if changed else "unchanged") if before else "created"
     if arguments.server_side:
         word = "serverside-applied"
-    dry = {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
-    _say(f"{kind.one}/{meta['name']}", f"{word}{dry}", after, arguments.output)
+    _say(target.text, f"{word}{_dry(arguments)}", after, arguments.output)
+    return Applied(target.namespace, (before or after)["metadata"].get("uid", ""))
+
+
+def _dry(arguments: Namespace) -> str:
+    return {"client": " (dry run)", "server": " (server dry run)"}.get(arguments.dry_run, "")
+
+
+def _prune(server: Server, known: Kinds, applied: list[Applied], arguments: Namespace) -> None:
+    from longshore.cli.server import pruning
+
+    found = pruning.kinds(known, arguments.prune_allowlist)
+    if arguments.namespace:
+        found = [kind for kind in found if kind.namespaced]
+    namespaces = {each.namespace for each in applied} - {""}
+    kept = {each.uid for each in applied}
+    stale = pruning.stale(server, found, namespaces, arguments.selector, kept, arguments.field_manager)
+    for target in stale:
+        pruning.delete(server, target, arguments.dry_run)
+        print(target.text if arguments.output == "name" else f"{target.text} pruned{_dry(arguments)}")
 
 
 def _meaning(obj: Obj) -> Obj:
     """An object without the fields that every write changes and that a dry run does not set."""
     meta = {key: value for key, value in obj["metadata"].items() if key not in _BOOKKEEPING}
     return {**obj, "metadata": meta}
-
-
-def _written(server: Server, path: str, obj: Obj, arguments: Namespace) -> Obj:
-    force = arguments.force_conflicts or not arguments.server_side
-    query = {
-        "fieldManager": arguments.field_manager,
-        "fieldValidation": _VALIDATION[arguments.validate],
-        "force": "true" if force else "false",
-    }
-    if arguments.dry_run == "server":
-        query["dryRun"] = "All"
-    return server.json("PATCH", path, query=query, body=obj, content_type="application/apply-patch+yaml")
 
 
 def _say(name: str, word: str, obj: Obj, output: str) -> None:

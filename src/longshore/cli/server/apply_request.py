@@ -1,0 +1,66 @@
+"""Server-side apply of one object, as `apply` and `diff` send it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from longshore.api.types import Obj
+from longshore.cli.arguments import targets
+from longshore.cli.arguments.kinds import Kinds
+from longshore.cli.arguments.manifest_files import Manifest
+from longshore.cli.arguments.targets import Target
+from longshore.cli.main import Said
+from longshore.cli.server.requests import Server
+
+MANAGER: Final = "longshore"
+VALIDATION: Final = {
+    "strict": "Strict",
+    "true": "Strict",
+    "warn": "Warn",
+    "ignore": "Ignore",
+    "false": "Ignore",
+}
+
+
+def target(server: Server, kinds: Kinds, manifest: Manifest, namespace: str) -> Target:
+    """Kind, name and place of a manifest's object. `namespace` is the one that was asked for."""
+    kind = targets.kind_of(kinds, manifest)
+    meta = manifest.obj["metadata"]
+    if not meta.get("name"):
+        if meta.get("generateName"):
+            raise Said(f"error: from {meta['generateName']}: cannot use generate name with apply")
+        raise Said("error: error when retrieving current configuration: resource name may not be empty")
+    return Target(kind, meta["name"], targets.place(server, kind, manifest, namespace))
+
+
+def live(server: Server, path: str) -> Obj | None:
+    """The object as it is now; None when there is none."""
+    from longshore.api.errors import StatusError
+
+    try:
+        return server.json("GET", path)
+    except StatusError as err:
+        if err.code != 404:
+            raise
+    return None
+
+
+def write(
+    server: Server,
+    path: str,
+    obj: Obj,
+    *,
+    manager: str = MANAGER,
+    validate: str = "strict",
+    force: bool = True,
+    dry: bool = False,
+) -> Obj:
+    """The object after the apply; `dry` changes nothing. `force` takes fields over from other managers."""
+    query = {
+        "fieldManager": manager,
+        "fieldValidation": VALIDATION[validate],
+        "force": "true" if force else "false",
+    }
+    if dry:
+        query["dryRun"] = "All"
+    return server.json("PATCH", path, query=query, body=obj, content_type="application/apply-patch+yaml")
