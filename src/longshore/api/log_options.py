@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from longshore.api.time.instants import Instant
@@ -21,3 +23,5 @@ class LogOptions(msgspec.Struct, frozen=True):
     """Each line begins with its time and a space."""
     tail_lines: int | None = None
     limit_bytes: int | None = None
+    stream: Literal["All", "Stdout", "Stderr"] = "All"
+    """Lines of one of the container's two outputs alone, where its engine tells them apart."""

@@ -80,6 +80,9 @@ class Container:
     and makes it (and its directory) at the first output: no file means no output."""
     whole_log: bool = False
     """Nothing of the log may be dropped while the container runs, however long it gets."""
+    separate_streams: bool = False
+    """Lines of standard error are told from those of standard output; their order may differ a little then.
+    Only for a log that is wanted whole."""
     termination_message: FilePath | None = None
     """A file of this machine, seen at `termination_path` inside; made by the engine if it has to be."""
     termination_path: str = "/dev/termination-log"

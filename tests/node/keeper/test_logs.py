@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.keeper.records.logfile import LogFile
-from support.keeper_engine import Engine
+from support.keeper_engine import Engine, kill, until
 
 pytestmark = pytest.mark.anyio
 
@@ -62,3 +62,46 @@ def test_files_are_rotated_and_the_oldest_dropped(tmp_path: Path) -> None:
     assert names == ["log", "log.1", "log.2", "log.3", "log.4"]
     assert (tmp_path / "log.1").stat().st_size >= 10 << 20
     assert (tmp_path / "log").read_text().endswith("last\n")
+
+
+def lines_of(engine: Engine, uid: str, stream: str) -> list[str]:
+    lines = (engine.directory / "logs" / f"{uid}.log").read_text().splitlines()
+    return [text for _, found, _, text in (line.split(" ", 3) for line in lines) if found == stream]
+
+
+async def test_streams_are_told_apart_where_that_is_wanted(engine: Engine) -> None:
+    script = "for i in 1 2 3; do echo out $i; echo err $i >&2; done; printf end >&2"
+    state = await engine.run("sh", "-c", script, whole_log=True, separate_streams=True)
+    uid = state.key.pod_uid
+    assert lines_of(engine, uid, "stdout") == ["out 1", "out 2", "out 3"]
+    assert lines_of(engine, uid, "stderr") == ["err 1", "err 2", "err 3", "end"]
+
+
+async def test_much_output_of_both_streams_arrives_whole(engine: Engine) -> None:
+    script = "seq 1 30000 & seq 30001 60000 >&2; wait"
+    state = await engine.run("sh", "-c", script, whole_log=True, separate_streams=True)
+    uid = state.key.pod_uid
+    assert lines_of(engine, uid, "stdout") == [str(n) for n in range(1, 30001)]
+    assert lines_of(engine, uid, "stderr") == [str(n) for n in range(30001, 60001)]
+
+
+async def test_one_stream_may_be_closed_while_the_other_goes_on(engine: Engine) -> None:
+    script = "echo out; exec >&-; sleep 0.05; echo err >&2"
+    state = await engine.run("sh", "-c", script, whole_log=True, separate_streams=True)
+    assert lines_of(engine, state.key.pod_uid, "stderr") == ["err"]
+
+
+async def test_another_keeper_goes_on_to_tell_streams_apart(engine: Engine, tmp_path: Path) -> None:
+    script = "echo a; echo b >&2; while [ ! -e go ]; do sleep 0.02; done; seq 1 40000 >&2; echo c; echo d >&2"
+    state = await engine.start(
+        "sh", "-c", script, whole_log=True, separate_streams=True, working_dir=str(tmp_path)
+    )
+    await until(lambda: engine.log(state.key).count("\n") == 2)
+    old = engine.keeper
+    kill(old)
+    await until(lambda: engine.keeper != old)
+    (tmp_path / "go").touch()
+    await engine.end(state.key)
+    uid = state.key.pod_uid
+    assert lines_of(engine, uid, "stdout") == ["a", "c"]
+    assert lines_of(engine, uid, "stderr") == ["b", *map(str, range(1, 40001)), "d"]

@@ -139,3 +139,16 @@ async def test_a_follower_misses_nothing_when_files_rotate(tmp_path: Path) -> No
     ended.set()
     await asyncio.wait_for(task, 5)
     assert b"".join(seen).decode() == "".join(f"line {n}\n" for n in range(30))
+
+
+async def test_one_stream_can_be_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "0.log"
+    path.write_bytes(
+        b"".join(
+            b"2026-11-16T00:00:00.%09dZ %b F %d\n" % (number, stream, number)
+            for number, stream in enumerate([b"stdout", b"stderr", b"stderr", b"stdout"])
+        )
+    )
+    assert await text(path, stream="Stdout") == "0\n3\n"
+    assert await text(path, stream="Stderr") == "1\n2\n"
+    assert await text(path) == "0\n1\n2\n3\n"

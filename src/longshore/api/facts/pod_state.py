@@ -23,3 +23,11 @@ def has_ended(pod: Obj) -> bool:
 
 def is_ready(pod: Obj) -> bool:
     return conditions.is_true((pod.get("status") or {}).get("conditions") or (), "Ready")
+
+
+def main_end(pod: Obj) -> Obj:
+    """The end of the pod's first container, as its status has it; empty where that is not known."""
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        ended: Obj = (each.get("state") or {}).get("terminated") or {}
+        return ended
+    return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from longshore.api import errors, field
 from longshore.api.log_options import LogOptions
@@ -14,6 +14,8 @@ from longshore.apiserver.subresources.connect import choose_container, door_to, 
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
+
+_STREAMS: Final = ("All", "Stderr", "Stdout")
 
 
 async def log(api: Api, call: Call) -> LogAnswer:
@@ -38,6 +40,7 @@ def _options(call: Call) -> LogOptions:
         timestamps=truth(call.one("timestamps")),
         tail_lines=integer(call.one("tailLines")),
         limit_bytes=integer(call.one("limitBytes")),
+        stream=cast(Literal["All", "Stdout", "Stderr"], call.one("stream") or "All"),
     )
 
 
@@ -56,6 +59,12 @@ def _problems(call: Call) -> list[field.FieldError]:
         found.append(field.invalid("sinceSeconds", seconds, "must be greater than 0"))
     if since:
         _check_time(since)
+    stream = call.one("stream") or "All"
+    if stream not in _STREAMS:
+        found.append(field.not_supported("stream", stream, _STREAMS))
+    elif stream != "All" and tail is not None:
+        text = "`tailLines` and specific `stream` are mutually exclusive for now"
+        found.append(field.forbidden("[]", text))
     return found
 
 

@@ -85,6 +85,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="write the items that did not complete, one per line, for the next --each",
     )
+    add(
+        "--results",
+        type=Path,
+        metavar="DIR",
+        help="write stdout, stderr, exit code and times of each item to files in DIR/NUMBER-ITEM",
+    )
     add("--joblog", type=Path, metavar="FILE", help="write a line per try, as GNU parallel does")
     add(
         "--timeout-each",
@@ -204,6 +210,7 @@ def run(arguments: Namespace) -> int:
             "cpu",
             "memory",
             "resume",
+            "results",
             "retries",
             "fail_fast",
         ):

@@ -53,7 +53,7 @@ class JobLog:
             return
         self._seen.add(meta["uid"])
         index = int((meta.get("annotations") or {}).get(_INDEX, "0"))
-        ended = _main_end(pod)
+        ended = pod_state.main_end(pod)
         begun = rfc3339.seconds(ended["startedAt"]) if ended.get("startedAt") else 0.0
         took = rfc3339.seconds(ended["finishedAt"]) - begun if begun and ended.get("finishedAt") else 0.0
         code, number = ended.get("exitCode", -1), ended.get("signal") or 0
@@ -74,11 +74,3 @@ def open_log(path: Path) -> TextIO:
     file.write(_HEADER)
     file.flush()
     return file
-
-
-def _main_end(pod: Obj) -> Obj:
-    """How the pod's first container ended; empty where that is not known."""
-    for each in (pod.get("status") or {}).get("containerStatuses") or ():
-        ended: Obj = (each.get("state") or {}).get("terminated") or {}
-        return ended
-    return {}

@@ -26,6 +26,7 @@ from longshore.cli.running import (
     place,
     report_lines,
     result,
+    result_files,
     resuming,
     run_creation,
     run_watches,
@@ -36,6 +37,7 @@ from longshore.cli.running.each_items import Items
 from longshore.cli.running.joblog import JobLog
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.result_files import ResultFiles
 from longshore.cli.running.streaming import Streams, Style
 from longshore.cli.server import refusals
 from longshore.client import DeleteOptions, Unreachable
@@ -62,6 +64,8 @@ async def main(arguments: Namespace) -> int:
         wanted = _wanted(arguments, given, Path("ITEMS") if given else None)
         sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, os.getcwd())))
         return 0
+    if arguments.results is not None:
+        result_files.prepared(arguments.results)
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
@@ -150,6 +154,7 @@ class Session:
         self._alone, self._watching = alone, watching
         self._begun = time.monotonic()
         self._joblog: JobLog | None = None
+        self._results: ResultFiles | None = None
         self._display = _display(arguments, logs=self.shows_logs)
         self._background: list[asyncio.Task[None]] = []
         self._streams: list[Streams] = []
@@ -172,9 +177,7 @@ class Session:
     ) -> int:
         """Creates the objects and follows them. `done` are indexes of the Job that an earlier run completed,
         `said` lines to begin with, `command` what is run, for people."""
-        plan = await run_creation.plan(
-            self._here, manifests, self._arguments.namespace, whole_logs=self.shows_logs
-        )
+        plan = await run_creation.plan(self._here, manifests, self._arguments.namespace, self._marks())
         plan.said[:0] = said
         for text in plan.said:
             self._display.say(text)
@@ -190,6 +193,11 @@ class Session:
         if self._here.journal is not None:
             self._here.journal.created(runs, [obj for _, obj, _ in plan.needed], command)
         return await self.to_the_end(runs, interrupted, plan.said)
+
+    def _marks(self) -> dict[str, str]:
+        """The annotations of pods whose output is read while they run, or kept in files."""
+        marks = {run_creation.WHOLE_LOGS: "true"} if self.shows_logs or self._arguments.results else {}
+        return {**marks, run_creation.SEPARATE_STREAMS: "true"} if self._arguments.results else marks
 
     async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
         """Shows the runs until they have ended, or somebody stops. Returns the exit code."""
@@ -215,6 +223,10 @@ class Session:
             code = code or 1
             notes.append(_INCOMPLETE)
             self._display.say(_INCOMPLETE)
+        if self._results is not None and self._results.problem:
+            code = code or 1
+            notes.append(f"--results: {self._results.problem}")
+            self._display.say(notes[-1])
         if self._arguments.output == "json" and not self._closed.is_set():
             took = time.monotonic() - self._begun
             sys.stdout.write(
@@ -262,6 +274,9 @@ class Session:
             command = partial(shorthand.shown, self._wanted)
             self._joblog = JobLog(self._arguments.joblog, self._here, runs[0], command)
             self._background.append(start(self._joblog.follow()))
+        if self._arguments.results is not None:
+            self._results = ResultFiles(self._arguments.results, self._here, runs[0])
+            self._background.append(start(self._results.follow()))
         for namespace in dict.fromkeys(run.namespace for run in runs):
             said = run_watches.warnings(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
@@ -327,6 +342,8 @@ class Session:
             async with asyncio.timeout(None if stopped is None else patience):
                 for streams in self._streams:
                     complete = await streams.finish() and complete
+                if self._results is not None:
+                    await self._results.finish()
         for streams in self._streams:
             streams.cancel()
         if self._joblog is not None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 MANAGER: Final = "longshore"
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
-"""The node reads it: `node/preparing/preparer.py`."""
+SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
+"""The node reads both annotations of pods: `node/preparing/preparer.py`."""
 _CREATE_TRIES: Final = 100
 
 
@@ -48,14 +50,14 @@ class Plan:
 
 
 async def plan(
-    place: Place, manifests: Sequence[Manifest], namespace: str, *, whole_logs: bool = False
+    place: Place, manifests: Sequence[Manifest], namespace: str, marks: Mapping[str, str] | None = None
 ) -> Plan:
     """Sorts the manifests. Raises Failure for kinds the server does not have.
 
-    With `whole_logs`, the node is asked to drop nothing of what the pods write: it is shown as it comes.
+    `marks` are annotations that all pods get, such as `WHOLE_LOGS`.
     """
     out = Plan()
-    logged = _with_whole_logs if whole_logs else _as_it_is
+    logged = partial(_marked, marks) if marks else _as_it_is
     for manifest in manifests:
         obj, source = manifest
         try:
@@ -102,19 +104,19 @@ def _as_it_is(obj: Obj) -> Obj:
     return obj
 
 
-def _with_whole_logs(obj: Obj) -> Obj:
-    """A Job, pod or Volcano Job whose pods ask the node to drop nothing of their logs. A malformed one is
-    left to the server, which says what is wrong with it."""
+def _marked(marks: Mapping[str, str], obj: Obj) -> Obj:
+    """A Job, pod or Volcano Job whose pods have these annotations. A malformed one is left to the server,
+    which says what is wrong with it."""
     spec = obj.get("spec")
     if not isinstance(spec, dict):
         return obj
     if obj["kind"] == "Pod":
-        return _annotated(obj)
+        return _annotated(obj, marks)
     if isinstance(template := spec.get("template"), dict):
-        return {**obj, "spec": {**spec, "template": _annotated(template)}}
+        return {**obj, "spec": {**spec, "template": _annotated(template, marks)}}
     if isinstance(tasks := spec.get("tasks"), list):
         marked = [
-            {**task, "template": _annotated(task["template"])}
+            {**task, "template": _annotated(task["template"], marks)}
             if isinstance(task, dict) and isinstance(task.get("template"), dict)
             else task
             for task in tasks
@@ -123,11 +125,11 @@ def _with_whole_logs(obj: Obj) -> Obj:
     return obj
 
 
-def _annotated(template: Obj) -> Obj:
+def _annotated(template: Obj, marks: Mapping[str, str]) -> Obj:
     meta = template.get("metadata") or {}
     return {
         **template,
-        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), WHOLE_LOGS: "true"}},
+        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), **marks}},
     }
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from longshore.node.keeper.processes import adoption, exec_sessions, killing, launching, output, procfs
 from longshore.node.keeper.records.book import Book
 from longshore.node.keeper.records.entry import Entry
+from longshore.node.keeper.records.logfile import LogFile
 from longshore.node.keeper.talking.loop import Loop
 from longshore.node.keeper.talking.refused import Refused
 from longshore.node.keeper.walls import sampling
@@ -85,9 +86,8 @@ class Containers:
             self._limiter.started(entry)
             if entry.memory:
                 self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
-            entry.pipe = adoption.reopen_output(entry)
-            if entry.pipe >= 0:
-                self._listen(entry)
+            adoption.reopen_output(entry)
+            self._listen(entry)
 
     def live(self, key: str) -> Entry:
         entry = self._book.entries.get(key)
@@ -161,19 +161,35 @@ class Containers:
 
     def _listen(self, entry: Entry) -> None:
         def ready(mask: int) -> None:
-            data = output.read(entry)
+            data = output.read(entry.pipe)
             if data:
-                output.take(entry, data)
+                output.take(entry, entry.log, data)
             elif data is not None:
                 self._mute(entry)
 
-        self._loop.add(entry.pipe, ready)
+        if entry.pipe >= 0:
+            self._loop.add(entry.pipe, ready)
+        if entry.error_log is not None and entry.error_pipe >= 0:
+            self._loop.add(entry.error_pipe, functools.partial(self._error_ready, entry, entry.error_log))
+
+    def _error_ready(self, entry: Entry, log: LogFile, mask: int) -> None:
+        data = output.read(entry.error_pipe)
+        if data:
+            output.take(entry, log, data)
+        elif data is not None:
+            self._mute_error(entry)
 
     def _mute(self, entry: Entry) -> None:
         if entry.pipe >= 0:
             self._loop.remove(entry.pipe)
             os.close(entry.pipe)
             entry.pipe = entry.master = -1
+
+    def _mute_error(self, entry: Entry) -> None:
+        if entry.error_pipe >= 0:
+            self._loop.remove(entry.error_pipe)
+            os.close(entry.error_pipe)
+            entry.error_pipe = -1
 
     # Ending
 
@@ -231,9 +247,14 @@ class Containers:
         """Takes what it still said into its log. False if others hold its output open and may say more."""
         is_whole = True
         if entry.pipe >= 0:
-            is_whole = output.drain(entry)
+            is_whole = output.drain(entry, entry.pipe, entry.log)
             self._mute(entry)
         entry.log.close()
+        if entry.error_log is not None:
+            if entry.error_pipe >= 0:
+                is_whole = output.drain(entry, entry.error_pipe, entry.error_log) and is_whole
+                self._mute_error(entry)
+            entry.error_log.close()
         return is_whole
 
     def _adopted_ended(self, entry: Entry, asked: int, mask: int = 0) -> None:
@@ -316,4 +337,6 @@ def _entry(spec: Spec, now: float) -> Entry:
         whole_log=spec.get("whole_log", False),
     )
     entry.spec = spec
+    if spec.get("separate_streams"):
+        entry.separate()
     return entry

@@ -43,6 +43,8 @@ _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
 WHOLE_LOGS: Final = "longshore.dev/whole-logs"
 """An annotation of pods: with "true", nothing of their logs is dropped while they run."""
+SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
+"""An annotation of pods: with "true", and with whole logs, `?stream=Stderr` has a meaning for their logs."""
 _SHELL: Final = ("sh",)
 """The command of an ephemeral container without one: the images people debug with start a shell."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
@@ -157,7 +159,8 @@ class Preparer:
             limits.of_container(spec, pod_spec),
             identity.read_only_root,
             log=f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log",
-            whole_log=(meta.get("annotations") or {}).get(WHOLE_LOGS) == "true",
+            whole_log=(annotations := meta.get("annotations") or {}).get(WHOLE_LOGS) == "true",
+            separate_streams=annotations.get(SEPARATE_STREAMS) == "true",
             termination_message=f"{self._root_text}/{uid}/containers/{name}/{attempt}",
             termination_path=get("terminationMessagePath") or "/dev/termination-log",
             stdin=bool(get("stdin")),

@@ -142,7 +142,7 @@ class ProcessRuntime:
     def _spec(self, text: str, container: Container) -> frames.Spec:
         limits = container.limits
         message = container.termination_message
-        return {
+        spec: frames.Spec = {
             "key": text,
             "argv": [*container.command, *container.args],
             "env": self._env(text, container),
@@ -164,6 +164,9 @@ class ProcessRuntime:
             "tty": container.tty,
             "target": str(container.target) if container.target is not None else "",
         }
+        if container.separate_streams and container.whole_log:
+            spec["separate_streams"] = True
+        return spec
 
     def _env(self, text: str, container: Container) -> dict[str, str]:
         env = dict(self._environ)

@@ -24,6 +24,8 @@ _MARKER_BYTES: Final = 128
 _MIN_PAUSE_SECONDS: Final = 0.02
 _MAX_PAUSE_SECONDS: Final = 0.25
 """A follower looks often while lines come, and ever less often while none do."""
+_OTHER_STREAM: Final = {"All": b"", "Stdout": b"stderr", "Stderr": b"stdout"}
+"""The name of the stream whose lines are left out."""
 
 
 async def read(
@@ -215,16 +217,17 @@ class _Printer:
     def __init__(self, options: LogOptions, since: bytes) -> None:
         self._since, self._timestamps = since, options.timestamps
         self._left = options.limit_bytes
+        self._other = _OTHER_STREAM[options.stream]
         self._begins = True
         """The next piece begins a line."""
         self.full = False
 
     def text(self, block: bytes) -> bytes:
         out: list[bytes] = []
-        since, timestamps = self._since, self._timestamps
+        since, timestamps, other = self._since, self._timestamps, self._other
         for line in block.split(b"\n"):
             parts = line.split(b" ", 3)
-            if len(parts) != 4 or parts[0] < since or parts[2] == b"R":
+            if len(parts) != 4 or parts[0] < since or parts[2] == b"R" or parts[1] == other:
                 continue
             if timestamps and self._begins:
                 out.append(parts[0].removesuffix(b"+00:00").removesuffix(b"Z") + b"Z ")

@@ -56,16 +56,23 @@ def _watch(entry: Entry) -> bool:
     return True
 
 
-def reopen_output(entry: Entry) -> int:
-    """The reading end of the pipe that its output goes to, or -1. It holds both ends itself (see output.py):
-    nothing was lost, and what did not fit into the pipe made it wait."""
+def reopen_output(entry: Entry) -> None:
+    """Opens the reading ends of the pipes that its output goes to. It holds both ends itself (see output.py):
+    nothing was lost, and what did not fit into a pipe made it wait."""
+    entry.pipe = _reopened(entry.pid, entry.pipe_inode)
+    if entry.error_inode:
+        entry.error_pipe = _reopened(entry.pid, entry.error_inode)
+
+
+def _reopened(pid: int, inode: int) -> int:
+    """The reading end of the pipe with this inode, or -1."""
     for number in (1, 2):
         try:
-            fd = os.open(f"/proc/{entry.pid}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = os.open(f"/proc/{pid}/fd/{number}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             continue
         found = os.fstat(fd)
-        if stat.S_ISFIFO(found.st_mode) and found.st_ino == entry.pipe_inode:
+        if stat.S_ISFIFO(found.st_mode) and found.st_ino == inode:
             return fd
         os.close(fd)
     return -1

@@ -40,20 +40,20 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter, beside: in
     assert spec is not None
     identity = users.identity(spec)
     become = identity and functools.partial(users.become, identity)
-    given, stdin, write, tty = _streams(entry, spec)
+    given, stdin, write, error, tty = _streams(entry, spec)
     try:
         before = both(limiter.prepare(entry), become)
         entered = namespaces.enter_of(beside) if beside else namespaces.enter(entry, spec)
         try:
-            command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, write, tty)
+            command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, error, tty)
             entry.pid = fork(before, *command) if before else spawn(*command)
         finally:
             if entered:
                 namespaces.leave()
     except BaseException as problem:
-        for fd in {entry.pipe, entry.stdin, entry.master} - {-1}:
+        for fd in {entry.pipe, entry.error_pipe, entry.stdin, entry.master} - {-1}:
             os.close(fd)
-        entry.pipe = entry.stdin = entry.master = -1
+        entry.pipe = entry.error_pipe = entry.stdin = entry.master = -1
         limiter.ended(entry)
         namespaces.release(entry)
         if isinstance(problem, OSError):
@@ -67,8 +67,9 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter, beside: in
     limiter.started(entry)
 
 
-def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, str]:
-    """The container's ends of its streams, to close after the start; input, output, path of a terminal."""
+def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, int, str]:
+    """The container's ends of its streams, to close after the start; input, output, error output, path of a
+    terminal."""
     if spec["tty"]:
         entry.pipe, slave = os.openpty()
         entry.master = entry.pipe
@@ -76,13 +77,17 @@ def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, str]:
         path = os.ttyname(slave)
         if spec["uid"] and os.geteuid() == 0:
             os.chown(path, spec["uid"], -1)
-        return [slave], -1, -1, path
-    write = output.open_pipe(entry)
+        return [slave], -1, -1, -1, path
+    entry.pipe, write, entry.pipe_inode = output.open_pipe()
+    given, error = [write], write
+    if entry.error_log is not None:
+        entry.error_pipe, error, entry.error_inode = output.open_pipe()
+        given.append(error)
     if not spec["stdin"]:
-        return [write], -1, write, ""
+        return given, -1, write, error, ""
     read, entry.stdin = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(entry.stdin, False)
-    return [write, read], read, write, ""
+    return [*given, read], read, write, error, ""
 
 
 def both(first: Step | None, second: Step | None) -> Step | None:

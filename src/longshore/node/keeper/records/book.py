@@ -46,11 +46,14 @@ class Book:
                         journal.unescape(message),
                         whole_log="whole-log" in more,
                     )
-                case ["started", key, pid, ticks, at, inode, file] if key in self.entries:
+                case ["started", key, pid, ticks, at, inode, file, *more] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)
                     entry.started_at, entry.pipe_inode = float(at), int(inode)
                     entry.message_file = journal.unescape(file)
+                    if more:
+                        entry.error_inode = int(more[0])
+                        entry.separate()
                 case ["exited", key, at, code, number, reason, message] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.finished_at = "exited", float(at)

@@ -20,6 +20,9 @@ class Entry:
         "cgroup",
         "code",
         "copy",
+        "error_inode",
+        "error_log",
+        "error_pipe",
         "execs",
         "finished_at",
         "intended_at",
@@ -77,6 +80,11 @@ class Entry:
         self.pidfd = -1
         self.pipe = -1
         self.pipe_inode = 0
+        self.error_pipe = -1
+        """Our end of its standard error, where that is told from its output,"""
+        self.error_inode = 0
+        self.error_log: LogFile | None = None
+        """and the writer of its lines."""
         self.stdin = -1
         """Our end of its standard input, held open until it or its one reader is done."""
         self.master = -1
@@ -98,6 +106,10 @@ class Entry:
         """The sessions that see the output live,"""
         self.watchers: list[Callable[[int], None]] = []
         """and hear its exit code."""
+
+    def separate(self) -> None:
+        """Prepares a log in which standard error is told from output."""
+        self.error_log = LogFile(self.log.path, whole=True, stream=b"stderr")
 
     def state(self) -> State:
         return (
@@ -140,6 +152,7 @@ class Entry:
             f"{self.started_at:.6f}",
             self.pipe_inode,
             escape(self.message_file),
+            *((self.error_inode,) if self.error_inode else ()),
         )
 
     def ended_line(self) -> str:

@@ -7,7 +7,8 @@ file and its directory are made at the first output. A disk that is full loses l
 
 Five files of 10 MiB are kept, as kubelets keep them. From the second on, each begins with a line of the kind
 `R`, whose text is the number of bytes logged in the files before it: a reader who is too slow knows from it
-how much went by. A log that is wanted whole is one file of any size.
+how much went by. A log that is wanted whole is one file of any size; two writers may then share it, one for
+each stream.
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ _clock = _Clock()
 
 
 class LogFile:
-    __slots__ = ("_before", "_fd", "_rest", "_size", "path", "whole")
+    __slots__ = ("_before", "_fd", "_full", "_part", "_rest", "_size", "path", "whole")
 
-    def __init__(self, path: str, *, whole: bool = False) -> None:
+    def __init__(self, path: str, *, whole: bool = False, stream: bytes = b"stdout") -> None:
         self.path = path
+        self._full, self._part = b" %b F " % stream, b" %b P " % stream
         self.whole = whole
         """Never rotated: somebody wants every byte of it."""
         self._fd = -1
@@ -58,13 +60,13 @@ class LogFile:
         lines = data.split(b"\n")
         rest = lines.pop()
         stamp = _clock.stamp()
-        full = stamp + b" stdout F "
+        full = stamp + self._full
         if len(data) <= _MAX_LINE_BYTES:
             self._rest = rest
             if lines:
                 self._write(full + (b"\n" + full).join(lines) + b"\n")
             return
-        part = stamp + b" stdout P "
+        part = stamp + self._part
         out: list[bytes] = []
         for text in lines:
             while len(text) > _MAX_LINE_BYTES:
@@ -80,7 +82,7 @@ class LogFile:
     def close(self) -> None:
         """The output has ended; what lacks a line end is written as a part."""
         if self._rest:
-            self._write(_clock.stamp() + b" stdout P " + self._rest + b"\n")
+            self._write(_clock.stamp() + self._part + self._rest + b"\n")
             self._rest = b""
         if self._fd >= 0:
             os.close(self._fd)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
         cwd: str
         log: str
         whole_log: NotRequired[bool]
+        separate_streams: NotRequired[bool]
+        """Only with `whole_log`."""
         mounts: list[tuple[str, str, bool]]
         """Source, target, read-only."""
         termination: tuple[str, str] | None

@@ -1,0 +1,166 @@
+"""`--results DIR`: the output, the exit code and the times of each item, in files.
+
+    DIR/12-crate-12/stdout       exactly the bytes that it wrote
+    DIR/12-crate-12/stderr
+    DIR/12-crate-12/result.json  number, item, times, exit code, and which try it was
+    DIR/12-crate-12/exitcode     written last: where it is, the other files are complete
+
+The number is that of `{#}`. Of an item that was tried several times, the files are those of the last try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import IO, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, pod_state
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.cli.main import Failure
+from longshore.cli.running import result, run_watches
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Run
+from longshore.client import Unreachable
+
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+_STREAMS: Final = (("stdout", "Stdout"), ("stderr", "Stderr"))
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f/]+")
+_MAX_NAME_BYTES: Final = 200
+"""Bytes of an item in a file's name; file systems allow 255 for the whole name."""
+_MAX_READERS: Final = 16
+
+
+class ResultFiles:
+    """Call `follow` until the run has ended, then `finish`."""
+
+    def __init__(self, directory: Path, place: Place, run: Run) -> None:
+        self._directory, self._place, self._run = directory, place, run
+        self._seen: set[str] = set()
+        self._tries: dict[int, int] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """The last reader of each index: a later try waits for the one before."""
+        self._places = asyncio.Semaphore(_MAX_READERS)
+        self._mixed = False
+        """Whether the server cannot tell the two streams apart: then `stdout` has both."""
+        self.problem = ""
+        """The reason why files are missing or not as promised; empty when all is well."""
+
+    async def follow(self) -> None:
+        """Writes the files of each pod that has ended, until cancelled."""
+        labels = run_watches.labels(self._run)
+        async for event in run_watches.events(self._place, kinds.PODS, self._run.namespace, labels=labels):
+            if event.type in ("ADDED", "MODIFIED"):
+                self._pod(event.object)
+
+    async def finish(self) -> None:
+        """Adds those that ended last, and waits for all files."""
+        labels = run_watches.labels(self._run)
+        try:
+            found = await self._place.client.list(kinds.PODS, self._run.namespace, labels=labels)
+        except (StatusError, Unreachable) as err:
+            self.problem = str(err)
+            return
+        for pod in found.items:
+            self._pod(pod)
+        await asyncio.gather(*self._tasks.values())
+
+    def _pod(self, pod: Obj) -> None:
+        meta = pod["metadata"]
+        if meta["uid"] in self._seen or not pod_state.has_ended(pod):
+            return
+        self._seen.add(meta["uid"])
+        index = int((meta.get("annotations") or {}).get(_INDEX, "0"))
+        self._tries[index] = self._tries.get(index, 0) + 1
+        before = self._tasks.get(index)
+        self._tasks[index] = asyncio.create_task(self._write(pod, index, self._tries[index], before))
+
+    async def _write(self, pod: Obj, index: int, tried: int, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await before
+        item = self._run.item(index)
+        directory = self._directory / name_of(index, item)
+        async with self._places:
+            try:
+                _emptied(directory)
+                for file, stream in _STREAMS:
+                    with _opened(directory / file) as target:
+                        await self._copy(pod, stream, target)
+                _conclude(directory, _document(pod, index, item, tried))
+            except OSError as err:
+                self.problem = f"{directory}: {err.strerror}"
+
+    async def _copy(self, pod: Obj, stream: str, target: IO[bytes]) -> None:
+        """Reads one stream of the first container."""
+        if self._mixed and stream == "Stderr":
+            return
+        meta, container = pod["metadata"], pod["spec"]["containers"][0]["name"]
+        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
+        query = {"container": container} | ({} if self._mixed else {"stream": stream})
+        try:
+            async with self._place.http.stream(path, query) as chunks:
+                async for chunk in chunks:
+                    target.write(chunk)
+        except StatusError as err:
+            if err.code == 422 and not self._mixed:
+                self._mixed = True
+                self.problem = "this server does not tell the two streams apart: both are in the file stdout"
+                await self._copy(pod, stream, target)
+            elif not (err.code == 400 and _never_started(pod)):
+                self.problem = f"the output of pod/{meta['name']} could not be read: {err}"
+        except Unreachable as err:
+            self.problem = f"the output of pod/{meta['name']} could not be read: {err}"
+
+
+def name_of(index: int, item: str) -> str:
+    """The name of an index's directory: its number from 1, and its item as far as files can be called so."""
+    text = _UNSAFE.sub("_", item).strip(" .").encode(errors="surrogateescape")[:_MAX_NAME_BYTES]
+    return f"{index + 1}-{text.decode(errors='ignore')}" if text else str(index + 1)
+
+
+def prepared(directory: Path) -> Path:
+    """Makes the directory. Raises Failure where it cannot be written."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise Failure(f"--results {directory}: {err.strerror}", 2) from None
+    return directory
+
+
+def _emptied(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "exitcode").unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("wb")
+
+
+def _conclude(directory: Path, document: Obj) -> None:
+    (directory / "result.json").write_text(json.dumps(document, indent=2) + "\n")
+    code = document["exitCode"]
+    (directory / "exitcode").write_text(f"{'' if code is None else code}\n")
+
+
+def _document(pod: Obj, index: int, item: str, tried: int) -> Obj:
+    status = pod.get("status") or {}
+    ended = pod_state.main_end(pod)
+    begun, over = ended.get("startedAt"), ended.get("finishedAt")
+    return {
+        "number": index + 1,
+        "item": result.readable(item),
+        "try": tried,
+        "exitCode": ended.get("exitCode"),
+        "reason": ended.get("reason") or status.get("reason", ""),
+        "startedAt": begun,
+        "finishedAt": over,
+        "seconds": rfc3339.seconds(over) - rfc3339.seconds(begun) if begun and over else None,
+        "pod": pod["metadata"]["name"],
+    }
+
+
+def _never_started(pod: Obj) -> bool:
+    return "startedAt" not in pod_state.main_end(pod)
