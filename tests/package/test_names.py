@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -37,11 +39,6 @@ KUBERNETES = _names("""
 """)
 """Kinds, fields, verbs and terms of Kubernetes and Volcano: each room has its own side of one thing."""
 
-UNFINISHED_SHARED = _names("""
-    connection journal requests
-""")
-"""Names that still stand for different things. The list shrinks; a name that is mended must leave it."""
-
 
 def _modules() -> list[str]:
     return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
@@ -56,4 +53,20 @@ def test_modules_of_one_name_are_sides_of_one_thing() -> None:
     for path in _modules():
         paths[Path(path).stem].append(path)
     shared = {name for name, found in paths.items() if len(found) > 1} - ROLES - KUBERNETES
-    assert shared == UNFINISHED_SHARED, {name: paths[name] for name in shared ^ UNFINISHED_SHARED}
+    assert not shared, {name: paths[name] for name in shared}
+
+
+_OWN = re.compile(r"(?<!/apis/)longshore\.dev/")
+
+
+def test_names_of_longshores_own_are_written_down_once() -> None:
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text())
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in prose
+        ]
+        if any(isinstance(text, str) and _OWN.search(text) for text in texts):
+            found.add(path.relative_to(PACKAGE).as_posix())
+    assert found == {"api/facts/own_names.py"}

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.node.runtime import Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
@@ -56,9 +57,9 @@ class Engines:
         told: dict[str, str] = {}
         for name, runtime in self._runtimes.items():
             features = await runtime.features()
-            told[f"{name}.engines.longshore.dev/limits"] = features.limits
+            told[own_names.ENGINE_LIMITS.format(name)] = features.limits
             if features.notes:
-                told[f"{name}.engines.longshore.dev/notes"] = " ".join(features.notes)
+                told[own_names.ENGINE_NOTES.format(name)] = " ".join(features.notes)
         return told
 
     def of(self, pod: Obj) -> Runtime | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from longshore.api import cron
+from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
 from longshore.why.story import Line, View, counted, merged, of_event, of_record
-
-_JITTER: Final = "longshore.dev/jitter"
 
 
 def lines(view: View) -> list[Line]:
@@ -67,7 +64,7 @@ def following(view: View) -> list[str]:
         return [f'nothing: its schedule "{text}" never fires']
     where = f" in {zone}" if zone else ""
     said = [*_waiting(view), f'the run of {rfc3339.from_instant(due)} (schedule "{text}"{where})']
-    if jitter := (view.meta.get("annotations") or {}).get(_JITTER):
+    if jitter := (view.meta.get("annotations") or {}).get(own_names.JITTER):
         said[-1] += f", up to {jitter} later by its jitter"
     if view.kind.word == "cronjob":
         said.append(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from longshore.api.facts import own_names
 from longshore.cli.running import again
 from support.longshore_command import Command
 
@@ -168,7 +169,7 @@ def test_generated_parts_of_a_job_are_left_behind() -> None:
             "name": "x",
             "namespace": "n",
             "labels": labels,
-            "annotations": {again.RETRIED_BY: "old", "mine": "1"},
+            "annotations": {own_names.RETRIED_BY: "old", "mine": "1"},
             "ownerReferences": [{"kind": "CronJob"}],
         },
         "spec": {
@@ -182,7 +183,7 @@ def test_generated_parts_of_a_job_are_left_behind() -> None:
         "name": "x-retry-1",
         "namespace": "n",
         "labels": {"app": "a"},
-        "annotations": {"mine": "1", again.RETRY_OF: "x"},
+        "annotations": {"mine": "1", own_names.RETRY_OF: "x"},
     }
     assert made["spec"] == {"template": {"metadata": {"labels": {"app": "a"}}, "spec": {}}}
     assert job["spec"]["manualSelector"] is True

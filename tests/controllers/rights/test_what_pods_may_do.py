@@ -9,11 +9,12 @@ from contextlib import suppress
 
 import pytest
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.apiserver.access.authz import Wish
 from longshore.apiserver.request.call import User
 from longshore.controllers import rights
-from longshore.controllers.rights.decide import ANNOTATION, NAME, View, decide
+from longshore.controllers.rights.decide import NAME, View, decide
 from longshore.machinery import views
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.time.clock import RealClock
@@ -90,7 +91,7 @@ async def test_an_account_has_no_rights_in_another_namespace_or_everywhere(serve
 
 async def test_a_namespace_can_do_without_and_change_its_mind(server: Server) -> None:
     for wanted, value in ((False, "none"), (True, None)):
-        mark = {"metadata": {"annotations": {ANNOTATION: value}}}
+        mark = {"metadata": {"annotations": {own_names.WORKLOAD_RIGHTS: value}}}
         await server.client.patch(("v1", "Namespace"), "default", mark)
         await bound(server, "default", wanted)
         wish = Wish("list", "batch", "jobs", "", "default")
@@ -118,11 +119,11 @@ def test_a_namespace_that_is_going_gets_no_binding() -> None:
 
 def test_a_binding_of_this_name_that_somebody_else_made_is_not_deleted() -> None:
     theirs: Obj = {"metadata": {"name": NAME, "namespace": "a"}}
-    assert decide(View([namespace(annotations={ANNOTATION: "none"})], {"a": theirs})) == []
+    assert decide(View([namespace(annotations={own_names.WORKLOAD_RIGHTS: "none"})], {"a": theirs})) == []
 
 
 def test_a_saved_view_gives_the_same_plan() -> None:
-    unwanted = {"metadata": {"name": "b", "annotations": {ANNOTATION: "none"}}}
+    unwanted = {"metadata": {"name": "b", "annotations": {own_names.WORKLOAD_RIGHTS: "none"}}}
     ours = {"metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "longshore"}}}
     seen = View([namespace(), unwanted], {"b": ours})
     loaded = views.from_json(View, views.to_json(seen))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.controllers.volume import decide, names
 from longshore.controllers.volume.decide import ClaimView, VolumeView
@@ -11,7 +12,11 @@ from longshore.controllers.volume.plan import Bind, Plan, Protect, Provision, Re
 from longshore.machinery import views
 
 NOW = "2026-05-04T12:00:00Z"
-CLASS: Obj = {"metadata": {"name": "local"}, "provisioner": names.PROVISIONER, "reclaimPolicy": "Delete"}
+CLASS: Obj = {
+    "metadata": {"name": "local"},
+    "provisioner": own_names.LOCAL_PROVISIONER,
+    "reclaimPolicy": "Delete",
+}
 
 
 def claim(*, going: bool = False, protected: bool = True, marks: tuple[str, ...] = (), **spec: Any) -> Obj:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records import journal
+from longshore.node.keeper.records import keeper_journal
 from longshore.node.runtime import Key
 from support.keeper_engine import Engine, alive, kill, until
 
@@ -107,7 +107,7 @@ async def test_an_intent_whose_child_runs_is_adopted_by_its_tag(engines: Engines
     directory = tmp_path / "keeper"
     directory.mkdir(mode=0o700)
     (directory / "journal").write_text(
-        f"boot\t{journal.boot_id()}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\t\n"
+        f"boot\t{keeper_journal.boot_id()}\nintent\t{key}\t1.0\t{tmp_path}/log\t0\t\n"
     )
     child = await asyncio.create_subprocess_exec("sleep", "100", env={"LONGSHORE_CONTAINER": str(key)})
     one = engines()

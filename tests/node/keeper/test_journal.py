@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.records import journal
+from longshore.node.keeper.records import keeper_journal
 from longshore.node.keeper.records.book import Book
 from longshore.node.keeper.records.entry import Entry
 
@@ -43,7 +43,7 @@ def test_a_full_disk_leaves_no_half_lines(tmp_path: Path, monkeypatch: pytest.Mo
     book.intend([_entry(0)])
     real = os.write
     with monkeypatch.context() as full:
-        full.setattr(journal.os, "write", lambda fd, data: real(fd, data[:10]))
+        full.setattr(keeper_journal.os, "write", lambda fd, data: real(fd, data[:10]))
         with pytest.raises(OSError, match="No space left"):
             book.intend([_entry(1)])
     book.intend([_entry(2)])
@@ -60,7 +60,7 @@ def test_a_start_that_could_not_be_written_is_written_with_the_next_event(
     book.intend([entry])
     entry.pid = 5
     with monkeypatch.context() as full:
-        full.setattr(journal.os, "write", lambda fd, data: 0)
+        full.setattr(keeper_journal.os, "write", lambda fd, data: 0)
         book.started([entry])
     book.intend([_entry(1)])
     again = Book(str(tmp_path / "journal"))
@@ -71,7 +71,7 @@ def test_a_start_that_could_not_be_written_is_written_with_the_next_event(
 def test_it_is_made_small_when_most_of_it_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "_COMPACT_FROM", 2000)
+    monkeypatch.setattr(keeper_journal, "_COMPACT_FROM", 2000)
     path = tmp_path / "journal"
     book = Book(str(path))
     book.compact()

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from longshore.api.facts import run_items
+from longshore.api.facts import own_names
 from longshore.node.preparing.environment import items
 from longshore.node.preparing.types import CannotPrepare
 
 
 def pod(path: Path | None, index: int | None = 0) -> dict[str, Any]:
-    annotations = {run_items.FILE: str(path)} if path else {}
+    annotations = {own_names.ITEMS_FILE: str(path)} if path else {}
     if index is not None:
         annotations["batch.kubernetes.io/job-completion-index"] = str(index)
     return {"metadata": {"name": "x", "annotations": annotations}}

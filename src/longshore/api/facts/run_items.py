@@ -1,4 +1,4 @@
-"""Items of `longshore run --each`: how a Job names their file, and the variables that a pod gets of its own.
+"""Items of `longshore run --each`: the variables that a pod gets of its own.
 
 LONGSHORE_ITEM is the item, LONGSHORE_ITEM_NUMBER its number from 1. For items that are paths there are
 LONGSHORE_ITEM_BASENAME, _DIRNAME, _STEM (without the extension) and _BASESTEM (the name alone without it).
@@ -12,10 +12,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-FILE: Final = "longshore.dev/items"
-"""The annotation of pods that names the file."""
-FORMAT: Final = "longshore.dev/items-format"
-"""The annotation for the way the file is read: `lines` (default), or `records`, each ended by a zero byte."""
 FIELD_END: Final = "\x1f"
 """Stands between the fields of a record."""
 VARIABLE: Final = "LONGSHORE_ITEM"

@@ -33,7 +33,7 @@ from longshore.store import StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
 
 log = logging.getLogger("longshore.http")
 

@@ -12,7 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from longshore.api.errors import StatusError
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.request import Request
     from longshore.apiserver.http.response import Reply
     from longshore.apiserver.http.sender import Sender

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from longshore.apiserver.http.begun import Front
-from longshore.apiserver.http.connection import Connection
+from longshore.apiserver.http.client_connection import Connection
 from longshore.apiserver.http.timeouts import Timeouts
 
 _BACKLOG: Final = 1024

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from longshore.apiserver.http.response import Fields, stream_head
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.request import Request
 
 

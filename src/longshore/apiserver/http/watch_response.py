@@ -17,7 +17,7 @@ from longshore.apiserver.rest.watch import Changes
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.request import Request
     from longshore.apiserver.http.sender import Sender
     from longshore.apiserver.http.websocket import WebSocket

@@ -19,7 +19,7 @@ from longshore.api import errors
 from longshore.apiserver.http.response import Fields
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.request import Request
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

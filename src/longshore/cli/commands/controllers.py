@@ -27,6 +27,7 @@ _OWN = {
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.api.facts import own_names
     from longshore.up.outside import settings
 
     parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
@@ -35,10 +36,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--managed-by",
-        default=settings.MANAGED_BY,
+        default=own_names.JOB_CONTROLLER,
         metavar="NAME",
         help="handle Jobs with this spec.managedBy; kubernetes.io/job-controller also handles Jobs without "
-        f"one, for clusters whose own Job controller is off (default: {settings.MANAGED_BY})",
+        f"one, for clusters whose own Job controller is off (default: {own_names.JOB_CONTROLLER})",
     )
     parser.add_argument(
         "--namespace", "-n", default="", metavar="NS", help="only this namespace (default: all)"

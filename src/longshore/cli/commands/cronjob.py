@@ -93,6 +93,7 @@ def _cronjob(server: Server, name: str) -> dict[str, Any]:
 
 def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.api import cron
+    from longshore.api.facts import own_names
     from longshore.cli.main import Failure
     from longshore.cli.showing import upcoming_runs
     from longshore.controllers.cronjob import timing
@@ -116,7 +117,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
         lines.append("suspended: nothing starts before it is resumed, and then at most the last run missed")
     if when.delay:
         lines.append(
-            f"each run starts {when.delay / upcoming_runs.SECOND:.1f} s after its time ({timing.JITTER})"
+            f"each run starts {when.delay / upcoming_runs.SECOND:.1f} s after its time ({own_names.JITTER})"
         )
     if when.bad_jitter:
         lines.append(when.bad_jitter)

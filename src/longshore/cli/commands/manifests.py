@@ -10,6 +10,7 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.api.facts import own_names
     from longshore.cli.commands.controllers import outside
     from longshore.up import manifests
     from longshore.up.outside import settings
@@ -27,9 +28,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--managed-by",
-        default=settings.MANAGED_BY,
+        default=own_names.JOB_CONTROLLER,
         metavar="NAME",
-        help=f"handle Jobs with this spec.managedBy (default: {settings.MANAGED_BY})",
+        help=f"handle Jobs with this spec.managedBy (default: {own_names.JOB_CONTROLLER})",
     )
     parser.add_argument(
         "--only-namespace", default="", metavar="NS", help="watch only this namespace (default: all)"

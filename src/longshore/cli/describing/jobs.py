@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from longshore.api.facts import own_names
 from longshore.api.time import ages
 from longshore.api.types import Obj
 from longshore.apiserver.tables.cells import selector_text
 from longshore.cli.describing import events, pods
 from longshore.cli.describing.description_lines import NONE, Lines, controlled_by, head, when
-from longshore.cli.running import again
 
 _UNSET: Final = "<unset>"
 _SHOWN_INDEXES: Final = 50
@@ -26,7 +26,7 @@ def describe(job: Obj, happened: Sequence[Obj], now: datetime) -> str:
     lines.labels("Labels", meta.get("labels"))
     lines.annotations("Annotations", meta.get("annotations"))
     controlled_by(lines, job)
-    for title, key in (("Retry Of", again.RETRY_OF), ("Retried By", again.RETRIED_BY)):
+    for title, key in (("Retry Of", own_names.RETRY_OF), ("Retried By", own_names.RETRIED_BY)):
         if other := (meta.get("annotations") or {}).get(key):
             lines.pair(0, title, f"Job/{other}")
     _numbers(lines, spec)

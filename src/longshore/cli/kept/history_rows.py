@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from longshore.api.facts import job_state
+from longshore.api.facts import job_state, own_names
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.cli.kept.run_records import KeptObject, Record
-from longshore.cli.running import again
 
 
 @dataclass(slots=True)
@@ -78,7 +77,7 @@ def _kept(record: Record, one: KeptObject) -> Row:
         record.id,
         one.obj["metadata"].get("namespace", "default"),
         record.command,
-        annotations.get(again.RETRY_OF, ""),
+        annotations.get(own_names.RETRY_OF, ""),
         _words(failure) if failure is not None else "",
     )
 
@@ -111,6 +110,6 @@ def of_job(job: Obj) -> Row:
         "",
         meta["namespace"],
         "",
-        (meta.get("annotations") or {}).get(again.RETRY_OF, ""),
+        (meta.get("annotations") or {}).get(own_names.RETRY_OF, ""),
         f"{end['reason']}: {end['message']}" if end is not None and end["type"] == "Failed" else "",
     )

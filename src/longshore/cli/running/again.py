@@ -11,13 +11,10 @@ import re
 from typing import Final, NamedTuple
 
 from longshore.api import indexes, types
+from longshore.api.facts import own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 
-RETRY_OF: Final = "longshore.dev/retry-of"
-"""The annotation of the new Job that names the old one."""
-RETRIED_BY: Final = "longshore.dev/retried-by"
-"""The annotation of the old Job that names the new one."""
 _NAME: Final = re.compile(r"(.*?)(?:-retry-(\d+))?")
 _MAX_NAME_LENGTH: Final = 63
 """Kubernetes' limit for a pod's host name, which is the Job's name, a dash and the index."""
@@ -28,8 +25,8 @@ _GENERATED_LABELS: Final = (
     "job-name",
 )
 _OWN_ANNOTATIONS: Final = (
-    RETRY_OF,
-    RETRIED_BY,
+    own_names.RETRY_OF,
+    own_names.RETRIED_BY,
     "batch.kubernetes.io/cronjob-scheduled-timestamp",
     "batch.kubernetes.io/job-tracking",
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -68,7 +65,7 @@ def retry(job: Obj, taken: set[str], *, everything: bool) -> Again:
     made: Obj = {
         "name": next_name(meta["name"], taken, completions or 0),
         "namespace": meta["namespace"],
-        "annotations": {**kept, RETRY_OF: meta["name"]},
+        "annotations": {**kept, own_names.RETRY_OF: meta["name"]},
     }
     if own := {key: value for key, value in _of(meta, "labels") if key not in _GENERATED_LABELS}:
         made["labels"] = own

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from longshore.api.facts import run_items
+from longshore.api.facts import own_names
 from longshore.api.facts.run_items import FIELD_END
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
@@ -98,7 +98,7 @@ def file_of(job: Obj) -> tuple[str, str]:
     """The file with the items of a Job's pods, and its format; empty where they have none."""
     template = (job.get("spec") or {}).get("template") or {}
     annotations = (template.get("metadata") or {}).get("annotations") or {}
-    return annotations.get(run_items.FILE, ""), annotations.get(run_items.FORMAT, "lines")
+    return annotations.get(own_names.ITEMS_FILE, ""), annotations.get(own_names.ITEMS_FORMAT, "lines")
 
 
 def shuffled(items: Items) -> Items:

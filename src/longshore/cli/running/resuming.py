@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from longshore.api import indexes
 from longshore.api.errors import StatusError
-from longshore.api.facts import job_state, kinds
+from longshore.api.facts import job_state, kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.kept import run_records
@@ -61,7 +61,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
     taken = {each["metadata"]["name"] for each in (await here.client.list(kinds.JOBS, here.namespace)).items}
     meta = {
         "name": again.next_name(old["metadata"]["name"], taken, total),
-        "annotations": {again.RETRY_OF: old["metadata"]["name"]},
+        "annotations": {own_names.RETRY_OF: old["metadata"]["name"]},
     }
     return Rest({**job, "metadata": meta}, done, said)
 
@@ -131,5 +131,5 @@ async def _latest(here: Place, name: str) -> Obj | None:
             if err.code != 404:
                 raise
             break
-        name = (job["metadata"].get("annotations") or {}).get(again.RETRIED_BY, "")
+        name = (job["metadata"].get("annotations") or {}).get(own_names.RETRIED_BY, "")
     return job

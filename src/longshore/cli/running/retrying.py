@@ -11,7 +11,7 @@ from typing import Final
 
 from longshore.api import types
 from longshore.api.errors import StatusError
-from longshore.api.facts import job_state, kinds, run_items
+from longshore.api.facts import job_state, kinds, own_names
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.kept import run_records
@@ -101,7 +101,7 @@ def _with_items(here: Place, job: Obj) -> Obj:
         return job
     made: Obj = types.copy_of(job)
     annotations = made["spec"]["template"]["metadata"]["annotations"]
-    annotations[run_items.FILE] = str(each_items.keep(items, here.directory))
+    annotations[own_names.ITEMS_FILE] = str(each_items.keep(items, here.directory))
     return made
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
@@ -196,8 +196,8 @@ class Session:
 
     def _marks(self) -> dict[str, str]:
         """The annotations of pods whose output is read while they run, or kept in files."""
-        marks = {run_creation.WHOLE_LOGS: "true"} if self.shows_logs or self._arguments.results else {}
-        return {**marks, run_creation.SEPARATE_STREAMS: "true"} if self._arguments.results else marks
+        marks = {own_names.WHOLE_LOGS: "true"} if self.shows_logs or self._arguments.results else {}
+        return {**marks, own_names.SEPARATE_STREAMS: "true"} if self._arguments.results else marks
 
     async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
         """Shows the runs until they have ended, or somebody stops. Returns the exit code."""

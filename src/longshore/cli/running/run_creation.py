@@ -15,12 +15,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import again, seeding
+from longshore.cli.running import seeding
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from longshore.api.resources import Resource
 
 MANAGER: Final = "longshore"
-WHOLE_LOGS: Final = "longshore.dev/whole-logs"
-SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
-"""The node reads both annotations of pods: `node/preparing/preparer.py`."""
 _CREATE_TRIES: Final = 100
 
 
@@ -54,7 +51,7 @@ async def plan(
 ) -> Plan:
     """Sorts the manifests. Raises Failure for kinds the server does not have.
 
-    `marks` are annotations that all pods get, such as `WHOLE_LOGS`.
+    `marks` are annotations that all pods get, such as `own_names.WHOLE_LOGS`.
     """
     out = Plan()
     logged = partial(_marked, marks) if marks else _as_it_is
@@ -171,10 +168,10 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
 async def _link(place: Place, made: Obj) -> None:
     """Tells the Job that this one is a retry of, if it is there."""
     meta = made["metadata"]
-    old = (meta.get("annotations") or {}).get(again.RETRY_OF)
+    old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)
     if old is not None:
         with suppress(StatusError):
-            mark = {"metadata": {"annotations": {again.RETRIED_BY: meta["name"]}}}
+            mark = {"metadata": {"annotations": {own_names.RETRIED_BY: meta["name"]}}}
             await place.client.patch(kinds.JOBS, old, mark, meta["namespace"])
 
 

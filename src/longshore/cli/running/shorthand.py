@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from longshore.api.facts import job_pace, run_items
+from longshore.api.facts import own_names
 from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
@@ -24,7 +24,7 @@ from longshore.cli.running.each_items import Items
 
 PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 """Variables of the environment that every command gets, together with all that begin with LC_."""
-_UNSTARTABLE: Final = {"longshore.dev/fail-unstartable-after": "5s"}
+_UNSTARTABLE: Final = {own_names.FAIL_UNSTARTABLE_AFTER: "5s"}
 """A person waits, so a pod that cannot be started fails after 5 s instead of being retried."""
 
 
@@ -71,9 +71,9 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
             container["resources"]["limits"] = {"memory": wanted.memory}
     annotations = dict(_UNSTARTABLE)
     if wanted.items is not None:
-        annotations[run_items.FILE] = wanted.items_file
+        annotations[own_names.ITEMS_FILE] = wanted.items_file
         if wanted.items.format != "lines":
-            annotations[run_items.FORMAT] = wanted.items.format
+            annotations[own_names.ITEMS_FORMAT] = wanted.items.format
     pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
     if wanted.timeout_each is not None:
         pod["activeDeadlineSeconds"] = max(1, math.ceil(wanted.timeout_each))
@@ -96,7 +96,7 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
 
 def _pace(wanted: Wanted) -> dict[str, str]:
     """Annotations for the Job controller."""
-    found = {job_pace.START_INTERVAL: wanted.interval or None, job_pace.RETRY_BACKOFF: wanted.backoff}
+    found = {own_names.START_INTERVAL: wanted.interval or None, own_names.RETRY_BACKOFF: wanted.backoff}
     return {name: durations.text(round(value * 1e9)) for name, value in found.items() if value is not None}
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from longshore.api import cron, field
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, owners
+from longshore.api.facts import kinds, own_names, owners
 from longshore.api.time import instants, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
@@ -85,7 +85,7 @@ def _remarks(draft: Draft, when: Timing) -> None:
         draft.because("BadJitter", f"no jitter: {when.bad_jitter}")
     if when.delay:
         seconds = when.delay / SECOND
-        words = f"starts {seconds:.3f} s after each scheduled time ({timing.JITTER})"
+        words = f"starts {seconds:.3f} s after each scheduled time ({own_names.JITTER})"
         draft.because("Jitter", words, seconds=seconds)
     if when.corrected:
         right = rfc3339.in_zone(when.created, when.shown_in)

@@ -16,12 +16,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from longshore.api import cron
+from longshore.api.facts import own_names
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
 from longshore.controllers.scheduled.view import View
 
-JITTER: Final = "longshore.dev/jitter"
 _CORRECTION: Final = 3 * 3600 * SECOND
 """Cron has always taken a change of the clock by more than three hours for a correction."""
 
@@ -108,7 +108,7 @@ def last_schedule(cronjob: Obj) -> Instant | None:
 
 def jitter(cronjob: Obj) -> int:
     """By how many nanoseconds this CronJob's starts are delayed. Raises BadJitter."""
-    text = (cronjob["metadata"].get("annotations") or {}).get(JITTER)
+    text = (cronjob["metadata"].get("annotations") or {}).get(own_names.JITTER)
     return 0 if text is None else _share(cronjob["metadata"]["uid"], text)
 
 

@@ -13,11 +13,11 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 
 NAME: Final = "longshore:workload"
-ANNOTATION: Final = "longshore.dev/workload-rights"
 NONE: Final = "none"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _LABELS: Final = {"app.kubernetes.io/managed-by": "longshore"}
@@ -55,7 +55,9 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 _CREATED: Final = Reason("RightsGranted", f"binds the namespace's service accounts to the role {NAME}")
-_DELETED: Final = Reason("RightsRevoked", f"deletes the binding {NAME}: {ANNOTATION} says {NONE}")
+_DELETED: Final = Reason(
+    "RightsRevoked", f"deletes the binding {NAME}: {own_names.WORKLOAD_RIGHTS} says {NONE}"
+)
 
 
 def decide(view: View) -> list[Plan]:
@@ -66,7 +68,7 @@ def decide(view: View) -> list[Plan]:
         if "deletionTimestamp" in meta:
             continue
         found = view.bindings.get(meta["name"])
-        unwanted = (meta.get("annotations") or {}).get(ANNOTATION) == NONE
+        unwanted = (meta.get("annotations") or {}).get(own_names.WORKLOAD_RIGHTS) == NONE
         if unwanted and found is not None and found["metadata"].get("labels") == _LABELS:
             plans.append(Plan(namespace, delete=found, why=(_DELETED,)))
         elif not unwanted and found is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from longshore.api.facts import job_state
+from longshore.api.facts import job_state, own_names
 from longshore.api.field import quoted
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND, Instant
@@ -19,8 +19,8 @@ from longshore.controllers.expiring.plan import Plan
 from longshore.machinery.queues.try_again import TryAgain
 
 TTL_AFTER: Final = {
-    "Complete": "longshore.dev/ttl-after-success",
-    "Failed": "longshore.dev/ttl-after-failure",
+    "Complete": own_names.TTL_AFTER_SUCCESS,
+    "Failed": own_names.TTL_AFTER_FAILURE,
 }
 """The annotation for each condition that ends a Job."""
 _MAX_SECONDS: Final = 2**63 // SECOND

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volume import names
@@ -114,7 +114,7 @@ class Acts:
         }
         meta = {
             "name": name,
-            "annotations": {names.PROVISIONED_BY: names.PROVISIONER},
+            "annotations": {names.PROVISIONED_BY: own_names.LOCAL_PROVISIONER},
             "finalizers": [names.VOLUME_PROTECTION],
         }
         try:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.controllers.volume import matching, names
 from longshore.controllers.volume.plan import (
@@ -147,7 +148,7 @@ def _made(obj: Obj, found: Obj) -> Plan:
     provisioner = found["provisioner"]
     if provisioner == names.NO_PROVISIONER:
         return _told("FailedBinding", "no persistent volumes available for this claim")
-    if provisioner != names.PROVISIONER:
+    if provisioner != own_names.LOCAL_PROVISIONER:
         return _told("ExternalProvisioning", _ANOTHER.format(provisioner))
     spec, name = obj["spec"], found["metadata"]["name"]
     failed = f'failed to provision volume with StorageClass "{name}": '

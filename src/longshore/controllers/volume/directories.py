@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.controllers.volume import names
 
@@ -24,7 +25,7 @@ class Directories(Protocol):
 
 def has_made(directories: Directories, volume: Obj) -> bool:
     """Whether this is the directory of a volume that was made here; anything else is a person's data."""
-    if names.marks_of(volume).get(names.PROVISIONED_BY) != names.PROVISIONER:
+    if names.marks_of(volume).get(names.PROVISIONED_BY) != own_names.LOCAL_PROVISIONER:
         return False
     own = directories.path(volume["metadata"]["name"])
     return bool((volume["spec"].get("hostPath") or {}).get("path") == own)

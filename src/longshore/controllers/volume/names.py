@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 
 CLASS: Final = "longshore-local"
-PROVISIONER: Final = "longshore.dev/local"
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 
@@ -20,7 +20,7 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 LOCAL_CLASS: Final[Obj] = {
     "metadata": {"name": CLASS, "annotations": {DEFAULT_CLASS: "true"}},
-    "provisioner": PROVISIONER,
+    "provisioner": own_names.LOCAL_PROVISIONER,
     "reclaimPolicy": "Delete",
     "volumeBindingMode": "Immediate",
 }

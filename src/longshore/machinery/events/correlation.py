@@ -82,12 +82,12 @@ class Correlator:
             get("uid", ""),
             get("apiVersion", ""),
         )
-        alike: _Key = (*about, type_, reason)
+        matter: _Key = (*about, type_, reason)
         key: _Key
-        if self._combines(alike, message, seconds):
-            key, message = alike, COMBINED + message
+        if self._combines(matter, message, seconds):
+            key, message = matter, COMBINED + message
         else:
-            key = (*alike, get("fieldPath", ""), message)
+            key = (*matter, get("fieldPath", ""), message)
         seen = self._seen.get(key)
         if seen is None:
             seen = Seen(name(ref), ref, type_, reason, message, now, now)
@@ -97,12 +97,12 @@ class Correlator:
             seen.count, seen.last, seen.message = seen.count + 1, now, message
         return seen if self._affordable(about, seconds) else None
 
-    def _combines(self, alike: _Key, message: str, seconds: float) -> bool:
-        similar = self._similar.get(alike)
+    def _combines(self, matter: _Key, message: str, seconds: float) -> bool:
+        similar = self._similar.get(matter)
         if similar is None:
-            self._similar.put(alike, _Similar({message: None}, seconds))
+            self._similar.put(matter, _Similar({message: None}, seconds))
             return False
-        self._similar.move_to_end(alike)
+        self._similar.move_to_end(matter)
         if seconds - similar.last > SIMILAR_SECONDS:
             similar.messages.clear()
         similar.messages[message] = None

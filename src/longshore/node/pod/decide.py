@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.facts import own_names
 from longshore.api.time import durations
 from longshore.machinery.reasons import Number, Reason
 from longshore.node.pod import backoff, stopping
@@ -140,7 +141,7 @@ def _given_up(memory: Memory, draft: Draft, now: float) -> bool:
     shown = durations.text(int(patience * 1e9))
     message = f"The pod could not start within {shown}: {waiting.message if waiting else ''}"
     draft.actions.append(Fail(Verdict(reason, message)))
-    words = f"could not start within the {shown} of longshore.dev/fail-unstartable-after"
+    words = f"could not start within the {shown} of {own_names.FAIL_UNSTARTABLE_AFTER}"
     draft.because("Unstartable", words, seconds=patience)
     return True
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
+from longshore.api.facts import own_names
 from longshore.api.time import durations
 from longshore.api.types import Obj
 from longshore.api.validation.pod.status import should_restart
 
-FAIL_UNSTARTABLE: Final = "longshore.dev/fail-unstartable-after"
 _PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 
 
@@ -67,7 +67,7 @@ def facts_of(pod: Obj) -> Facts:
     inits = tuple(_container(c, "initContainers") for c in found) if found else ()
     plain = not inits and not any(c.has_probes or c.post_start or c.pre_stop for c in mains)
     annotations = meta.get("annotations")
-    patience = annotations.get(FAIL_UNSTARTABLE) if annotations else None
+    patience = annotations.get(own_names.FAIL_UNSTARTABLE_AFTER) if annotations else None
     return Facts(
         uid=meta["uid"],
         namespace=meta["namespace"],

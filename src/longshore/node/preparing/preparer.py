@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery import remove_tree
@@ -41,10 +41,6 @@ from longshore.node.runtime import Container, Key, Mount
 
 _RENEWAL_SECONDS: Final = 60.0
 _UID: Final = re.compile("[A-Za-z0-9][A-Za-z0-9-]*")
-WHOLE_LOGS: Final = "longshore.dev/whole-logs"
-"""An annotation of pods: with "true", nothing of their logs is dropped while they run."""
-SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
-"""An annotation of pods: with "true", and with whole logs, `?stream=Stderr` has a meaning for their logs."""
 _SHELL: Final = ("sh",)
 """The command of an ephemeral container without one: the images people debug with start a shell."""
 _TOLD_OTHERWISE: Final = ("/etc/volcano",)
@@ -159,8 +155,8 @@ class Preparer:
             limits.of_container(spec, pod_spec),
             identity.read_only_root,
             log=f"{self._logs}/{namespace}_{meta['name']}_{uid}/{name}/{attempt}.log",
-            whole_log=(annotations := meta.get("annotations") or {}).get(WHOLE_LOGS) == "true",
-            separate_streams=annotations.get(SEPARATE_STREAMS) == "true",
+            whole_log=(annotations := meta.get("annotations") or {}).get(own_names.WHOLE_LOGS) == "true",
+            separate_streams=annotations.get(own_names.SEPARATE_STREAMS) == "true",
             termination_message=f"{self._root_text}/{uid}/containers/{name}/{attempt}",
             termination_path=get("terminationMessagePath") or "/dev/termination-log",
             stdin=bool(get("stdin")),

@@ -15,6 +15,7 @@ import msgspec
 import yaml
 
 from longshore import __version__
+from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.plane import bootstrap
 from longshore.up.outside import settings
@@ -39,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True):
     namespace: str = NAMESPACE
     image: str = IMAGE
     controllers: tuple[str, ...] = settings.CONTROLLERS
-    managed_by: str = settings.MANAGED_BY
+    managed_by: str = own_names.JOB_CONTROLLER
     only: str = ""
     """The one namespace to look after; empty for all."""
     scheduler: bool = False
@@ -111,7 +112,7 @@ def _fill(container: Obj, wanted: Wanted) -> None:
     container["image"] = wanted.image
     if wanted.controllers != settings.CONTROLLERS:
         container["command"] += ["--controllers", ",".join(wanted.controllers)]
-    if wanted.managed_by != settings.MANAGED_BY:
+    if wanted.managed_by != own_names.JOB_CONTROLLER:
         container["command"] += ["--managed-by", wanted.managed_by]
     if wanted.only:
         container["command"] += ["--namespace", wanted.only]

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-MANAGED_BY: Final = "longshore.dev/job-controller"
-"""Jobs with this `spec.managedBy` are left alone by kube-controller-manager, so both can live together."""
+from longshore.api.facts import own_names
+
 CONTROLLERS: Final = ("job",)
 """Every cluster has the others already."""
 LEASE: Final = "longshore-controllers"
@@ -23,7 +23,7 @@ class Settings(msgspec.Struct, frozen=True):
     """Names of schedulers to run; empty runs none."""
     scheduler_actions: tuple[str, ...] | None = None
     """The actions of a gang cycle; None means Volcano's own choice."""
-    managed_by: str = MANAGED_BY
+    managed_by: str = own_names.JOB_CONTROLLER
     namespace: str = ""
     """Look after this namespace alone; empty for all."""
     workers: int | None = None

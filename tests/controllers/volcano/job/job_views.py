@@ -23,7 +23,7 @@ from longshore.controllers.volcano.job.plan import (
     WriteStatus,
 )
 from longshore.controllers.volcano.job.view import Remembered, View
-from longshore.controllers.volcano.job.waking import requests
+from longshore.controllers.volcano.job.waking import job_requests
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK, PARTITION
 
 NOW = 1767225600.0
@@ -85,14 +85,14 @@ def view(job: Obj, *pods: Obj, **more: Any) -> View:
     return View(job, NOW, by_task, **more)
 
 
-def failed(pod: Obj, **more: Any) -> requests.Request:
+def failed(pod: Obj, **more: Any) -> job_requests.Request:
     return about(pod, "PodFailed", **more)
 
 
-def about(pod: Obj, event: str, **more: Any) -> requests.Request:
-    mine = requests.pod_of(pod)
+def about(pod: Obj, event: str, **more: Any) -> job_requests.Request:
+    mine = job_requests.pod_of(pod)
     assert mine is not None
-    return requests.about(pod, mine, event, **more)
+    return job_requests.about(pod, mine, event, **more)
 
 
 class Server:

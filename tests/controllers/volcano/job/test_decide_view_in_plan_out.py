@@ -26,7 +26,7 @@ from longshore.controllers.volcano.job.plan import Answers, End, WriteStatus
 from longshore.controllers.volcano.job.view import Remembered
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.requests import SYNC, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
 
 KNOWN = Remembered(known=True)
 FORBIDDEN = StatusError(403, "Forbidden", "forbidden")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.controllers.volcano.job.rules.policy import match
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 
 
 def a_job(*policies: dict[str, Any], task: list[dict[str, Any]] | None = None, version: int = 0) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from longshore.api.facts import kinds
-from longshore.controllers.volcano.job.waking import requests
+from longshore.controllers.volcano.job.waking import job_requests
 from longshore.controllers.volcano.names import OUT_OF_SYNC_MARK
 
 TASK = {"name": "w", "replicas": 2, "maxRetry": 3}
@@ -34,9 +34,9 @@ def a_pod(phase: str, *, restarts: int = 0, code: int | None = None, mark: bool 
 
 
 def events(old: Any, new: Any, *others: Any) -> list[str]:
-    mine = requests.pod_of(new)
+    mine = job_requests.pod_of(new)
     assert mine is not None
-    return [r.event for r in requests.of_change(old, new, mine, lambda name: (TASK, [new, *others]))]
+    return [r.event for r in job_requests.of_change(old, new, mine, lambda name: (TASK, [new, *others]))]
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_a_task_has_failed_when_its_pods_restarted_too_often_in_all() -> None:
 
 def test_what_the_controller_removes_itself_is_no_news() -> None:
     assert events(a_pod("Running"), a_pod("Failed", mark=True)) == ["OutOfSync"]
-    marked, mine = a_pod("Running", mark=True), requests.pod_of(a_pod("Running"))
+    marked, mine = a_pod("Running", mark=True), job_requests.pod_of(a_pod("Running"))
     assert mine is not None
-    assert requests.of_deletion(marked, mine).event == "OutOfSync"
-    assert requests.of_deletion(a_pod("Running"), mine).event == "PodEvicted"
+    assert job_requests.of_deletion(marked, mine).event == "OutOfSync"
+    assert job_requests.of_deletion(a_pod("Running"), mine).event == "PodEvicted"
 
 
 def test_a_failure_comes_with_its_exit_code_and_its_time() -> None:
     pod = a_pod("Failed", code=3)
-    mine = requests.pod_of(pod)
+    mine = job_requests.pod_of(pod)
     assert mine is not None
-    (found,) = requests.of_change(a_pod("Running"), pod, mine, lambda name: (TASK, [pod]))
+    (found,) = job_requests.of_change(a_pod("Running"), pod, mine, lambda name: (TASK, [pod]))
     assert (found.exit_code, found.version, found.uid, found.task) == (3, 4, "u", "w")
     assert found.since == 1767225660.0
 
@@ -89,9 +89,9 @@ def test_a_failure_comes_with_its_exit_code_and_its_time() -> None:
 def test_a_pod_without_its_annotations_belongs_to_nobody(missing: str) -> None:
     pod = a_pod("Running")
     del pod["metadata"]["annotations"][missing]
-    assert requests.pod_of(pod) is None
+    assert job_requests.pod_of(pod) is None
 
 
 def test_a_group_says_only_that_it_is_unknown() -> None:
-    assert requests.of_group({"status": {"phase": "Unknown"}}).event == "Unknown"
-    assert requests.of_group({"status": {"phase": "Running"}}).event == ""
+    assert job_requests.of_group({"status": {"phase": "Unknown"}}).event == "Unknown"
+    assert job_requests.of_group({"status": {"phase": "Running"}}).event == ""

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from longshore.apiserver.http.connection import Connection
+    from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.websocket import WebSocket
 
 _READ_BYTES: Final = 1 << 16

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from longshore.api import errors
 from longshore.apiserver.http import websocket
-from longshore.apiserver.http.connection import Connection
+from longshore.apiserver.http.client_connection import Connection
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.streams import channels, port_forward
 from longshore.apiserver.http.streams.duplex import Activity, RawDuplex, WebSocketDuplex

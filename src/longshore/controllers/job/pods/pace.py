@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from longshore.api.facts.job_pace import RETRY_BACKOFF, START_INTERVAL
+from longshore.api.facts.own_names import RETRY_BACKOFF, START_INTERVAL
 from longshore.api.time import durations
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from longshore.api import indexes
-from longshore.api.facts.job_pace import START_INTERVAL
+from longshore.api.facts.own_names import START_INTERVAL
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import creation, pace, removal_order, replacement_delay

@@ -150,9 +150,9 @@ class PodHandler(Handler):
     def _still_owned(self, ref: Obj, old: Obj, new: Obj, phase: str, tracked: bool) -> None:
         """A pod changed and its owners did not."""
         before, after = old["metadata"], new["metadata"]
-        alike = before.get("labels") == after.get("labels")
-        alike = alike and before.get("annotations") == after.get("annotations")
-        runs = alike and tracked and phase not in pod_state.ENDED
+        same_marks = before.get("labels") == after.get("labels")
+        same_marks = same_marks and before.get("annotations") == after.get("annotations")
+        runs = same_marks and tracked and phase not in pod_state.ENDED
         runs = runs and before.get("finalizers") == after.get("finalizers")
         if runs and not _fares(old, new):
             return
@@ -168,7 +168,9 @@ class PodHandler(Handler):
         if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
             self._failure_batches.failed(key)
         elif (
-            alike and self._memory.own_writes.own(key, "pods", new) and old.get("status") == new.get("status")
+            same_marks
+            and self._memory.own_writes.own(key, "pods", new)
+            and old.get("status") == new.get("status")
         ):
             return  # the sync took the finalizer, and nothing else happened to the pod
         self._queue.add(key)

@@ -27,7 +27,7 @@ from longshore.controllers.volcano.job.plan import (
 from longshore.controllers.volcano.job.view import Remembered, View
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delays
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.reasons import Number, Reason
 

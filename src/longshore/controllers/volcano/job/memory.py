@@ -10,7 +10,7 @@ from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.plan import End
 from longshore.controllers.volcano.job.view import NOTHING, Remembered
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.own_writes import OwnWrites, StaleCache

@@ -9,8 +9,8 @@ from longshore.api.facts.owners import controller_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.memory import JobMemory
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking import requests as asking
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking import job_requests as asking
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import group_name
 from longshore.machinery.informers.cache import Cache
 

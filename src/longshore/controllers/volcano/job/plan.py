@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from longshore.api.facts.kinds import Kind
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.view import NOTHING, Remembered
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.machinery.reasons import Reason
 
 

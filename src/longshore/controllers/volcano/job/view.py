@@ -10,7 +10,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 
 Pods = Mapping[str, Mapping[str, Obj]]
 """By task, then by name."""

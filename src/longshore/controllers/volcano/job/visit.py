@@ -26,7 +26,7 @@ from longshore.controllers.volcano.job.sync import Synced, sync
 from longshore.controllers.volcano.job.waking import intents, recovery
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.intents import Intent
-from longshore.controllers.volcano.job.waking.requests import SYNC, Request
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
 from longshore.controllers.volcano.names import (
     RESTARTING,
     SYNC_JOB,

@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterable
 
 from longshore.node.keeper.processes import procfs
-from longshore.node.keeper.records import journal
+from longshore.node.keeper.records import keeper_journal
 from longshore.node.keeper.records.entry import Entry
 
 
 class Book:
     def __init__(self, path: str) -> None:
-        self._journal = journal.Journal(path)
+        self._journal = keeper_journal.Journal(path)
         self.entries: dict[str, Entry] = {}
         self._late: list[str] = []
         directory = os.stat(os.path.dirname(path))
@@ -29,7 +29,7 @@ class Book:
 
     def load(self) -> None:
         """Reads the journal. What was running is still said to run: see adoption.py."""
-        here = journal.boot_id()
+        here = keeper_journal.boot_id()
         for fields in self._journal.read():
             match fields:
                 case ["boot", boot]:
@@ -40,17 +40,17 @@ class Book:
                 case ["intent", key, at, log, memory, message, *more]:
                     self.entries[key] = Entry(
                         key,
-                        journal.unescape(log),
+                        keeper_journal.unescape(log),
                         float(at),
                         int(memory),
-                        journal.unescape(message),
+                        keeper_journal.unescape(message),
                         whole_log="whole-log" in more,
                     )
                 case ["started", key, pid, ticks, at, inode, file, *more] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)
                     entry.started_at, entry.pipe_inode = float(at), int(inode)
-                    entry.message_file = journal.unescape(file)
+                    entry.message_file = keeper_journal.unescape(file)
                     if more:
                         entry.error_inode = int(more[0])
                         entry.separate()
@@ -58,11 +58,11 @@ class Book:
                     entry = self.entries[key]
                     entry.phase, entry.finished_at = "exited", float(at)
                     entry.code, entry.signal = int(code), int(number)
-                    entry.reason, entry.message = reason, journal.unescape(message)
+                    entry.reason, entry.message = reason, keeper_journal.unescape(message)
                 case ["lost", key, at, message] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.finished_at = "lost", float(at)
-                    entry.message = journal.unescape(message)
+                    entry.message = keeper_journal.unescape(message)
                 case ["removed", key]:
                     self.entries.pop(key, None)
                 case _:
@@ -73,7 +73,10 @@ class Book:
             self.home = os.urandom(8).hex()
 
     def compact(self) -> None:
-        lines = [journal.line("boot", journal.boot_id()), journal.line("home", self.home, *self._place)]
+        lines = [
+            keeper_journal.line("boot", keeper_journal.boot_id()),
+            keeper_journal.line("home", self.home, *self._place),
+        ]
         for entry in self.entries.values():
             lines += entry.lines()
         self._journal.rewrite(lines)
@@ -91,7 +94,7 @@ class Book:
 
     def not_started(self, entry: Entry) -> None:
         del self.entries[entry.key]
-        self._write_sometime([journal.line("removed", entry.key)])
+        self._write_sometime([keeper_journal.line("removed", entry.key)])
 
     def ended(self, entries: list[Entry]) -> None:
         self._write([entry.ended_line() for entry in entries])
@@ -102,7 +105,7 @@ class Book:
             key for key in keys if (entry := self.entries.get(key)) is not None and entry.phase != "running"
         ]
         if gone:
-            self._write([journal.line("removed", key) for key in gone])
+            self._write([keeper_journal.line("removed", key) for key in gone])
             for key in gone:
                 del self.entries[key]
         if self._journal.is_large():

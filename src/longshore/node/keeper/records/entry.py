@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from longshore.node.keeper.records.journal import escape, line
+from longshore.node.keeper.records.keeper_journal import escape, line
 from longshore.node.keeper.records.logfile import LogFile
 
 TYPE_CHECKING = False

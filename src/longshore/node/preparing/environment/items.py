@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from longshore.api.facts import run_items
+from longshore.api.facts import own_names, run_items
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare
 
@@ -24,12 +24,12 @@ _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
     """`variables`, with the pod's item if it is to have one. Raises CannotPrepare when there is none."""
     annotations = pod["metadata"].get("annotations")
-    if not annotations or run_items.FILE not in annotations:
+    if not annotations or own_names.ITEMS_FILE not in annotations:
         return variables
-    path, kind = annotations[run_items.FILE], annotations.get(run_items.FORMAT, "lines")
+    path, kind = annotations[own_names.ITEMS_FILE], annotations.get(own_names.ITEMS_FORMAT, "lines")
     try:
         if kind not in _ENDS:
-            raise ValueError(f"{run_items.FORMAT} is {kind!r}, and must be lines or records")
+            raise ValueError(f"{own_names.ITEMS_FORMAT} is {kind!r}, and must be lines or records")
         info, index = os.stat(path), int(annotations.get(_INDEX, "0"))
         item = _items(path, _ENDS[kind], info.st_mtime_ns, info.st_size).item(index)
     except (OSError, ValueError, IndexError) as err:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.node.preparing.environment.sources import Missing
 from longshore.node.preparing.types import Volume
 from longshore.node.preparing.volumes import hostpath
 
-PROVISIONER: Final = "longshore.dev/local"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 
 
@@ -48,7 +47,7 @@ async def prepare(source: Obj, pod: Obj, client: Client) -> tuple[Volume, bool]:
         kind = next((key for key in spec if key not in _NOT_SOURCES), "no")
         raise Missing(f"{where}: PV {bound} has a {kind} source; longshore mounts hostPath and local ones")
     read_only = bool(source.get("readOnly")) or spec.get("accessModes") == ["ReadOnlyMany"]
-    ours = (volume["metadata"].get("annotations") or {}).get(_PROVISIONED_BY) == PROVISIONER
+    ours = (volume["metadata"].get("annotations") or {}).get(_PROVISIONED_BY) == own_names.LOCAL_PROVISIONER
     return Volume(path, read_only), ours or "local" in spec
 
 

@@ -12,7 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.rules.table import Kind, Step
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import RESTART_PARTITION, RESTART_POD
 from longshore.machinery.reasons import Reason
 

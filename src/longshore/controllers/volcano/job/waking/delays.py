@@ -13,7 +13,7 @@ import msgspec
 
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import (
     POD_EVICTED,
     POD_FAILED,

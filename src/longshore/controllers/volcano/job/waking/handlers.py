@@ -11,8 +11,8 @@ from longshore.controllers.volcano.job import observe
 from longshore.controllers.volcano.job.memory import Memory
 from longshore.controllers.volcano.job.metrics import VolcanoMetrics
 from longshore.controllers.volcano.job.pods import tasks
-from longshore.controllers.volcano.job.waking import requests
-from longshore.controllers.volcano.job.waking.requests import SYNC, PodOf, Request
+from longshore.controllers.volcano.job.waking import job_requests
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, PodOf, Request
 from longshore.controllers.volcano.names import UNKNOWN, group_phase, opens_gate
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import Handler
@@ -48,7 +48,7 @@ class PodHandler(Handler):
         self._memory, self._wake, self._jobs, self._pods = memory, wake, jobs, pods
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        mine = requests.pod_of(obj)
+        mine = job_requests.pod_of(obj)
         if mine is None:
             return
         key = _job_key(obj)
@@ -60,16 +60,16 @@ class PodHandler(Handler):
     def on_update(self, old: Obj, new: Obj) -> None:
         if old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
             return
-        mine = requests.pod_of(new)
+        mine = job_requests.pod_of(new)
         if mine is None or (tasks.same(old, new) and not self._followed(_job_key(new), mine)):
             return
         self._heard(new, self._changes(old, new, mine))
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
-        mine = requests.pod_of(obj)
+        mine = job_requests.pod_of(obj)
         if mine is not None:
             self._memory.pod_gone(_job_key(obj), obj["metadata"]["uid"])
-            self._heard(obj, [requests.of_deletion(obj, mine)])
+            self._heard(obj, [job_requests.of_deletion(obj, mine)])
 
     def _followed(self, key: Key, mine: PodOf) -> bool:
         """Whether some policy may be about what happens to the pod, whatever its Job makes of it."""
@@ -84,7 +84,7 @@ class PodHandler(Handler):
             found = observe.pods_of(self._pods, mine.uid).get(name, {})
             return tasks.find(job, name), [*found.values()]
 
-        return requests.of_change(old, new, mine, task_pods)
+        return job_requests.of_change(old, new, mine, task_pods)
 
     def _heard(self, pod: Obj, found: list[Request]) -> None:
         key = _job_key(pod)
@@ -102,7 +102,7 @@ class GroupHandler(Handler):
         before, after = group_phase(old), group_phase(new)
         if before != after and (after == UNKNOWN or opens_gate(before) != opens_gate(after)):
             key = _group_key(new)
-            self._memory.put(key, requests.of_group(new))
+            self._memory.put(key, job_requests.of_group(new))
             self._wake(key)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
@@ -117,7 +117,7 @@ class CommandHandler(Handler):
         target = obj.get("target") or {}
         if (target.get("apiVersion"), target.get("kind")) == kinds.VOLCANO_JOBS and target.get("name"):
             key = (obj["metadata"]["namespace"], target["name"])
-            self._memory.put(key, requests.of_command(obj))
+            self._memory.put(key, job_requests.of_command(obj))
             self._wake(key)
 
 
@@ -127,7 +127,7 @@ def _has_policies(job: Obj, task: str) -> bool:
 
 
 def _job_key(pod: Obj) -> Key:
-    return pod["metadata"]["namespace"], requests.job_name(pod)
+    return pod["metadata"]["namespace"], job_requests.job_name(pod)
 
 
 def _group_key(group: Obj) -> Key:

@@ -18,14 +18,15 @@ from typing import Any, Final
 import msgspec
 
 from longshore.api import types
+from longshore.api.facts import own_names
 from longshore.api.facts.volcano_job_state import phase_of
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.waking.delays import Delayed
-from longshore.controllers.volcano.job.waking.requests import Request
+from longshore.controllers.volcano.job.waking.job_requests import Request
 
-ACTION: Final = "longshore.dev/volcano-action"
-LATER: Final = "longshore.dev/volcano-delayed-actions"
-LEAVING: Final = "longshore.dev/volcano-leaving-pods"
+ACTION: Final = own_names.VOLCANO_ACTION
+LATER: Final = own_names.VOLCANO_DELAYED_ACTIONS
+LEAVING: Final = own_names.VOLCANO_LEAVING_PODS
 OWN_ANNOTATIONS: Final = (ACTION, LATER, LEAVING)
 
 

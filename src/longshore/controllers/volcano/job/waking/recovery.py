@@ -14,8 +14,8 @@ from longshore.api.facts import pod_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.view import View
-from longshore.controllers.volcano.job.waking import intents, requests
-from longshore.controllers.volcano.job.waking.requests import SYNC, Request
+from longshore.controllers.volcano.job.waking import intents, job_requests
+from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
 from longshore.controllers.volcano.names import POD_EVICTED, UNKNOWN, pod_name
 
 _COUNTERS: Final = ("pending", "running", "succeeded", "failed", "unknown")
@@ -29,9 +29,9 @@ def missed(view: View) -> list[Request]:
     found = []
     for pods in view.pods.values():
         for pod in pods.values():
-            mine = requests.pod_of(pod)
+            mine = job_requests.pod_of(pod)
             if mine is not None and not view.is_going(pod):
-                found += requests.of_change(None, pod, mine, view.task)
+                found += job_requests.of_change(None, pod, mine, view.task)
     found += _left(view)
     found += _vanished(view)
     if view.group_phase == "Unknown":
@@ -43,9 +43,9 @@ def leaving(view: View) -> Iterator[Request]:
     """The requests of pods that somebody else is deleting, at their end. The status counts them no more."""
     for pods in view.pods.values():
         for pod in pods.values():
-            mine = requests.pod_of(pod)
+            mine = job_requests.pod_of(pod)
             if mine is not None and view.is_going(pod) and not tasks.marked(pod):
-                yield requests.of_deletion(pod, mine)
+                yield job_requests.of_deletion(pod, mine)
 
 
 def _left(view: View) -> Iterator[Request]:

@@ -1,0 +1,52 @@
+"""The names below `longshore.dev/`: annotations, and longshore's own among managers and provisioners."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# ---- on Jobs and CronJobs
+
+START_INTERVAL: Final = "longshore.dev/start-interval"
+"""The time from one start of a pod to the next: `500ms`."""
+RETRY_BACKOFF: Final = "longshore.dev/retry-backoff"
+"""The pause before the first retry, which doubles with each further one: `1s`."""
+TTL_AFTER_SUCCESS: Final = "longshore.dev/ttl-after-success"
+TTL_AFTER_FAILURE: Final = "longshore.dev/ttl-after-failure"
+"""How long a finished Job stays, in seconds or as a duration."""
+RETRY_OF: Final = "longshore.dev/retry-of"
+"""The Job whose failed indexes this one runs again."""
+RETRIED_BY: Final = "longshore.dev/retried-by"
+"""The Job that runs this one's failed indexes again."""
+JITTER: Final = "longshore.dev/jitter"
+"""How far a CronJob's runs are spread."""
+VOLCANO_ACTION: Final = "longshore.dev/volcano-action"
+VOLCANO_DELAYED_ACTIONS: Final = "longshore.dev/volcano-delayed-actions"
+VOLCANO_LEAVING_PODS: Final = "longshore.dev/volcano-leaving-pods"
+"""Notes of the controller of Volcano Jobs to itself; see `controllers/volcano/job/waking/intents.py`."""
+
+# ---- on pods
+
+ITEMS_FILE: Final = "longshore.dev/items"
+"""The file with the items of `longshore run --each`."""
+ITEMS_FORMAT: Final = "longshore.dev/items-format"
+"""The way the file is read: `lines` (default), or `records`, each ended by a zero byte."""
+WHOLE_LOGS: Final = "longshore.dev/whole-logs"
+"""`true`: nothing of the pod's logs is dropped while it runs."""
+SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
+"""`true`: with whole logs, `?stream=Stderr` has a meaning for the pod's logs."""
+FAIL_UNSTARTABLE_AFTER: Final = "longshore.dev/fail-unstartable-after"
+"""How long a pod may be unable to start before it has failed."""
+
+# ---- on nodes, with the name of an engine
+
+ENGINE_LIMITS: Final = "{}.engines.longshore.dev/limits"
+ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
+
+# ---- elsewhere
+
+WORKLOAD_RIGHTS: Final = "longshore.dev/workload-rights"
+"""On a namespace: which rights its pods get."""
+JOB_CONTROLLER: Final = "longshore.dev/job-controller"
+"""The `spec.managedBy` of Jobs that longshore runs in another cluster, beside kube-controller-manager."""
+LOCAL_PROVISIONER: Final = "longshore.dev/local"
+"""Makes volumes of directories on the node."""
