@@ -67,10 +67,43 @@ def test_a_failure_names_its_indexes() -> None:
 def test_what_is_left_says_how_to_go_on() -> None:
     run = run_of(succeeded=3, active=2, completedIndexes="0-2")
     text = "job/pi was stopped: 3/10 complete, 2 active, 5 waiting; indexes 3,4 were running"
-    assert report_lines.left(run, resumable=False) == text
-    assert report_lines.left(run, resumable=True).endswith(
-        "; it is suspended, go on with: longshore resume job/pi"
+    assert report_lines.left(run, stays=False) == text
+    assert report_lines.left(run, stays=True) == (
+        f"{text}; it is suspended, go on with: longshore resume job/pi"
     )
+
+
+def test_a_suspension_that_failed_is_not_claimed() -> None:
+    run = run_of(succeeded=3, active=2, completedIndexes="0-2")
+    run.stop_problem = "the disk is full"
+    assert report_lines.left(run, stays=True) == (
+        "job/pi could not be suspended, so it may go on: 3/10 complete, 2 active, 5 waiting; "
+        "stop it with: longshore suspend job/pi (the disk is full)"
+    )
+
+
+def test_a_pod_and_a_gang_are_deleted_instead() -> None:
+    run = Run("vcjob", "batch.volcano.sh", "ml", "crew", "uid")
+    assert (
+        report_lines.left(run, stays=True) == "vcjob/crew was stopped: 0/1 complete, 1 waiting; it is deleted"
+    )
+    run.stop_problem = "no"
+    assert "stop it with: longshore delete vcjob/crew -n ml (no)" in report_lines.left(run, stays=True)
+
+
+def test_what_it_waits_for_is_forgotten_when_something_moves() -> None:
+    run = run_of(active=2)
+    run.waits = "needs 4 cpu"
+    see(run, 106.0, active=2)
+    assert report_lines.state(run) == "waits: needs 4 cpu"
+    see(run, 107.0, active=2, ready=1)
+    assert report_lines.state(run) == ""
+
+
+def test_a_server_that_is_away_is_told_before_anything_else() -> None:
+    run = run_of(active=2)
+    run.waits, run.away = "needs 4 cpu", "https://127.0.0.1:6443"
+    assert report_lines.state(run) == "waiting for the server: https://127.0.0.1:6443 does not answer"
 
 
 def test_the_bar_has_numbers_and_a_strip_of_indexes() -> None:
@@ -81,6 +114,33 @@ def test_the_bar_has_numbers_and_a_strip_of_indexes() -> None:
     assert strip.plain == "      ██████▓▓░░"
     colours = [str(span.style) for span in strip.spans]
     assert colours == ["green", "red", "green", "cyan", "bright_black"]
+
+
+def test_narrow_terminals_lose_the_bar_before_the_count() -> None:
+    run = run_of(succeeded=5, failed=1, active=2, completedIndexes="0-3,5", failedIndexes="4")
+    shown = {width: [line.plain for line in bar(run, 2, width, 105.0)] for width in (200, 80, 70, 40, 25, 12)}
+    assert "━" * 40 in shown[200][0]
+    assert len(shown[80]) == 2
+    assert shown[70] == ["pi  5/10   2 active   1 failed   2 waiting   1/s   4.0 s left"]
+    assert shown[40] == ["pi  5/10   2 active   1 failed"]
+    assert shown[25] == ["pi  5/10   2 active"]
+    assert shown[12] == ["pi  5/10"]
+
+
+def test_a_long_name_gives_way_to_the_count() -> None:
+    run = run_of(succeeded=5)
+    run.name = "a-name-of-some-length-that-nobody-needs"
+    (line,) = bar(run, len(run.name), 25, 105.0)
+    assert line.plain == "a-name-of-some-le…  5/10"
+
+
+def test_reasons_and_warnings_stand_under_the_bar() -> None:
+    run = run_of(active=2)
+    run.waits, run.warning = "needs 4 cpu", "NotSupported: seccompProfile is not applied"
+    assert [line.plain.strip() for line in bar(run, 2, 80, 105.0)[2:]] == [
+        "waits: needs 4 cpu",
+        "warning: NotSupported: seccompProfile is not applied",
+    ]
 
 
 def test_a_long_strip_fits_its_room() -> None:

@@ -18,7 +18,8 @@ class LineDisplay:
     def __init__(self) -> None:
         self._runs: list[Run] = []
         self._told: dict[str, tuple[float, str]] = {}
-        self._waits: dict[str, str] = {}
+        self._said: dict[tuple[str, str], str] = {}
+        self._away: set[str] = set()
         self._failures = 0
 
     def say(self, text: str) -> None:
@@ -31,10 +32,21 @@ class LineDisplay:
             self._told[run.uid] = (time.monotonic(), report_lines.counts(run))
 
     def changed(self, run: Run) -> None:
-        if run.waits and run.waits != self._waits.get(run.uid):
-            self._waits[run.uid] = run.waits
-            self.say(f"{run.title} waits: {run.waits}")
+        self._tell(run, "state", report_lines.state(run))
+        self._tell(run, "warning", f"warning: {run.warning}" if run.warning else "")
+        if run.uid in self._away and not run.away:
+            self._away.discard(run.uid)
+            self._said.pop((run.uid, "state"), None)
+            self.say(f"{run.title} the server is back")
+        elif run.away:
+            self._away.add(run.uid)
         self._progress(run)
+
+    def _tell(self, run: Run, what: str, text: str) -> None:
+        """Prints a line about the run unless it was the last one of its sort."""
+        if text and self._said.get((run.uid, what)) != text:
+            self._said[run.uid, what] = text
+            self.say(f"{run.title} {text}")
 
     def failure(self, run: Run, failed: Failed) -> None:
         self._failures += 1

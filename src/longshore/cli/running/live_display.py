@@ -26,7 +26,7 @@ from longshore.cli.running.progress import Failed, Run
 _FRAME_SECONDS: Final = 0.1
 _REST_FACTOR: Final = 20.0
 """A frame is followed by a pause of 20 times its own cost: drawing takes at most 5 % of the time."""
-_MAX_BAR_CELLS: Final = 40
+_MIN_BAR_CELLS, _MAX_BAR_CELLS = 10, 40
 _MAX_BARS: Final = 12
 """Runs that succeeded are left out first."""
 _SHOWN_FAILURES: Final = 3
@@ -111,19 +111,34 @@ class Live:
 
 
 def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
-    """The one to three lines of one run."""
-    numbers = _numbers(run, now)
-    room = max(10, min(_MAX_BAR_CELLS, width - name_width - len(numbers.plain) - 5))
-    line = Text(f"{run.name:<{name_width}}  ", no_wrap=True, overflow="ellipsis")
-    line.append_text(_bar(run, room)).append("  ").append_text(numbers)
-    lines = [line]
-    if run.indexed and run.total and run.total > 1:
+    """The one to four lines of one run. Where the terminal is narrow, the bar goes first, then the numbers
+    from the last to the first, then the end of the name; the count stays."""
+    count, *others = _numbers(run, now)
+    name_width = min(name_width, max(1, width - len(count.plain) - 3))
+    room = min(_MAX_BAR_CELLS, width - name_width - len(_joined(count, others).plain) - 5)
+    line = Text(_cut(run.name, name_width) + "  ", no_wrap=True, overflow="ellipsis")
+    if room >= _MIN_BAR_CELLS:
+        line.append_text(_bar(run, room)).append("  ")
+    while others and room < _MIN_BAR_CELLS and len(line) + len(_joined(count, others).plain) >= width:
+        others.pop()
+    lines = [line.append_text(_joined(count, others))]
+    if run.indexed and run.total and run.total > 1 and room >= _MIN_BAR_CELLS:
         strip = Text(" " * (name_width + 2), no_wrap=True, overflow="ellipsis")
         lines.append(strip.append_text(_strip(run, room)))
-    if run.waits and run.end is None:
-        text = " ".join(run.waits.split())
-        lines.append(Text(f"{' ' * name_width}  {text}", style="yellow", no_wrap=True, overflow="ellipsis"))
+    said = report_lines.state(run), f"warning: {run.warning}" if run.warning else ""
+    indent = " " * (name_width + 2 if room >= _MIN_BAR_CELLS else 2)
+    for text in said if run.end is None else ():
+        if text:
+            lines.append(Text(indent + " ".join(text.split()), "yellow", no_wrap=True, overflow="ellipsis"))
     return lines
+
+
+def _cut(name: str, width: int) -> str:
+    return name.ljust(width) if len(name) <= width else name[: width - 1] + "…"
+
+
+def _joined(count: Text, others: list[Text]) -> Text:
+    return Text("   ").join([count, *others])
 
 
 def _bar(run: Run, room: int) -> Text:
@@ -143,28 +158,27 @@ def _bar(run: Run, room: int) -> Text:
     return text.append("━" * (room - full - half - lost), style="bright_black")
 
 
-def _numbers(run: Run, now: float) -> Text:
+def _numbers(run: Run, now: float) -> list[Text]:
+    """The count, then the others, the most important first."""
     whole = f"{run.succeeded}/{run.total}" if run.total is not None else f"{run.succeeded} done"
-    text = Text().append(whole, "bold")
+    parts = [(whole, "bold")]
     if run.active:
-        text.append(f"   {run.active} active", style="cyan")
+        parts.append((f"{run.active} active", "cyan"))
     if run.failed:
-        text.append(f"   {run.failed} failed", style="red")
+        parts.append((f"{run.failed} failed", "red"))
     if run.waiting:
-        text.append(f"   {run.waiting} waiting", style="bright_black")
+        parts.append((f"{run.waiting} waiting", "bright_black"))
     if run.end is not None:
         word = "complete" if run.end.well else f"failed: {run.end.reason}"
-        text.append(
-            f"   {word} in {report_lines.span(run.finished - run.started)}",
-            "green" if run.end.well else "red",
-        )
+        took = report_lines.span(run.finished - run.started)
+        parts.append((f"{word} in {took}", "green" if run.end.well else "red"))
     elif run.suspended:
-        text.append("   suspended", style="yellow")
+        parts.append(("suspended", "yellow"))
     if (speed := run.rate(now)) >= 1 and run.succeeded > 1:
-        text.append(f"   {speed:.0f}/s")
+        parts.append((f"{speed:.0f}/s", ""))
     if (left := run.seconds_left(now)) is not None and run.succeeded > 1:
-        text.append(f"   {report_lines.span(left)} left")
-    return text
+        parts.append((f"{report_lines.span(left)} left", ""))
+    return [Text(*part) for part in parts]
 
 
 def _strip(run: Run, room: int) -> Text:

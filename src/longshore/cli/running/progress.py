@@ -60,7 +60,15 @@ class Run:
     items: list[str] = field(default_factory=list)
     """The item of each index; empty for a run without items."""
     waits: str = ""
-    """The last warning about it, as long as nothing moves."""
+    """Why it waits, as long as nothing moves."""
+    warning: str = ""
+    """The last warning about it that does not keep it from running."""
+    away: str = ""
+    """The server that cannot be reached; empty while it can."""
+    stop_problem: str = ""
+    """Why it could not be stopped; empty when it was."""
+    moved: tuple[int, int, int] = (0, 0, 0)
+    """Pods that succeeded, failed and run, as last seen."""
     failures: list[Failed] = field(default_factory=list)
     looked_at: int = 0
     """Failed pods that were looked at, those that somebody stopped among them."""
@@ -96,17 +104,20 @@ class Run:
         match self.kind:
             case "job":
                 self._job(spec, status)
+                running = status.get("ready", 0)
             case "vcjob":
                 self.total = sum(task.get("replicas", 1) for task in spec.get("tasks") or ())
-                self.active = status.get("running", 0)
+                self.active = running = status.get("running", 0)
                 self.succeeded, self.failed = status.get("succeeded", 0), status.get("failed", 0)
             case _:
                 phase = status.get("phase")
-                self.active, self.succeeded = int(phase == "Running"), int(phase == "Succeeded")
+                self.active = running = int(phase == "Running")
+                self.succeeded = int(phase == "Succeeded")
                 self.failed = int(phase == "Failed")
         if not self._marks or self._marks[-1][1] != self.succeeded:
             self._marks.append((now, self.succeeded))
-            self.waits = ""
+        if (moved := (self.succeeded, self.failed, running)) != self.moved:
+            self.moved, self.waits = moved, ""
         if self.end is None and (end := outcomes.of(self.group, obj)) is not None:
             self.end, self.finished, self.active = end, now, 0
 

@@ -35,6 +35,13 @@ def counts(run: Run) -> str:
     return ", ".join(parts)
 
 
+def state(run: Run) -> str:
+    """Why nothing moves, the server first; empty while nothing is known to be in the way."""
+    if run.away:
+        return f"waiting for the server: {run.away} does not answer"
+    return f"waits: {run.waits}" if run.waits else ""
+
+
 def begun(run: Run) -> str:
     if run.found:
         return f"{run.title} {counts(run)}"
@@ -67,13 +74,20 @@ def _lost(run: Run) -> str:
     return f"; failed indexes: {indexes.write(run.lost)}"
 
 
-def left(run: Run, *, resumable: bool) -> str:
-    """The work that was not done when somebody stopped it."""
+def left(run: Run, *, stays: bool) -> str:
+    """The work that was not done when somebody stopped it, and what became of it on a server that `stays`."""
+    what, verb = ("suspended", "suspend") if run.kind == "job" else ("deleted", "delete")
+    where = f"{run.title}{_in_namespace(run)}"
+    if run.stop_problem:
+        text = f"{run.title} could not be {what}, so it may go on: {counts(run)}; stop it with: longshore"
+        return f"{text} {verb} {where} ({run.stop_problem})"
     text = f"{run.title} was stopped: {counts(run)}"
     if over := run.under_way():
-        text += f"; indexes {indexes.write(indexes.from_sorted(over))} were running"
-    if resumable and run.kind == "job":
-        text += f"; it is suspended, go on with: longshore resume {run.title}{_in_namespace(run)}"
+        verb = "waited" if run.waits else "were running"
+        text += f"; indexes {indexes.write(indexes.from_sorted(over))} {verb}"
+    if stays:
+        text += f"; it is {what}"
+        text += f", go on with: longshore resume {where}" if run.kind == "job" else ""
     return text
 
 

@@ -23,6 +23,7 @@ from longshore.cli.main import Failure
 from longshore.cli.printing import objects
 from longshore.cli.running import (
     each_items,
+    hindrances,
     place,
     report_lines,
     result,
@@ -44,6 +45,8 @@ from longshore.client import DeleteOptions, Unreachable
 
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
+_STOP_SECONDS = 10.0
+"""Seconds for the server to answer when a run is to be stopped."""
 _RUNNING_OUTPUT_SECONDS = 0.2
 """Seconds for log lines of pods that still run when this command ends: what was written is on its way."""
 _INCOMPLETE = "the output above is not complete: some of it could not be read"
@@ -266,6 +269,8 @@ class Session:
         self._background.append(start(self._draw()))
         for run in runs:
             self._background.append(start(run_watches.failures(self._here, run, self._failed, self._looked)))
+            if run.kind == "vcjob":
+                self._background.append(start(hindrances.of_gang(self._here, run, self._display.changed)))
             if self.shows_logs:
                 streams = self._output(run)
                 self._streams.append(streams)
@@ -278,7 +283,7 @@ class Session:
             self._results = ResultFiles(self._arguments.results, self._here, runs[0])
             self._background.append(start(self._results.follow()))
         for namespace in dict.fromkeys(run.namespace for run in runs):
-            said = run_watches.warnings(self._here, namespace, runs, self._display.changed)
+            said = hindrances.notices(self._here, namespace, runs, self._display.changed)
             self._background.append(start(said))
 
     def _output(self, run: Run) -> Streams:
@@ -355,15 +360,20 @@ class Session:
         if self._here.throw_away or self._watching:
             return
         for run in runs:
-            with contextlib.suppress(StatusError, Unreachable):
-                if run.kind == "job":
-                    patch = {"spec": {"suspend": True}}
-                    await self._here.client.patch(kinds.JOBS, run.name, patch, run.namespace)
-                else:
-                    what = run_watches.KINDS[run.kind]
-                    await self._here.client.delete(
-                        what, run.name, run.namespace, DeleteOptions(propagation="Background")
-                    )
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await self._stop_one(run)
+            except TimeoutError:
+                run.stop_problem = f"{self._here.server} does not answer"
+            except (StatusError, Unreachable) as err:
+                run.stop_problem = str(err)
+
+    async def _stop_one(self, run: Run) -> None:
+        client, what = self._here.client, run_watches.KINDS[run.kind]
+        if run.kind == "job":
+            await client.patch(what, run.name, {"spec": {"suspend": True}}, run.namespace)
+        else:
+            await client.delete(what, run.name, run.namespace, DeleteOptions(propagation="Background"))
 
     def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
         for run in runs:
@@ -372,7 +382,7 @@ class Session:
             elif self._watching:
                 self._display.say(report_lines.going_on(run))
             else:
-                self._display.say(report_lines.left(run, resumable=not self._here.throw_away))
+                self._display.say(report_lines.left(run, stays=not self._here.throw_away))
             if self._can_be_retried(run):
                 self._display.say(report_lines.again(run))
         if text := report_lines.summary(runs):

@@ -40,12 +40,23 @@ Changed = Callable[[Run], None]
 
 
 async def to_the_end(place: Place, run: Run, changed: Changed) -> None:
-    """Returns when the run has ended."""
-    what = KINDS[run.kind]
-    async for event in events(place, what, run.namespace, fields=f"metadata.name={run.name}"):
-        if event.object["metadata"].get("uid", run.uid) != run.uid:
+    """Returns when the run has ended. Says when the server is away, and when it is back."""
+
+    def away(now: bool) -> None:
+        if now != bool(run.away):
+            run.away = place.server if now else ""
+            changed(run)
+
+    what, seen = KINDS[run.kind], False
+    fields = f"metadata.name={run.name}"
+    async for event in events(place, what, run.namespace, fields=fields, away=away):
+        if event.ends_initial_events:
+            gone, seen = not seen, False
+        elif event.object["metadata"].get("uid", run.uid) != run.uid:
             continue
-        if event.type == "DELETED" and run.end is None:
+        else:
+            gone, seen = event.type == "DELETED", True
+        if gone and run.end is None:
             run.end, run.finished = outcomes.End(False, "Deleted", "somebody deleted it"), time.monotonic()
         elif event.type != "BOOKMARK":
             run.see(event.object, time.monotonic())
@@ -79,21 +90,6 @@ async def failures(place: Place, run: Run, found: Callable[[Run, Failed], None],
         changed(run)
 
 
-async def warnings(place: Place, namespace: str, runs: list[Run], changed: Changed) -> None:
-    """Notes reasons why runs wait, until cancelled."""
-    async for event in events(place, kinds.EVENTS, namespace, fields="type=Warning"):
-        about = event.object.get("involvedObject") or {}
-        if event.type not in ("ADDED", "MODIFIED"):
-            continue
-        for run in runs:
-            name = about.get("name", "")
-            ours = name == run.name or name.startswith(f"{run.name}-")
-            if ours and run.namespace == namespace and run.end is None:
-                said = event.object.get("message", "").strip()
-                run.waits = f"{event.object.get('reason', '')}: {said}"
-                changed(run)
-
-
 def labels(run: Run) -> str:
     """The selector of the run's pods; empty for a pod, which is its own."""
     if run.kind == "job":
@@ -102,19 +98,28 @@ def labels(run: Run) -> str:
 
 
 async def events(
-    place: Place, what: tuple[str, str], namespace: str, *, labels: str = "", fields: str = ""
+    place: Place,
+    what: tuple[str, str],
+    namespace: str,
+    *,
+    labels: str = "",
+    fields: str = "",
+    away: Callable[[bool], None] = lambda now: None,
 ) -> AsyncIterator[WatchEvent]:
-    """The existing objects, then every change. Starts again when a watch ends or the server is away."""
+    """The existing objects, then every change. Starts again when a watch ends or the server is away, and
+    tells `away` whether it is."""
     while True:
         try:
             async with place.client.watch(
                 what, namespace, labels=labels, fields=fields, initial_events=True
             ) as changes:
+                away(False)
                 async for event in changes:
                     yield event
         except TimedOut:
             continue
         except Unreachable:
+            away(True)
             await asyncio.sleep(_RETRY_SECONDS)
         except StatusError as err:
             if err.code not in (410, 429, 500, 503, 504):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Final, Literal
 
@@ -26,6 +26,7 @@ _MAX_STREAMS = 64
 """Logs that are read side by side; the others wait for a place."""
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
+_RETRY_SECONDS: Final = 0.5
 _SILENT_SECONDS = 10.0
 """A log without a new byte for this long is taken to have ended."""
 
@@ -47,6 +48,8 @@ class Streams:
         self._seen: set[tuple[str, str]] = set()
         self._places = asyncio.Semaphore(_MAX_STREAMS)
         self._chunks = 0
+        self._over = False
+        """Whether the run is over."""
         self._broken = False
         """Whether a log ended before it was read to its end."""
 
@@ -61,6 +64,7 @@ class Streams:
 
     async def finish(self) -> bool:
         """Waits for the lines that are still on their way, for as long as any come. Whether all have come."""
+        self._over = True
         labels, fields = self._pods()
         try:
             found = await self._place.client.list(
@@ -140,18 +144,14 @@ class Streams:
         return f"[{name}/{container}] " if several else f"[{name}] " if self._style == "pod" else ""
 
     async def _copy(self, pod: Obj, container: str, show: Show) -> None:
-        meta = pod["metadata"]
-        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
         rest = b""
         async with self._places:
             try:
-                opened = self._place.http.stream(path, {"container": container, "follow": "true"})
-                async with opened as chunks:
-                    async for chunk in chunks:
-                        self._chunks += 1
-                        *lines, rest = (rest + chunk).split(b"\n")
-                        for line in lines:
-                            show(line + b"\n")
+                async for chunk in self._chunks_of(pod, container):
+                    self._chunks += 1
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        show(line + b"\n")
             except StatusError as err:
                 kept = await run_watches.of_gone(self._place, pod, container) if err.code == 404 else ""
                 for text in kept.splitlines():
@@ -164,6 +164,41 @@ class Streams:
                 show(f"(no more output can be read: {err})\n".encode())
         if rest:
             show(rest + b"\n")
+
+    async def _chunks_of(self, pod: Obj, container: str) -> AsyncIterator[bytes]:
+        """A log as it arrives. Goes on where it broke off when the server is back, until the run is over."""
+        meta = pod["metadata"]
+        path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
+        read, broke = 0, False
+        while True:
+            skip = read
+            try:
+                last = not broke or not await self._runs(pod, container)
+                opened = self._place.http.stream(path, {"container": container, "follow": "true"})
+                async with opened as chunks:
+                    async for chunk in chunks:
+                        known, skip = min(skip, len(chunk)), max(0, skip - len(chunk))
+                        read += len(chunk) - known
+                        if len(chunk) > known:
+                            yield chunk[known:]
+                if last:
+                    return
+            except Unreachable:
+                if self._over:
+                    raise
+                broke = True
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _runs(self, pod: Obj, container: str) -> bool:
+        """Whether the container still runs: a server that has just started ends logs of what it has not found
+        yet."""
+        meta = pod["metadata"]
+        try:
+            now = await self._place.client.get(kinds.PODS, meta["name"], meta["namespace"])
+        except StatusError:
+            return False
+        every = (now.get("status") or {}).get("containerStatuses") or ()
+        return any(each["name"] == container and "running" in (each.get("state") or {}) for each in every)
 
 
 def _turns(run: Run) -> Turns:

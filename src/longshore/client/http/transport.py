@@ -68,14 +68,17 @@ class Transport:
         self, path: str, *, query: Mapping[str, str], headers: Mapping[str, str], seconds: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """A GET whose body the caller reads as it arrives. `seconds` limits the wait for the first byte of
-        the answer.
+        the answer. A body that breaks off raises Unreachable where the caller leaves.
         """
         request = Request("GET", path, query, headers=headers)
         with self._translated(request, seconds):
             async with asyncio.timeout(seconds):
                 answer = await self._try(request, retry=True)
-        async with answer:
-            yield answer
+        try:
+            async with answer:
+                yield answer
+        except aiohttp.ClientError as err:
+            raise Unreachable(f"GET {path}: {self._base}: {_reason(err)}") from err
 
     @contextmanager
     def _translated(self, request: Request, seconds: float) -> Iterator[None]:
