@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs test test-long-way lint format kubectl clean
+.PHONY: help demo docs test test-long-way lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -15,6 +15,7 @@ help:
 	@echo 'make format    put the code into shape'
 	@echo 'make docs      build the handbook into build/docs; warnings and dead links are errors'
 	@echo 'make kubectl   fetch a kubectl into .tools'
+	@echo 'make man       write the manual pages into build/man'
 	@echo 'make clean     remove what the others made'
 
 demo:
@@ -53,6 +54,10 @@ docs:
 
 kubectl:
 	@tools/install-kubectl .tools
+
+man:
+	@tools/venv
+	@$(BIN)/longshore man --to build/man/man1
 
 clean:
 	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

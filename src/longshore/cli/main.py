@@ -16,6 +16,9 @@ GROUPS = (
             ("up", "start longshore here; prints where its kubeconfig is"),
             ("status", "show what runs here: server, node, Jobs, pods"),
             ("down", "stop the longshore that runs here"),
+            ("env", "print the line that points kubectl at this longshore"),
+            ("kubeconfig", "add this longshore to your ~/.kube/config, or remove it"),
+            ("doctor", "check what this machine can do, and how to mend the rest"),
             ("controllers", "run the controllers against any Kubernetes"),
             ("scheduler", "run the gang scheduler against any Kubernetes"),
             ("manifests", "print the objects that run these two in a cluster"),
@@ -65,6 +68,8 @@ GROUPS = (
         "Know it",
         (
             ("why", "explain what longshore did with a Job, CronJob or pod"),
+            ("man", "show the manual page of a command, or write all of them"),
+            ("completion", "print a script that completes commands in your shell"),
             ("version", "print the version"),
         ),
     ),

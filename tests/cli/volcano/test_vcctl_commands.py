@@ -193,6 +193,19 @@ def test_flows_and_templates_come_from_files(vc: Vc, tmp_path: Path) -> None:
     assert vc("jobtemplate", "delete", "-f", str(template)) == (0, "Deleted JobTemplate: default/filed\n")
 
 
+def test_people_who_look_for_plain_jobs_and_pods_are_pointed_to_them(
+    vc: Vc, running: RunningLongshore
+) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    job = {"metadata": {"name": "plain"}, "spec": {"suspend": True, "template": template}}
+    pod = {"metadata": {"name": "plain"}, "spec": {**template["spec"], "schedulerName": "nobody"}}
+    assert running.request("POST", "/apis/batch/v1/namespaces/kube-public/jobs", job)[0] == 201
+    assert running.request("POST", "/api/v1/namespaces/kube-public/pods", pod)[0] == 201
+    for kind in ("job", "pod"):
+        hint = f"only Volcano's are listed here; for the others: longshore get {kind}s\n"
+        assert vc(kind, "list", "-n", "kube-public") == (0, f"No resources found\n{hint}")
+
+
 def test_pods_are_listed_by_job_and_queue(vc: Vc, running: RunningLongshore) -> None:
     labels = {"volcano.sh/job-name": "j", "volcano.sh/queue-name": "default"}
     body = {

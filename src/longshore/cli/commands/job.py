@@ -1,4 +1,4 @@
-"""Runs, shows and stops Volcano Jobs, as `vcctl job` does.
+"""Runs, shows and stops Volcano Jobs, as `vcctl job` does. For plain Jobs, use `longshore get jobs`.
 
 longshore job run -N train -i trainer:1 -r 4 -m 4
 longshore job list -q gpu

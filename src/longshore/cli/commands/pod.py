@@ -1,4 +1,4 @@
-"""Shows the pods of Volcano Jobs and queues, as `vcctl pod` does.
+"""Shows the pods of Volcano Jobs and queues, as `vcctl pod` does. For all pods, use `longshore get pods`.
 
 longshore pod list -j train
 longshore pod list -q gpu --all-namespaces

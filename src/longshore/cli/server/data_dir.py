@@ -38,3 +38,13 @@ def holder(directory: Path) -> int | None:
     finally:
         os.close(fd)  # and with it the lock, had it been free
     return None
+
+
+def kubeconfig(arguments: Namespace) -> Path:
+    """The kubeconfig in the data directory. Raises Failure when there is none."""
+    from longshore.cli.main import Failure
+
+    file = directory(arguments) / "kubeconfig"
+    if not file.is_file():
+        raise Failure(f"there is no {file}; start a longshore with: longshore up")
+    return file

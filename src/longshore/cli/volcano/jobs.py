@@ -116,6 +116,7 @@ def list_(server: Server, arguments: Namespace) -> str:
     everywhere = arguments.all_namespaces
     jobs = vcctl.listed(server, BATCH, "jobs", "" if everywhere else server.namespace)
     if not jobs:
+        vcctl.point_to(server, "/apis/batch/v1", "jobs", everywhere)
         return NOTHING
     names = max(len("Name"), *(len(job["metadata"]["name"]) for job in jobs)) + 3
     spaces = max(len("Namespace"), *(len(job["metadata"]["namespace"]) for job in jobs)) + 3

@@ -43,6 +43,8 @@ def list_(server: Server, arguments: Namespace) -> str:
     if arguments.queue and not arguments.job:
         rows = [row for row in rows if _belongs(row, arguments.queue)]
     if not rows:
+        if not arguments.job and not arguments.queue:
+            vcctl.point_to(server, "/api/v1", "pods", arguments.all_namespaces)
         return "No resources found"
     shown = [tuple(str(row["cells"][places.index(name)]) for name in _COLUMNS) for row in rows]
     return vcctl.fitted([_TITLES, *shown], _SPACING, header=False)

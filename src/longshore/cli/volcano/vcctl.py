@@ -5,6 +5,7 @@ Every error ends as in vcctl: `Failed to list job: …`, and exit code 255 for i
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -107,6 +108,16 @@ def listed(server: Server, base: str, plural: str, namespace: str = "", **query:
     """All objects; an empty namespace means every namespace."""
     found: list[Obj] = server.json("GET", path(base, plural, namespace), query=query).get("items") or []
     return found
+
+
+def point_to(server: Server, base: str, plural: str, everywhere: bool) -> None:
+    """Says on standard error that there are plain Jobs or pods, for people who looked for these."""
+    found = listed(server, base, plural, "" if everywhere else server.namespace, limit="1")
+    if found:
+        where = " -A" if everywhere else ""
+        print(
+            f"only Volcano's are listed here; for the others: longshore get {plural}{where}", file=sys.stderr
+        )
 
 
 def order(server: Server, obj: Obj, action: str, namespace: str) -> None:

@@ -29,14 +29,17 @@ _MAX_KEPT = 64
 _MAX_SEEN = 1024
 
 
+def problem() -> str:
+    """Why containers cannot have mounts of their own here, or ""."""
+    return _tried(_unshare_mounts if os.geteuid() == 0 else _become_own_root)
+
+
 def become_own_root() -> str:
     """Gets the right to mount. Returns why not, or ""."""
-    if os.geteuid() == 0:
-        return _tried(_unshare_mounts)
-    problem = _tried(_become_own_root)
-    if not problem:
+    found = problem()
+    if not found and os.geteuid() != 0:
         _become_own_root()
-    return problem
+    return found
 
 
 def _become_own_root() -> None:

@@ -1,0 +1,1 @@
+"""Completion in shells: the scripts ask `longshore completion words`, which asks parsers and the server."""
