@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from longshore.api import cron
 from longshore.api.types import Obj
@@ -21,11 +25,21 @@ from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
 from longshore.testing.scripted_runtime import RunScript
 from longshore.why import kinds, text
 
+_SUFFIX = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
 START = datetime(2026, 1, 1, 9, 0, 0, tzinfo=UTC)
 ALICE = User("alice", ("system:masters",))
+BIG = Capacity({"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "500"})
 SMALL = Capacity({"cpu": "2", "memory": "4Gi", "ephemeral-storage": "1Ti", "pods": "10"})
 
 JOBS, PODS, CRON_JOBS = ("batch/v1", "Job"), ("v1", "Pod"), ("batch/v1", "CronJob")
+
+
+def checked(said: str, expected: str) -> None:
+    """Compares texts in which random ends of names are `xxxxx`, and UIDs `UID`."""
+    said = _UID.sub("UID", _SUFFIX.sub("-xxxxx", said))
+    assert said.splitlines() == textwrap.dedent(expected).strip("\n").splitlines()
 
 
 class Stage:
@@ -48,8 +62,6 @@ class Stage:
         where = f"namespaces/{namespace}/explanations" if kind.namespaced else "clusterexplanations"
         path = f"/apis/longshore.dev/v1/{where}/{word}.{name}"
         response = await self.client.request("GET", path)
-        import msgspec
-
         found: Obj = msgspec.json.decode(response.body)
         assert response.code == 200, found
         return found
@@ -58,6 +70,10 @@ class Stage:
         """What `longshore why` prints."""
         story = await self.document(what, namespace)
         return "\n".join(text.lines(story, UTC, self.clock.now()))
+
+    async def tells(self, what: str, expected: str, namespace: str = "default") -> None:
+        """Checks what `longshore why` prints."""
+        checked(await self.why(what, namespace), expected)
 
     async def pods(self) -> list[str]:
         return [pod["metadata"]["name"] for pod in (await self.client.list(PODS, "default")).items]

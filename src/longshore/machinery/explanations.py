@@ -65,10 +65,11 @@ class Explanations:
             self._say(self._tell, key, told, last)
 
     def _say(self, tell: Tell, key: Key, told: Explanation, last: Explanation | None) -> None:
+        before: tuple[Reason, ...] = ()
+        problem = ""
         if last is not None and last.uid == told.uid:
-            before, problem = last.why, last.problem
-        else:
-            before, problem = (), ""
+            problem = last.problem
+            before = () if problem else last.why  # a plan that was not carried out is told again
         for reason in told.why:
             if reason.code not in PASSING and reason not in before:
                 tell(key, told.uid, told.at, reason)

@@ -14,7 +14,7 @@ PASSING: Final = frozenset(
         # of Jobs
         "CompletionsReached",
         "IndexesBackingOff",
-        "JobDeleted",
+        "JobBeingDeleted",
         "PodsActive",
         "PodsUnseen",
         "StartsPaced",
@@ -56,7 +56,9 @@ PASSING: Final = frozenset(
         # of anything that may be garbage
         "DeletedAlready",
         "GoneAlready",
+        "NoDependents",
         "NoOwner",
+        "NothingBlocks",
     )
 )
 """Codes of looks that found nothing to tell: no part of an object's story, and not kept."""

@@ -11,19 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
+from longshore.api.facts import owners
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import INTERNAL, Call
 from longshore.machinery.records import Record
 from longshore.store import Key, Store
-from longshore.why.deletion import ASKED
+from longshore.why.deletion import ASKED, ITSELF
 from longshore.why.kinds import KINDS, Kind, of_resource
 from longshore.why.observe import observe
 from longshore.why.tell import tell
 
 if TYPE_CHECKING:
     from longshore.machinery.reason_book import ReasonBook
-    from longshore.machinery.reasons import Reason
+    from longshore.machinery.reasons import Number, Reason
     from longshore.plane.plane import Plane
 
 ROW: Final = own_group.row("Explanation", "explanations", namespaced=True)
@@ -92,15 +93,19 @@ def serve(plane: Plane, book: ReasonBook) -> None:
 
 
 def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], None]:
-    """Notes who deleted an object that has a story. Parts of longshore itself tell of it on their own."""
+    """Notes who deleted an object that has a story."""
 
     def note(call: Call, obj: Obj) -> None:
         kind = of_resource(call.resource.group, call.resource.plural)
-        if kind is None or call.user == INTERNAL:
+        if kind is None:
             return
-        agent = call.agent.partition("/")[0]
         meta = obj["metadata"]
-        words = f"{call.user.name} deleted it with {agent}" if agent else f"{call.user.name} deleted it"
+        if call.user == INTERNAL:
+            numbers: dict[str, Number] = {"user": ITSELF}
+            if (owner := owners.controller_of(obj)) is not None:
+                numbers |= {"owner": owner["name"], "kind": owner["kind"]}
+        else:
+            numbers = {"user": call.user.name, "agent": call.agent.partition("/")[0]}
         book.note(
             Record(
                 now(),
@@ -110,8 +115,8 @@ def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], 
                 meta["uid"],
                 "API server",
                 ASKED,
-                words,
-                {"user": call.user.name, "agent": agent},
+                f"{numbers['user']} deleted it",
+                numbers,
             )
         )
 

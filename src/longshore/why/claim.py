@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, merged, of_event, of_record, once
+from longshore.why.story import Line, View, merged, of_event, of_record, once, problem
 
 
 def lines(view: View) -> list[Line]:
@@ -18,8 +18,12 @@ def _line(view: View, record: Record) -> Line | None:
     if gone := deleted(record, view.kind.title):
         return gone
     if record.code == PROBLEM:
-        return of_record(record, f"could not go on: {record.words}")
-    return of_record(record)
+        return of_record(record, f"could not go on: {problem(record.words)}")
+    words = record.words
+    for now_, then in (("is bound ", "bound "), ("gets ", "got "), ("finishes ", "finished ")):
+        if words.startswith(now_):
+            words = then + words.removeprefix(now_)
+    return of_record(record, words)
 
 
 def now(view: View) -> list[str]:
@@ -31,7 +35,8 @@ def now(view: View) -> list[str]:
         return [f"it is being deleted, held by {held}" if held else "it is being deleted"]
     if view.kind.word == "pv":
         ref = view.spec.get("claimRef") or {}
-        whose = f", by claim {ref.get('namespace')}/{ref.get('name')}" if ref else ""
+        claim = f"{ref.get('namespace')}/{ref.get('name')}"
+        whose = f", to claim {claim}" if phase == "Bound" else f"; claim {claim} had it" if ref else ""
         return [f"the volume is {phase}{whose}"]
     volume = view.spec.get("volumeName")
     return [f"the claim is {phase}" + (f", to volume {volume}" if volume else "")]
@@ -47,13 +52,13 @@ def following(view: View) -> list[str]:
                 f"nothing: its reclaim policy is {policy}. Delete it with: longshore delete pv/{view.name}"
             ]
         return [f"when its claim goes, its reclaim policy decides: {policy}"]
-    last = view.own[-1].code if view.own else ""
+    codes = {record.code for record in view.own}
     if "deletionTimestamp" in view.meta:
         users = [pod["metadata"]["name"] for pod in view.pods]
         by = f": {', '.join(users[:5])}" if users else ""
         return [f"it goes when no pod uses it any more{by}"]
     if view.status.get("phase") == "Bound":
         return ["nothing: pods can use it"]
-    if last == "WaitForFirstConsumer":
+    if "WaitForFirstConsumer" in codes:
         return ["it is bound when a pod that uses it has a node"]
     return ["it is tried again when a volume or a storage class changes. See: longshore get pv,storageclass"]

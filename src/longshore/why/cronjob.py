@@ -8,7 +8,7 @@ from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, counted, merged, of_event, of_record
+from longshore.why.story import Line, View, merged, of_event, of_record, problem
 
 
 def lines(view: View) -> list[Line]:
@@ -21,13 +21,11 @@ def lines(view: View) -> list[Line]:
 def _line(view: View, record: Record) -> Line | None:
     if gone := deleted(record, view.kind.title):
         return gone
-    numbers = record.numbers
     match record.code:
         case "HistoryLimit":
-            many = int(numbers.get("jobs", 0))
-            return of_record(record, f"deleted {counted(many, 'Job')} beyond the history limits")
+            return None  # each Job is told on its own
         case code if code == PROBLEM:
-            return of_record(record, f"could not go on: {record.words}")
+            return of_record(record, f"could not go on: {problem(record.words)}")
         case "Skipped":
             return of_record(record, record.words.replace("skips ", "skipped ", 1))
         case "Forbidden" if "waits" not in record.words:
@@ -58,8 +56,8 @@ def following(view: View) -> list[str]:
     try:
         schedule = cron.parse_in_zone(text, zone)
         due = schedule.next(int(view.now * SECOND), view.zone)
-    except (cron.ScheduleError, cron.UnknownZone) as problem:
-        return [f"nothing: its schedule cannot be read ({problem})"]
+    except (cron.ScheduleError, cron.UnknownZone) as wrong:
+        return [f"nothing: its schedule cannot be read ({wrong})"]
     if due is None:
         return [f'nothing: its schedule "{text}" never fires']
     where = f" in {zone}" if zone else ""

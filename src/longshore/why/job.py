@@ -14,7 +14,7 @@ from longshore.machinery.records import PROBLEM, Record
 from longshore.why import inferred, pod_now
 from longshore.why.deletion import deleted
 from longshore.why.job_failures import Failures
-from longshore.why.story import Line, View, counted, merged, of_record, ranges, stamp
+from longshore.why.story import Line, View, counted, merged, of_record, problem, ranges, stamp
 
 _ENDS: Final = ("Complete", "Failed")
 _VERDICTS: Final = frozenset(
@@ -24,6 +24,7 @@ _VERDICTS: Final = frozenset(
         "FailedIndexes",
         "MaxFailedIndexesExceeded",
         "PodFailurePolicy",
+        "PodsTerminating",
         "SuccessPolicy",
     )
 )
@@ -54,8 +55,8 @@ class _Telling:
     def lines(self) -> Iterator[Line]:
         batch: list[Record] = []
         """Creations in a row, after the first: one line."""
-        for record in self._records:
-            if record.code == "PodsCreated" and self._created and not self._is_retry(record):
+        for record in self._carried_out():
+            if record.code == "PodsCreated" and self._is_one_of_many(record):
                 batch.append(record)
                 self._created += int(record.numbers.get("pods", 0))
                 continue
@@ -70,14 +71,28 @@ class _Telling:
         code = record.code
         if code in _UNTOLD or (code in _VERDICTS and self._ended):
             return
+        if code == "Suspended" and self._suspended:
+            return
         if code == "PodFailed":
             self._replacing = "index" not in record.numbers
             yield from self._failures.lines(record)
         elif gone := deleted(record, "Job"):
             yield gone
+        elif code == PROBLEM:
+            yield of_record(record, f"could not go on: {problem(record.words)}")
         else:
             words = _WORDS.get(code)
             yield of_record(record, words(self, record.numbers) if words is not None else record.words)
+
+    def _carried_out(self) -> Iterator[Record]:
+        """The records without the creations that came to nothing."""
+        spoiled = {record.at for record in self._records if record.code == PROBLEM}
+        for record in self._records:
+            if record.code != "PodsCreated" or record.at not in spoiled:
+                yield record
+
+    def _is_one_of_many(self, record: Record) -> bool:
+        return bool(self._created) and not self._suspended and not self._is_retry(record)
 
     def _is_retry(self, record: Record) -> bool:
         listed = str(record.numbers.get("indexes", ""))
@@ -103,7 +118,8 @@ class _Telling:
         for record in batch:
             runs = indexes.merge(runs, indexes.from_sorted(_single(str(record.numbers.get("indexes", "")))))
         listed = f" ({_indexes(indexes.write(runs))})" if runs else ""
-        why = "in place of what failed" if self._replacing else "as others ended"
+        failed = "the one that failed" if pods == 1 else "those that failed"
+        why = f"in place of {failed}" if self._replacing else "as others ended"
         words = f"created {pods} more pod{'s' if pods > 1 else ''}{listed}, {why}"
         line = of_record(batch[0], words)
         if len(batch) > 1:
@@ -231,7 +247,8 @@ def _after_the_end(view: View, ended: Obj) -> list[str]:
     if ended["type"] == "Complete":
         said = f"nothing: the Job is complete. See its logs: longshore logs job/{name}"
     else:
-        said = f"nothing: the Job has ended. See its logs: longshore logs --failed job/{name}"
+        logs, again = f"longshore logs --failed job/{name}", f"longshore retry job/{name}"
+        said = f"nothing: the Job has ended. See its logs: {logs}; run it again: {again}"
     ttl = view.spec.get("ttlSecondsAfterFinished")
     if ttl is None:
         return [said]
@@ -266,5 +283,6 @@ def _when_one_ends(view: View) -> str:
     done, active = view.status.get("succeeded") or 0, view.status.get("active") or 0
     left = (completions - done - active) if completions is not None else 0
     if left > 0 and active >= parallelism:
-        return f"the next pod is created when one of the {active} ends; {left} are still to come"
+        one = f"one of the {active}" if active > 1 else "the one that runs"
+        return f"the next pod is created when {one} ends; {left} are still to come"
     return "the Job ends when its pods have" if active > 1 else "the Job ends when its pod has"

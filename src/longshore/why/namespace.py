@@ -7,7 +7,7 @@ from typing import Final
 from longshore.api.facts import conditions
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, of_event, of_record, once
+from longshore.why.story import Line, View, of_event, of_record, once, problem
 
 _HOLDING: Final = (
     "NamespaceDeletionDiscoveryFailure",
@@ -27,7 +27,7 @@ def _line(record: Record) -> Line | None:
     if gone := deleted(record, "namespace"):
         return gone
     if record.code == PROBLEM:
-        return of_record(record, f"could not go on: {record.words}")
+        return of_record(record, f"could not go on: {problem(record.words)}")
     match record.code:
         case "ContentDeleted":
             return of_record(record, f"deleted what is in it: {_contents(record)}")
@@ -43,9 +43,9 @@ def _line(record: Record) -> Line | None:
 
 
 def _contents(record: Record) -> str:
-    """`3 pods, 1 jobs.batch`, most first."""
+    """`pods (3), jobs.batch (1)`, most first."""
     counts = sorted(record.numbers.items(), key=lambda item: (-int(item[1]), item[0]))
-    return ", ".join(f"{count} {name}" for name, count in counts)
+    return ", ".join(f"{name} ({count})" for name, count in counts)
 
 
 def now(view: View) -> list[str]:

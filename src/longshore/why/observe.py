@@ -58,8 +58,7 @@ def observe(
         if (event.get("involvedObject") or {}).get("uid") in (uid, None, "")
     ]
     pods = _pods(api, kind, namespace, name, uid)
-    failed = [record.numbers["pod"] for record in records if "pod" in record.numbers]
-    told = recall([("pod", namespace, str(pod)) for pod in failed]) if failed else []
+    told = recall(_told_pods(kind, namespace, records, pods))
     children = KINDS.get(_OWNERS_OF_JOBS.get(kind.word, ""))
     jobs = [each for each in api.list(children, namespace) if _owned(each, uid)] if children else []
     group, group_name = None, ""
@@ -83,6 +82,15 @@ def observe(
         waits(*asked),
         zone,
     )
+
+
+def _told_pods(kind: Kind, namespace: str, records: Sequence[Record], pods: Sequence[Obj]) -> list[Name]:
+    """The pods whose reasons belong to the story: those that failed a Job, and those of a gang, whose names
+    come back when it is restarted."""
+    names = {str(record.numbers["pod"]) for record in records if "pod" in record.numbers}
+    if kind.word == "vcjob":
+        names |= {pod["metadata"]["name"] for pod in pods}
+    return [("pod", namespace, name) for name in sorted(names)]
 
 
 def _pods(api: Api, kind: Kind, namespace: str, name: str, uid: str) -> list[Obj]:

@@ -8,9 +8,10 @@ from typing import Final
 from longshore.api.facts import owners, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.machinery.reasons import Reason
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why import pod_now, restarts
-from longshore.why.deletion import ASKED, deleted
+from longshore.why.deletion import deleted
 from longshore.why.inferred import index_of
 from longshore.why.kinds import KINDS
 from longshore.why.story import Line, View, merged, of_event, of_record, quoted, span, stamp
@@ -22,8 +23,16 @@ _TOLD_OTHERWISE: Final = frozenset(
 """Reasons of events that say what the records and the status say."""
 _WAITS_FOR_NODE: Final = "FailedScheduling"
 _CREATED, _STARTED, _ENDED_WELL = "Created", "ContainerStarted", "ContainerEnded"
-_RANKS: Final = {_CREATED: 0, _WAITS_FOR_NODE: 1, "OnlyNode": 2, "BestNode": 2, _STARTED: 3, ASKED: 5}
-_USUAL_RANK: Final = 4
+_RANKS: Final = {
+    _CREATED: 0,
+    _WAITS_FOR_NODE: 1,
+    "Preempts": 2,
+    "OnlyNode": 3,
+    "BestNode": 3,
+    "Scheduled": 3,
+    _STARTED: 4,
+}
+_USUAL_RANK: Final = 5
 """The order of what happens in the same second: the status counts whole seconds."""
 
 
@@ -72,7 +81,8 @@ def _ended(record: Record) -> str:
     said = f"out of memory (exit code {code})" if reason == "OOMKilled" else f"exit code {code}"
     if message := quoted(str(numbers.get("message", ""))):
         said += f", {message}"
-    return f"container {numbers.get('container')} ended: {said}"
+    how = "was stopped" if numbers.get("stopped") else "ended"
+    return f"container {numbers.get('container')} {how}: {said}"
 
 
 def _backoff(record: Record) -> str:
@@ -88,14 +98,15 @@ def _restarted(record: Record) -> str:
 _WORDS: Final[Mapping[str, Callable[[Record], str]]] = {
     "OnlyNode": _placed,
     "BestNode": _placed,
-    "Preempts": lambda record: f"the scheduler {record.words}",
+    "Preempts": lambda record: f"the scheduler {record.words.replace('makes', 'made', 1)}",
     "BindingFailed": lambda record: record.words,
     "ContainerFailed": _ended,
     "CrashLoopBackOff": _backoff,
     "Restarted": _restarted,
     "Unhealthy": lambda record: record.words,
     "Killed": lambda record: f"container {record.words}",
-    "DeadlineExceeded": lambda record: f"the pod failed: {record.words}",
+    "DeadlineExceeded": lambda record: f"the pod failed: {record.words}" if record.numbers else "",
+    "StartFailed": lambda record: f"container {record.words}",
     "Unstartable": lambda record: f"the pod failed: it {record.words}",
     "Unprepared": lambda record: record.words,
 }
@@ -165,7 +176,11 @@ def now(view: View) -> list[str]:
         return [f"it runs on node {node}"] if phase == "Running" else ["it is about to start"]
     if view.spec.get("nodeName"):
         return [f"waits: {waits}"]
-    return [f"waits: {waits}", *(reason.words for reason in view.waits if reason.words not in waits)]
+    return [f"waits: {waits}", *(reason.words for reason in view.waits if _adds(reason, waits))]
+
+
+def _adds(reason: Reason, said: str) -> bool:
+    return reason.code not in ("NoNodes", "SchedulingGated") and reason.words not in said
 
 
 def following(view: View) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from longshore.machinery.reasons import Number, Reason
 from longshore.machinery.records import Record
 from longshore.why.kinds import Kind
 
+_GENERATED: Final = re.compile(r'("[a-z0-9.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}"')
 _NUMBERS: Final = ("no", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
@@ -194,6 +196,11 @@ def quoted(text: str, most: int = 100) -> str:
         return ""
     last = lines[-1]
     return f'"{last if len(last) <= most else last[: most - 1] + "…"}"'
+
+
+def problem(words: str) -> str:
+    """An error in words that stay the same from try to try: without the random end of a pod's name."""
+    return _GENERATED.sub(r'\1-…"', words)
 
 
 def stamp(seconds: float) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from longshore.why import claim, cronjob, job, namespace, pod, volcano
-from longshore.why.deletion import ASKED
+from longshore.why.deletion import ASKED, by_somebody
 from longshore.why.story import Line, Story, View
 
 
@@ -38,6 +40,7 @@ def tell(view: View) -> Story | None:
     """The story; None when there is no such object, and nothing is known of an earlier one."""
     if view.obj is None and not view.records and not view.events:
         return None
+    view = msgspec.structs.replace(view, records=by_somebody(view.records))
     teller = TELLERS[view.kind.word]
     lines = [*_earlier(view), *teller.lines(view)]
     now, following = teller.now(view), teller.following(view)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from longshore.machinery.records import PROBLEM, Record
 from longshore.why import pod_now
 from longshore.why.deletion import deleted
-from longshore.why.story import Line, View, counted, merged, of_event, of_record, once
+from longshore.why.story import Line, View, counted, merged, of_event, of_record, once, problem, quoted
 
 _UNTOLD: Final = frozenset(("Action", "GoesOn", "TtlRuns"))
 """Codes of steps on the way to something that is told."""
@@ -30,7 +30,17 @@ def lines(view: View) -> list[Line]:
     found = [line for record in view.own if (line := _line(view, record)) is not None]
     if not found:
         return merged(of_event(event) for event in view.events)
-    return merged(found) if view.kind.word == "vcjob" else once(found)
+    return merged([*_failures(view), *found]) if view.kind.word == "vcjob" else once(found)
+
+
+def _failures(view: View) -> Iterator[Line]:
+    """The containers of the Job's pods that ended badly by themselves, as the node noted it."""
+    for record in view.pod_records:
+        numbers = record.numbers
+        if record.code == "ContainerFailed" and not numbers.get("stopped"):
+            said = f"exit code {numbers.get('exitCode')} in container {numbers.get('container')}"
+            message = quoted(str(numbers.get("message", "")))
+            yield of_record(record, f"pod {record.name} failed: {said}" + (f", {message}" if message else ""))
 
 
 def _line(view: View, record: Record) -> Line | None:
@@ -39,10 +49,25 @@ def _line(view: View, record: Record) -> Line | None:
     if gone := deleted(record, view.kind.title):
         return gone
     if record.code == PROBLEM:
-        return of_record(record, f"could not go on: {record.words}")
+        return of_record(record, f"could not go on: {problem(record.words)}")
     if record.code.startswith("Phase") and record.words.startswith("phase "):
         return of_record(record, f"the gang is {record.words.removeprefix('phase ')}")
-    return of_record(record, _past(record.words))
+    if record.code == "PodsDeleted" and not record.numbers.get("pods"):
+        return None
+    return of_record(record, _words(view, record))
+
+
+def _words(view: View, record: Record) -> str:
+    words = record.words
+    if record.code == "PodsCreated":
+        many, of = record.numbers.get("pods"), record.numbers.get("replicas")
+        return f"created {many} of {of} pods of {words.partition(' lacks ')[0]}"
+    if words.startswith("is ") and words.endswith(" now"):
+        return f"the {_NOUNS.get(view.kind.word, 'Job')} {words.removesuffix(' now')}"
+    return _past(words)
+
+
+_NOUNS: Final = {"queue": "queue", "jobflow": "flow", "podgroup": "gang"}
 
 
 _PAST: Final = (
@@ -51,6 +76,9 @@ _PAST: Final = (
     ("starts ", "started "),
     ("brings ", "brought "),
     ("writes ", "wrote "),
+    ("has no parent: root becomes it", "root became its parent, as it named none"),
+    ("it is asked to ", "it was asked to "),
+    ("a command asks for ", "a command asked for "),
 )
 
 

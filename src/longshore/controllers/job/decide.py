@@ -26,7 +26,7 @@ from longshore.machinery.reasons import Reason
 __all__ = ["before_killing", "decide", "finish", "track"]
 
 _UNSEEN: Final = Reason("PodsUnseen", "waits until all pods created and deleted before have been seen")
-_DELETING: Final = Reason("JobDeleted", "the Job is being deleted: creates and deletes nothing")
+_DELETING: Final = Reason("JobBeingDeleted", "the Job is being deleted: creates and deletes nothing")
 _POSTPONED: Final = Reason(
     "VerdictPostponed", "does not act on it yet: some pods created before have not been seen"
 )

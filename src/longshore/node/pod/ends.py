@@ -37,6 +37,8 @@ def _failure(life: Life, record: Record, ended: Obj) -> Reason:
         "run": record.attempt + 1,
         "reason": ended.get("reason") or "",
     }
+    if record.stopping is not None:
+        numbers["stopped"] = 1
     if said:
         numbers["message"] = said.strip()[:_MAX_MESSAGE_CHARACTERS]
     return Reason("ContainerFailed", f"{name} ended with exit code {record.code}", numbers)

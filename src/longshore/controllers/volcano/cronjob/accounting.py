@@ -76,7 +76,8 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
         )
         return draft.plan(delete=unasked)
     for ask in asks:
-        draft.removed(ask, view.answers[ask])
+        if draft.removed(ask, view.answers[ask]):
+            draft.because("JobDeleted", f"deleted job {ask.name}: it is beyond the history limits")
     return None
 
 

@@ -1,0 +1,145 @@
+"""Who deleted this: stories of objects that are gone, and of new ones of the same name."""
+
+from __future__ import annotations
+
+from longshore.client import DeleteOptions
+from longshore.testing import Run
+from why.why_stage import JOBS, Stage, a_job, play
+
+BACKGROUND = DeleteOptions(propagation="Background")
+
+
+def test_a_job_that_somebody_deletes_with_its_pods() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job())
+        await stage.sleep(5)
+        (pod,) = await stage.pods()
+        await stage.alice.delete(JOBS, "x", "default", BACKGROUND)
+        await stage.sleep(60)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:05  alice deleted the Job with kubectl
+            next      nothing: the Job is gone
+            """,
+        )
+        await stage.tells(
+            f"pod/{pod}",
+            """
+            09:00:00  placed on node node, the only one
+            09:00:05  the garbage collector deleted it: its owner Job x does not exist
+            09:00:05  container main was stopped: exit code 143
+            next      nothing: the pod is gone
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=None))
+
+
+def test_a_job_whose_pods_stay() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job())
+        await stage.sleep(5)
+        await stage.alice.delete(JOBS, "x", "default", DeleteOptions(propagation="Orphan"))
+        await stage.sleep(60)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:05  alice deleted the Job with kubectl
+            09:00:05  left behind: 1 dependent, not to be deleted with it
+            next      nothing: the Job is gone
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=None))
+
+
+def test_a_pod_that_its_job_deletes() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(activeDeadlineSeconds=10))
+        await stage.sleep(5)
+        (pod,) = await stage.pods()
+        await stage.client.patch(JOBS, "x", {"spec": {"suspend": True}}, "default")
+        await stage.sleep(60)
+        await stage.tells(
+            f"pod/{pod}",
+            """
+            09:00:00  placed on node node, the only one
+            09:00:05  longshore deleted the pod, for its Job x
+            09:00:05  container main was stopped: exit code 143
+            next      nothing: the pod is gone
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=None))
+
+
+def test_a_job_of_the_name_of_an_earlier_one() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(completions=5))
+        await stage.sleep(2)
+        await stage.alice.delete(JOBS, "x", "default", BACKGROUND)
+        await stage.sleep(60)
+        await stage.create(JOBS, a_job())
+        await stage.sleep(10)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:02  (an earlier Job of this name, which alice deleted)
+            09:01:02  created 1 pod
+            09:01:07  the Job is complete: 1 of 1 succeeded
+            next      nothing: the Job is complete. See its logs: longshore logs job/x
+            """,
+        )
+
+    play(script)
+
+
+def test_a_collection_that_somebody_deletes() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job())
+        await stage.sleep(10)
+        await stage.alice.delete_collection(JOBS, "default", options=BACKGROUND)
+        await stage.sleep(10)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:05  the Job is complete: 1 succeeded
+            09:00:10  alice deleted the Job with kubectl
+            next      nothing: the Job is gone
+            """,
+        )
+
+    play(script)
+
+
+def test_an_old_job_that_its_cronjob_deletes() -> None:
+    async def script(stage: Stage) -> None:
+        spec = {"schedule": "*/5 * * * *", "successfulJobsHistoryLimit": 0}
+        spec["jobTemplate"] = {"spec": a_job()["spec"]}
+        await stage.create(("batch/v1", "CronJob"), {"metadata": {"name": "n"}, "spec": spec})
+        await stage.sleep(6 * 60)
+        await stage.tells(
+            "job/n-29454305",
+            """
+            09:05:00  created 1 pod
+            09:05:05  the Job is complete: 1 succeeded
+            09:05:05  longshore deleted the Job, for its CronJob n
+            next      nothing: the Job is gone
+            """,
+        )
+        await stage.tells(
+            "cronjob/n",
+            """
+            09:05:00  started the run of 09:05:00: job n-29454305
+            09:05:05  deleted job n-29454305: it is beyond the history limits
+            now       the last run was that of 09:05:00
+            next      the run of 09:10:00 (schedule "*/5 * * * *")
+                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+            """,
+        )
+
+    play(script)
