@@ -22,6 +22,7 @@ from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node import agent
 from longshore.node.capacity import Capacity
+from longshore.node.disk_pressure import Free
 from longshore.node.runtime import Container, Runtime
 from longshore.store import Store
 from longshore.testing.scripted_preparer import ScriptedPreparer
@@ -41,6 +42,7 @@ class World:
         self.preparer = ScriptedPreparer(root)
         self.explanations = Explanations()
         self.capacity = CAPACITY
+        self.free: Callable[[], Free | None] = lambda: None
         self.on_stop: agent.OnStop = "keep"
         self.runtimes: dict[str, Runtime] = {}
         self.agent: agent.Agent | None = None
@@ -64,6 +66,7 @@ class World:
             root=self.root,
             capacity=self.capacity,
             in_thread=asyncio.to_thread,
+            free=self.free,
         )
         await self.agent.run(on_stop=self.on_stop, ready=ready)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -21,6 +21,7 @@ from longshore.api.facts import kinds
 from longshore.machinery.background import Background
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.in_thread import InThread
+from longshore.machinery.unavailable import Unavailable
 from longshore.node import ending, shutdown
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
@@ -28,6 +29,7 @@ from longshore.node.archive import Archive
 from longshore.node.bound_pods import BoundPods
 from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
+from longshore.node.disk_pressure import DiskPressure, Free
 from longshore.node.ending import Endings
 from longshore.node.engines import Engines
 from longshore.node.events import Events
@@ -55,8 +57,8 @@ class Agent:
 
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
-    where the logs of failed pods go when the pods do. `classes` learn what RuntimeClasses mean, for the
-    preparer too.
+    where the logs of failed pods go when the pods do. `free` says what the disk has left. `classes` learn
+    what RuntimeClasses mean, for the preparer too.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Agent:
         capacity: Capacity,
         in_thread: InThread,
         archive: Archive | None = None,
+        free: Callable[[], Free | None] = lambda: None,
         machine: Machine | None = None,
         classes: RuntimeClasses | None = None,
     ) -> None:
@@ -86,8 +89,9 @@ class Agent:
         ledger, addresses, metrics = Ledger(capacity), Addresses(), NodeMetrics(context.registry, self)
         self.lives: dict[str, Life] = {}
         """By uid: every pod that has something to run, to report or to stop."""
+        disk = DiskPressure(free)
         self._cleaner = Cleaner(
-            preparer, root / "logs", clock, spawn=self._spawn, in_thread=in_thread, kept_in=archive
+            preparer, root / "logs", clock, disk, spawn=self._spawn, in_thread=in_thread, kept_in=archive
         )
         self._endings = Endings(
             client,
@@ -128,6 +132,8 @@ class Agent:
             capacity,
             engines=tuple(runtimes),
             machine=machine or Machine(),
+            disk=disk,
+            problem=self._engines.problem,
         )
         self._background = Background()
 
@@ -144,7 +150,11 @@ class Agent:
         """Runs the node's pods until cancelled. Then containers go on (`keep`: the next run finds them), or
         are stopped within some seconds and their pods reported as failed (`kill`). `ready` is set once the
         node takes pods."""
-        await self._engines.open()
+        try:
+            await self._engines.open()
+        except Unavailable as err:
+            await self._registration.cannot_run(str(err))
+            raise
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._recorder.run())

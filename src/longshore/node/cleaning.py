@@ -16,6 +16,7 @@ from longshore.machinery.in_thread import InThread
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node import archive
 from longshore.node.archive import Archive
+from longshore.node.disk_pressure import DiskPressure
 from longshore.node.pod.life import Life
 from longshore.node.pod.preparation import Preparation
 from longshore.node.preparing.types import NotReady
@@ -34,12 +35,13 @@ class Cleaner:
         preparer: Preparation,
         logs: Path,
         clock: Clock,
+        disk: DiskPressure,
         *,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         in_thread: InThread,
         kept_in: Archive | None = None,
     ) -> None:
-        self._archive, self._in_thread = kept_in, in_thread
+        self._archive, self._in_thread, self._disk = kept_in, in_thread, disk
         self._preparer, self._logs, self._clock, self._spawn = preparer, logs, clock, spawn
         self._keys: dict[str, tuple[Runtime, list[Key]]] = {}
         self._uids: list[str] = []
@@ -57,7 +59,7 @@ class Cleaner:
         self._arm()
 
     def pod_gone(self, pod: Obj) -> None:
-        """Nor are its logs, unless it failed."""
+        """Nor are its logs, unless it failed and the disk has room for more."""
         meta = pod["metadata"]
         self._gone.append((pod, self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}"))
         self.gone(meta["uid"])
@@ -81,7 +83,11 @@ class Cleaner:
                 await self._preparer.remove(uid)
             except Exception:
                 log.exception("the volumes of pod %s could not be removed", uid)
-        if self._archive is not None and (kept := [each for each in gone if archive.failed(each[0])]):
+        if (
+            self._archive is not None
+            and not self._disk.is_on
+            and (kept := [each for each in gone if archive.failed(each[0])])
+        ):
             at = self._clock.now().timestamp()
             await self._in_thread(_keep, self._archive, kept, at)
         there = [directory for _, directory in gone if directory.exists()]

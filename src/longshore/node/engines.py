@@ -13,6 +13,7 @@ from typing import Final
 
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
+from longshore.machinery.unavailable import Unavailable
 from longshore.node.runtime import Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
 
@@ -35,14 +36,16 @@ class Engines:
         self._known: dict[str, list[tuple[Runtime, State]]] = {}
 
     async def open(self) -> None:
-        """Connects to each. One that cannot be used is left out, unless it is the default."""
+        """Connects to each. One that cannot be used is left out; without the default there is no node, and
+        `Unavailable` is raised."""
         for name, runtime in list(self._runtimes.items()):
             try:
                 states = await runtime.open(partial(self._changed, runtime))
-            except Exception:
+            except Exception as err:
+                log.debug("engine %s", name, exc_info=True)
                 if runtime is self._default:
-                    raise
-                log.exception("engine %s cannot be used; pods that ask for it wait", name)
+                    raise Unavailable(f"engine {name} cannot be used: {err}") from err
+                log.warning("engine %s cannot be used, and pods that ask for it wait: %s", name, err)
                 del self._runtimes[name]
                 continue
             for state in states:
@@ -61,6 +64,10 @@ class Engines:
             if features.notes:
                 told[own_names.ENGINE_NOTES.format(name)] = " ".join(features.notes)
         return told
+
+    async def problem(self) -> str:
+        """Why the default one cannot run anything now; empty when it can."""
+        return await self._default.problem()
 
     def of(self, pod: Obj) -> Runtime | None:
         """The one that runs this pod; None if it asks for one this node does not have."""

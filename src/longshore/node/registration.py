@@ -6,6 +6,7 @@ It takes its `not-ready` taint away itself: where one node is all there is, nobo
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import msgspec
@@ -13,13 +14,14 @@ import msgspec
 import longshore
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
-from longshore.api.kinds.node import NOT_READY
+from longshore.api.kinds.node import DISK_PRESSURE, NOT_READY
 from longshore.api.time import rfc3339
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.time.clock import Clock
 from longshore.node.capacity import Capacity
+from longshore.node.disk_pressure import DiskPressure
 from longshore.node.status.build import HOST_IP
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
@@ -28,12 +30,18 @@ HEARTBEAT_SECONDS: Final = 10.0
 _REGISTRATION_PAUSES: Final = Doubling(0.2, 7.0)
 _REPORT_EVERY: Final = 30
 """Heartbeats between two reports of an unchanged status: upstream's five minutes."""
-_HEALTHY: Final = (
-    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+_MEMORY: Final = (
+    "MemoryPressure",
+    "False",
+    "KubeletHasSufficientMemory",
+    "kubelet has sufficient memory available",
 )
+_DISK: Final = ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure")
+_FULL_DISK: Final = ("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure")
+_PIDS: Final = ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available")
+_READY: Final = ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+_PRESSED: Final = "the disk of node %s is nearly full: it takes no new pods; delete some, or free space"
+_RELIEVED: Final = "the disk of node %s has room again, and the node takes pods"
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +58,8 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Registration:
-    """`engines` are the names of this node's engines, the default first."""
+    """`engines` are the names of this node's engines, the default first. With every heartbeat `disk` is
+    looked at, and `problem` asked why the default engine cannot run anything."""
 
     def __init__(
         self,
@@ -61,16 +70,21 @@ class Registration:
         *,
         engines: tuple[str, ...],
         machine: Machine,
+        disk: DiskPressure,
+        problem: Callable[[], Awaitable[str]],
     ) -> None:
         self.annotations: dict[str, str] = {}
         """Facts of this node for people, e.g. how it enforces limits."""
         self._client, self._clock, self._name, self._capacity = client, clock, name, capacity
         self._engines, self._machine = engines, machine
+        self._disk, self._ask_problem = disk, problem
+        self._problem = ""
         self._lease: Obj | None = None
 
     async def register(self) -> None:
         """The node is there and ready when this returns. Tries until it succeeds."""
         failures = 0
+        await self._look()
         while True:
             try:
                 await self._register()
@@ -81,6 +95,14 @@ class Registration:
             failures += 1
             await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
+    async def cannot_run(self, problem: str) -> None:
+        """Says once that the node is not ready, for want of an engine."""
+        self._problem = problem
+        try:
+            await self._register()
+        except (StatusError, Unreachable) as err:
+            log.warning("node %s could not be registered: %s", self._name, err)
+
     async def run(self) -> None:
         """Heartbeats until cancelled."""
         beats = 0
@@ -88,11 +110,24 @@ class Registration:
             await self._clock.sleep(HEARTBEAT_SECONDS)
             beats += 1
             try:
+                changed = await self._look()
                 await self._renew()
-                if beats % _REPORT_EVERY == 0:
+                if changed or beats % _REPORT_EVERY == 0:
                     await self._register()
             except (StatusError, Unreachable) as err:
                 log.warning("node %s: heartbeat failed, trying again: %s", self._name, err)
+
+    async def _look(self) -> bool:
+        """Looks at what pods need; whether anything has changed."""
+        pressed = self._disk.check()
+        if pressed:
+            log.warning(_PRESSED if self._disk.is_on else _RELIEVED, self._name)
+        before, self._problem = self._problem, await self._ask_problem()
+        if self._problem and self._problem != before:
+            log.warning("node %s cannot run pods: %s", self._name, self._problem)
+        elif before and not self._problem:
+            log.warning("node %s can run pods again", self._name)
+        return pressed or self._problem != before
 
     async def _register(self) -> None:
         try:
@@ -104,13 +139,14 @@ class Registration:
             first = {"metadata": meta, "status": self._status({})}
             node = await self._client.create(kinds.NODES, first)
         taints = (node.get("spec") or {}).get("taints") or []
-        kept = [taint for taint in taints if taint.get("key") != NOT_READY]
+        kept = [taint for taint in taints if taint.get("key") not in (NOT_READY, DISK_PRESSURE)]
+        kept += [{"key": key, "effect": "NoSchedule"} for key in self._troubles()]
         old = node["metadata"]
         wanted = {
             "labels": {**(old.get("labels") or {}), **self._labels()},
             "annotations": {**(old.get("annotations") or {}), **self.annotations},
         }
-        if len(kept) < len(taints) or any(found != (old.get(key) or {}) for key, found in wanted.items()):
+        if kept != taints or any(found != (old.get(key) or {}) for key, found in wanted.items()):
             patch = {"metadata": wanted, "spec": {"taints": kept or None}}
             node = await self._client.patch(kinds.NODES, self._name, patch)
         status = self._status(node.get("status") or {})
@@ -127,11 +163,19 @@ class Registration:
             "kubernetes.io/os": "linux",
         }
 
+    def _troubles(self) -> list[str]:
+        """The taints that keep new pods away."""
+        return [NOT_READY] * bool(self._problem) + [DISK_PRESSURE] * self._disk.is_on
+
     def _status(self, before: Obj) -> Obj:
         now = rfc3339.from_moment(self._clock.now())
         old = {c["type"]: c for c in before.get("conditions") or ()}
         conditions = []
-        for kind, value, reason, message in _HEALTHY:
+        ready = _READY
+        if self._problem:
+            ready = ("Ready", "False", "KubeletNotReady", f"container runtime is down: {self._problem}")
+        disk = _FULL_DISK if self._disk.is_on else _DISK
+        for kind, value, reason, message in (_MEMORY, disk, _PIDS, ready):
             known = old.pop(kind, None)
             same = known is not None and known.get("status") == value
             since = known["lastTransitionTime"] if known is not None and same else now

@@ -162,6 +162,9 @@ class Runtime(Protocol):
 
     async def features(self) -> Features: ...
 
+    async def problem(self) -> str:
+        """Why it cannot run anything now, in a sentence; empty when it can. Asked every few seconds."""
+
     def start(self, container: Container) -> Awaitable[State]:
         """Starts it, unless its key was started before: then what became of it. Raises CannotStart, after
         which the key may be tried again. An end that comes right after is told after the answer. An engine

@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.unavailable import Unavailable
 
 _PAUSES: Final = Doubling(1.0, 60.0)
 log = logging.getLogger(__name__)
@@ -21,6 +22,8 @@ async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock
         pause = _PAUSES.following(pause)
         try:
             await run()
+        except Unavailable as err:
+            log.warning("%s cannot run, and is tried again in %g s: %s", what, pause, err)
         except Exception:
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)

@@ -3,6 +3,7 @@
 lock            held while a process uses the directory; names its pid
 journal.db      the journal (with journal.db-wal beside it)
 acknowledged    the last acknowledged revision
+reserve         room on the disk, given up by a start that finds the disk full
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from longshore.store.journal import Durability
 from longshore.store.lock import DataDirLock
 from longshore.store.memory_limits import Limits
 from longshore.store.reader import reading
+from longshore.store.reserve import make_room
 from longshore.store.sqlite import SqliteJournal
 
 
@@ -34,6 +36,11 @@ class Disk(msgspec.Struct):
         with suppress(OSError):  # an older mark only finds less; the write itself is safe
             self._acknowledged.note(revision)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether what is left of the disk is for changes and deletions alone."""
+        return self.journal.reserve.is_short
+
     def release(self) -> None:
         """Unlocks the directory. The journal must be closed."""
         self._acknowledged.close()
@@ -45,6 +52,7 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
     with ExitStack() as undo:
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_room(directory)
             lock = DataDirLock(directory)
             undo.callback(lock.release)
             acknowledged = Acknowledged(directory / "acknowledged")
@@ -65,6 +73,7 @@ def open_disk(directory: Path, durability: Durability, limits: Limits) -> tuple[
             contents.window.forget(acknowledged.revision)
             contents.revision = acknowledged.revision
             journal.compact([], acknowledged.revision)
+        journal.hold()
         acknowledged.begin(contents.revision, survives_power_loss=durability == "full")
         undo.pop_all()
         return Disk(journal, lock, acknowledged), contents

@@ -17,6 +17,7 @@ from longshore.store.batch import Batch
 from longshore.store.errors import DiskFull, JournalCorrupt, JournalUnusable, WriteFailed
 from longshore.store.journal import Durability
 from longshore.store.notes import Bundle
+from longshore.store.reserve import Reserve
 from longshore.store.types import Event
 
 _CHECKPOINT_BYTES = (
@@ -24,6 +25,7 @@ _CHECKPOINT_BYTES = (
 )  # a longer log means fewer checkpoints, each of which holds up writes, but more disk
 _CHECKPOINT_RETRY_BYTES = 1 << 20
 _SHRINK_PAGES = 256
+_NEVER_BYTES = 1 << 62
 _QUICK_WRITES = 64
 _QUICK_BYTES = 256 << 10
 _DAMAGE_CODES = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR))
@@ -42,6 +44,8 @@ class SqliteJournal:
         self._bundles: list[Bundle] = []
         """Notes to be written, and the first bundle to be kept."""
         self._first_bundle = 0
+        self._hold_at = 0
+        """The length of the log at which more room is taken for it."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
@@ -50,6 +54,7 @@ class SqliteJournal:
                 self._db.execute(sql.USE_WRITE_AHEAD_LOG)
                 self._db.execute(sql.SYNC_ON_COMMIT if self._syncs else sql.SYNC_ON_CHECKPOINT)
                 self._db.execute(sql.CHECKPOINT_ONLY_WHEN_TOLD)
+                self.reserve = Reserve(file, time.monotonic)
         except BaseException:
             self._db.close()
             raise
@@ -72,11 +77,29 @@ class SqliteJournal:
             values += row
             values += (checksum(*row, raw), raw)
             size += len(raw) + len(raw) // 4
+        statement = sql.append(len(events))
         try:
-            self._db.execute(sql.append(len(events)), values)
+            self._db.execute(statement, values)
         except sqlite3.Error as error:
-            raise _failure(error) from error
+            failure = _failure(error)
+            if not isinstance(failure, DiskFull) or not self.reserve.size:
+                raise failure from error
+            self._make_room()
+            with _failing():
+                self._db.execute(statement, values)
         self._log_bytes += size
+        if self._log_bytes >= self._hold_at:
+            self.hold()
+
+    def _make_room(self) -> None:
+        """Empties the log into the room that is held for that, so that it begins anew."""
+        try:
+            self._checkpoint()
+        except DiskFull:
+            if not self.reserve.give_up():
+                raise
+            self.hold()
+            self._checkpoint()
 
     def compact(self, revisions: Sequence[int], through: int) -> None:
         with _failing():
@@ -105,13 +128,15 @@ class SqliteJournal:
         if self._log_bytes > _CHECKPOINT_BYTES:
             self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # should it fail
             return self._checkpoint
-        return self._shrink if self._free_pages else None
+        # On a full disk the room is needed here.
+        return self._shrink if self._free_pages and not self.reserve.was_short else None
 
     def close(self) -> None:
         with suppress(WriteFailed):  # a log left behind is read at the next opening
             self._write_notes(self._bundles, self._first_bundle)
             self._checkpoint()
         self._db.close()
+        self.reserve.release()
 
     def _write_notes(self, bundles: Sequence[Bundle], first: int) -> None:
         """Writes bundles that wait, and removes old ones."""
@@ -127,6 +152,15 @@ class SqliteJournal:
         with _failing():
             self._db.execute(sql.CHECKPOINT_AND_EMPTY if too_long else sql.CHECKPOINT).fetchall()
         self._log_bytes = 0
+        self.hold()
+
+    def hold(self) -> None:
+        """Takes room on the disk for what is still to come."""
+        self.reserve.hold(self._log_bytes)
+        if not self.reserve.size:
+            self._hold_at = _NEVER_BYTES
+        elif self.reserve.has_log:
+            self._hold_at = self._log_bytes + self.reserve.size // 2
 
     def _log_length(self) -> int:
         try:

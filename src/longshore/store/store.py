@@ -18,7 +18,7 @@ from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
-from longshore.store.errors import Compacted, FutureRevision, StoreClosed
+from longshore.store.errors import Compacted, DiskFull, FutureRevision, StoreClosed
 from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle, Notes
@@ -29,6 +29,10 @@ from longshore.store.writers import InTurn, WriterThread
 
 if TYPE_CHECKING:
     from longshore.store.disk import Disk
+
+
+_SHORT_EVENTS = 64
+"""Changes kept for watchers while the disk is full: the journal rows of older ones give room to new ones."""
 
 
 class Store:
@@ -110,6 +114,16 @@ class Store:
             if event.type != "DELETED" and namespace in (None, key.namespace)
         ]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether the disk is full, and what is left of it is for changes and deletions."""
+        return self._disk is not None and self._disk.is_short
+
+    def check_room(self) -> None:
+        """Refuses new objects while the disk is full: raises `DiskFull`."""
+        if self.is_short:
+            raise DiskFull("new objects are refused; changes and deletions are not")
+
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Writes an object. Takes `obj` over: the store sets its resourceVersion, and nobody may change it
         afterwards.
@@ -149,6 +163,8 @@ class Store:
         if self._disk is not None:
             self._disk.acknowledge(batch.events[-1].revision)
         self._contents.apply(batch.events)
+        if self._disk is not None and self._disk.journal.reserve.was_short:
+            self._contents.window.trim(_SHORT_EVENTS)
         self._staged.settle(batch.events)
         self._hub.publish(batch.events)
         for waiter, revision in self._waiting.items():

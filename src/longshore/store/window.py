@@ -73,6 +73,11 @@ class Window:
         past.sort(key=place)  # two sorted runs: one merge
         return past
 
+    def trim(self, events: int) -> None:
+        """Drops all but this many of the newest changes."""
+        while len(self._events) > events:
+            self._drop_oldest()
+
     def forget(self, revision: int) -> None:
         """Drops all history up to this revision, even if that revision was never in the window."""
         while self._events and self._events[0].revision <= revision:

@@ -58,6 +58,8 @@ class ScriptedMachine:
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
     states: dict[Key, State] = field(default_factory=dict)
+    problem: str = ""
+    """Why nothing can be run, while that is so."""
     started: Counter[Key] = field(default_factory=Counter)
     """How often each key was really started: never more than once."""
     moments: dict[Key, float] = field(default_factory=dict)
@@ -155,6 +157,9 @@ class ScriptedRuntime:
 
     async def features(self) -> Features:
         return Features(mounts=True, limits="none")
+
+    async def problem(self) -> str:
+        return self.machine.problem
 
     async def start(self, container: Container) -> State:
         known = self.machine.states.get(container.key)

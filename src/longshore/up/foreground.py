@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import shlex
 import sys
@@ -14,6 +15,11 @@ from longshore.up.options import Options
 
 if TYPE_CHECKING:
     from longshore.up.running import Longshore
+
+_FULL_DISK = (
+    "the disk with the data directory is full: objects can be read, changed and deleted, new ones are "
+    "refused until there is room; delete finished Jobs and pods with their logs, or free space"
+)
 
 
 def run(options: Options) -> None:
@@ -38,8 +44,16 @@ async def _until_stopped(options: Options) -> None:
     async with running(options) as longshore:
         stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
+        if longshore.api.store.is_short:
+            _say(_FULL_DISK)
         await stop.wait()
-        print("longshore is stopping", file=sys.stderr, flush=True)
+        _say("longshore is stopping")
+
+
+def _say(text: str) -> None:
+    """To the terminal, or to a file that may be on a full disk."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def event_loop() -> asyncio.AbstractEventLoop:

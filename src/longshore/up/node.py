@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     """Runs the node until cancelled, and opens the API's door to its pods."""
     from longshore.node.agent import Agent
     from longshore.node.archive import Archive
+    from longshore.node.disk_pressure import free_on
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
     from longshore.node.runtime_classes import RuntimeClasses
@@ -69,6 +71,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         in_thread=asyncio.to_thread,
         machine=machine.described(),
         archive=archive,
+        free=partial(free_on, root),
         classes=classes,
     )
     await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)

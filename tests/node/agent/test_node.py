@@ -11,6 +11,7 @@ from longshore.node import capacity
 from longshore.node.addresses import Addresses
 from longshore.node.admission import Ledger
 from longshore.node.capacity import BadCapacity, Capacity
+from longshore.node.disk_pressure import DiskPressure, Free
 from longshore.testing.scripted_runtime import Run
 from longshore.up import machine
 from support.node_world import NODE, World, scripted, told
@@ -55,6 +56,75 @@ def test_a_node_that_was_deleted_is_there_again_after_five_minutes() -> None:
         assert await world.client.get(("v1", "Node"), NODE)
 
     told(story)
+
+
+async def condition(world: World, kind: str) -> tuple[str, str, str]:
+    node = await world.client.get(("v1", "Node"), NODE)
+    found = next(c for c in node["status"]["conditions"] if c["type"] == kind)
+    return found["status"], found["reason"], found["message"]
+
+
+async def taints(world: World) -> list[str]:
+    node = await world.client.get(("v1", "Node"), NODE)
+    return [taint["key"] for taint in node["spec"].get("taints") or ()]
+
+
+def test_a_disk_that_is_nearly_full_is_said_and_keeps_new_pods_away() -> None:
+    free = Free(10 << 30, 100 << 30)
+
+    def before(world: World) -> None:
+        world.free = lambda: free
+
+    async def story(world: World) -> None:
+        nonlocal free
+        assert (await condition(world, "DiskPressure"))[0] == "False"
+        free = Free(100 << 20, 100 << 30)
+        await world.clock.sleep(11)
+        said = ("True", "KubeletHasDiskPressure", "kubelet has disk pressure")
+        assert await condition(world, "DiskPressure") == said
+        assert await taints(world) == ["node.kubernetes.io/disk-pressure"]
+        free = Free(300 << 20, 100 << 30)  # more than where it began, but not by much
+        await world.clock.sleep(11)
+        assert (await condition(world, "DiskPressure"))[0] == "True"
+        free = Free(1 << 30, 100 << 30)
+        await world.clock.sleep(11)
+        assert (await condition(world, "DiskPressure"))[0] == "False"
+        assert await taints(world) == []
+
+    told(story, before=before)
+
+
+@pytest.mark.parametrize(
+    ("free", "pressed"),
+    [
+        (Free(4 << 20, 64 << 20), False),  # a small disk is measured by its size
+        (Free(3 << 20, 64 << 20), True),
+        (Free(10 << 30, 100 << 30, files=500), True),
+        (Free(10 << 30, 100 << 30, files=None), False),
+        (None, False),
+    ],
+)
+def test_pressure_is_few_bytes_or_few_files(free: Free | None, pressed: bool) -> None:
+    disk = DiskPressure(lambda: free)
+    disk.check()
+    assert disk.is_on is pressed
+
+
+def test_a_node_whose_engine_does_not_work_is_not_ready_and_says_why() -> None:
+    def before(world: World) -> None:
+        world.machine.problem = "podman does not work here: no space"
+
+    async def story(world: World) -> None:
+        status, reason, message = await condition(world, "Ready")
+        assert (status, reason) == ("False", "KubeletNotReady")
+        assert message == "container runtime is down: podman does not work here: no space"
+        assert await taints(world) == ["node.kubernetes.io/not-ready"]
+        world.machine.problem = ""
+        await world.clock.sleep(11)
+        assert (await condition(world, "Ready"))[0] == "True"
+        assert await taints(world) == []
+
+    told(story, before=before)
 
 
 def test_capacity_is_declared_by_name_and_amount() -> None:

@@ -17,6 +17,7 @@ from longshore.api.validation import metadata, net
 from longshore.api.validation.pod import resources
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
+DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NODE_INFO: Final = (
     "machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",

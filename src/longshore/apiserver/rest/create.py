@@ -88,6 +88,7 @@ def create_object(
     obj["metadata"] = metadata_order.ordered(meta)
     if wanted.dry_run:
         return Answer(resource, obj=obj, code=201)
+    api.store.check_room()
     staged = charged.stage(api)
     staged.append(api.store.stage(key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)

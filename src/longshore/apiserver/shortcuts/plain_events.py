@@ -65,6 +65,7 @@ class PlainEvents:
         meta["uid"] = api.new_uid()
         meta["creationTimestamp"] = now
         event["metadata"] = metadata_order.ordered(meta)
+        api.store.check_room()
         staged = api.store.stage(key, event)
         return Answer(call.resource, entry=staged.entry, code=201, staged=[staged])
 

@@ -162,6 +162,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
         renew(new)
     obj["metadata"] = metadata_order.ordered(meta)
     charged = admission.charge(api, call, obj)
+    api.store.check_room()
     staged = charged.stage(api)
     staged.append(api.store.stage(key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)

@@ -37,6 +37,7 @@ _TRIES: Final = 50
 """How often, and how far apart, podman is asked about a container whose monitor has just ended."""
 _PULL_PAUSES: Final = Doubling(10.0, 300.0)
 """Between two attempts to pull an image, as kubelets have it."""
+_ASK_SECONDS: Final = 300.0
 _NOT_STARTED: Final = ("created", "configured", "initialized")
 _RUNS: Final = ("running", "paused", "stopping")
 
@@ -58,6 +59,7 @@ class PodmanRuntime:
         self._cli = cli or Cli()
         self._machine = arguments.Machine(hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16])
         self._is_asked = False
+        self._trouble, self._ask_at = "", 0.0
         self._changed: Callable[[State], None] = lambda _: None
         self._states: dict[Key, State] = {}
         self._ends: dict[Key, asyncio.Future[State]] = {}
@@ -99,6 +101,19 @@ class PodmanRuntime:
         notes = [f"the OCI runtime is {self._machine.runtime}"] if self._machine.runtime else []
         notes.append("a log that grows beyond 50 MB begins anew")
         return Features(mounts=True, limits="podman", notes=tuple(notes))
+
+    async def problem(self) -> str:
+        """Podman is asked again every five minutes as long as it answers."""
+        if self._trouble or self._monotonic() >= self._ask_at:
+            try:
+                await self._cli.json("info", "--format", "json")
+                self._trouble = ""
+            except PodmanMissing as missing:
+                self._trouble = str(missing)
+            except RuntimeError as problem:
+                self._trouble = f"podman does not work here: {problem}"
+            self._ask_at = self._monotonic() + _ASK_SECONDS
+        return self._trouble
 
     async def start(self, container: Container) -> State:
         key = container.key

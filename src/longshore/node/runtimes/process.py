@@ -74,6 +74,12 @@ class ProcessRuntime:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
         return Features(mounts=not told["problem"], limits=told["limits"], notes=tuple(notes))
 
+    async def problem(self) -> str:
+        if self._link.is_up:
+            return ""
+        self._link.revive()
+        return f"its keeper has ended and no other could be started; see {self._link.directory}/keeper.log"
+
     def start(self, container: Container) -> asyncio.Future[State]:
         if not container.command and not container.args:
             raise CannotStart(

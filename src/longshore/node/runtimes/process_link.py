@@ -46,7 +46,7 @@ class Link(asyncio.Protocol):
     ) -> None:
         """With `owned`, the keeper ends everything when this process does, however it does."""
         self._owned = owned
-        self._directory = directory
+        self.directory = directory
         self._greeted = greeted
         self._ended = ended
         self._transport: asyncio.Transport | None = None
@@ -60,7 +60,7 @@ class Link(asyncio.Protocol):
 
     async def connect(self) -> None:
         """To the keeper that is there, or a new one. Tells what it remembers to `greeted`."""
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             await self._dial()
         except OSError:
@@ -70,7 +70,7 @@ class Link(asyncio.Protocol):
     def dial(self) -> socket.socket:
         """A connection of its own, for a session. Its path may be longer than a socket's may be."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        directory = os.open(self._directory, os.O_PATH | os.O_DIRECTORY)
+        directory = os.open(self.directory, os.O_PATH | os.O_DIRECTORY)
         try:
             sock.connect(f"/proc/self/fd/{directory}/{frames.SOCKET}")
         except OSError:
@@ -95,11 +95,19 @@ class Link(asyncio.Protocol):
             if not self._outgoing:
                 loop.call_soon(self._flush)
             self._outgoing.append(data)
-        elif self._again is not None and self._again.done():
-            self._again = loop.create_task(
-                self._reconnect()
-            )  # it was given up; this is a reason to try again
+        else:
+            self.revive()
         return future
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a keeper is connected."""
+        return self._transport is not None
+
+    def revive(self) -> None:
+        """Tries again to have a keeper if that was given up."""
+        if self._again is not None and self._again.done():
+            self._again = asyncio.get_running_loop().create_task(self._reconnect())
 
     async def close(self) -> None:
         self._closing = True
@@ -168,7 +176,7 @@ class Link(asyncio.Protocol):
         """In the background and in a session of its own; returns when it answers."""
         root = str(Path(longshore.__file__).parents[1])
         # A file, not a pipe: some event loops wait for the end of a pipe that the keeper's children hold.
-        said = self._directory / "starting.log"
+        said = self.directory / "starting.log"
         errors = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -177,7 +185,7 @@ class Link(asyncio.Protocol):
                 "-P",  # and nothing of the directory it is started in
                 "-m",
                 "longshore.node.keeper",
-                str(self._directory),
+                str(self.directory),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=errors,

@@ -63,6 +63,9 @@ class Watched:
     async def features(self) -> Features:
         return await self.engine.features()
 
+    async def problem(self) -> str:
+        return await self.engine.problem()
+
     async def signal(self, key: Key, number: int) -> None:
         await self.engine.signal(key, number)
 

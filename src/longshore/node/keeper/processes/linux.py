@@ -19,6 +19,7 @@ MNT_DETACH = 2
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
 _SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # the same everywhere, since Linux 5.2
 _AT_FDCWD, _AT_RECURSIVE, _OPEN_TREE_CLONE, _F_EMPTY_PATH = -100, 0x8000, 1, 4
+_FALLOC_KEEP_SIZE = 1
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
@@ -88,6 +89,11 @@ def pivot_root(new: str, old: str) -> None:
     if number is None:
         raise OSError(38, f"pivot_root is not known for {os.uname().machine}")
     _check(_libc.syscall(number, os.fsencode(new), os.fsencode(old)), new)
+
+
+def keep_room(fd: int, length: int) -> None:
+    """Has the disk keep room for a file up to this length, which nobody else can take."""
+    _check(_libc.fallocate(fd, _FALLOC_KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(length)))
 
 
 def sethostname(name: str) -> None:

@@ -17,10 +17,14 @@ the last moments may be missing, and then no container runs any more either.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
 
+from longshore.node.keeper.processes import linux
+
+_ROOM_BYTES = 256 << 10  # kept on the disk for the ends of containers when others have filled it
 _COMPACT_FROM = 4 << 20  # bytes; below this rewriting saves nothing worth the while
 
 
@@ -48,6 +52,9 @@ class Journal:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._size = os.fstat(self._fd).st_size
         self._compacted = 0
+        self._room = 0
+        """The length up to which the disk keeps room."""
+        self._keep_room()
 
     def read(self) -> Iterator[list[str]]:
         """All events from the beginning. A last line that was cut off by a full disk or a crash of the
@@ -65,8 +72,11 @@ class Journal:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
         except OSError:
             os.ftruncate(self._fd, self._size)
+            self._keep_room()
             raise
         self._size += len(data)
+        if self._size > self._room - _ROOM_BYTES // 2:
+            self._keep_room()
 
     def is_large(self) -> bool:
         return self._size > max(_COMPACT_FROM, 4 * self._compacted)
@@ -83,3 +93,10 @@ class Journal:
         os.rename(new, self._path)
         os.close(self._fd)
         self._fd = fd
+        self._keep_room()
+
+    def _keep_room(self) -> None:
+        """Where that cannot be done, the next try is due after as much again."""
+        self._room = self._size + _ROOM_BYTES
+        with contextlib.suppress(OSError):
+            linux.keep_room(self._fd, self._room)

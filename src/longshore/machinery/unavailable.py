@@ -1,0 +1,7 @@
+"""The error of a part that cannot run now because of something outside of longshore."""
+
+from __future__ import annotations
+
+
+class Unavailable(Exception):
+    """Something that this part needs is not there. Its text is a sentence for people, and says what helps."""

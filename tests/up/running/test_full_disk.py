@@ -1,0 +1,84 @@
+"""A real longshore on a disk that logs have filled: people can delete, also after a start."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import yaml
+
+from support.real_place import Place
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A data directory that is a file system of 64 MiB of its own."""
+    place = tmp_path / "data"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", str(place)]
+    if subprocess.run(words, capture_output=True).returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def fill(file: Path) -> None:
+    """Takes all the room there is."""
+    with file.open("ab", buffering=0) as handle:
+        for size in (1 << 20, 4096, 1):
+            with suppress(OSError):
+                while handle.write(bytes(size)):
+                    pass
+
+
+def noisy(name: str) -> str:
+    container = {
+        "name": "main",
+        "image": "none",
+        "command": ["sh", "-c", "yes $(seq 50) | head -c 20000000; sleep 1000"],
+    }
+    spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+
+
+def pressure(place: Place) -> str:
+    state = '{.items[0].status.conditions[?(@.type=="DiskPressure")].status}'
+    return place.kubectl.ok("get", "nodes", "-o", f"jsonpath={state}")
+
+
+def test_pods_can_be_deleted_on_a_full_disk_and_after_a_start_on_it(disk: Path) -> None:
+    place = Place(disk.parent)
+    place.start()
+    try:
+        for name in ("one", "two", "three"):
+            place.run(noisy(name), name)
+        fill(disk / "filler")
+        place.kubectl.ok("delete", "pod", "one", "--timeout=20s")
+        while len([*(disk / "node" / "logs").iterdir()]) > 2:
+            time.sleep(0.05)
+        fill(disk / "filler")
+        place.kubectl.ok("annotate", "pod", "two", "still=works")
+        place.stop()
+        fill(disk / "filler")
+        place.start()
+        assert pressure(place) == "True"
+        refused = place.kubectl("create", "configmap", "new")
+        assert refused.exit == 1
+        assert "The disk with the data directory is full" in refused.stderr
+        assert "new objects are refused; changes and deletions are not" in refused.stderr
+        place.kubectl.ok("delete", "pod", "two", "--timeout=20s")
+        (disk / "filler").unlink()
+        end = time.monotonic() + 10
+        while place.kubectl("create", "configmap", "new").exit:
+            assert time.monotonic() < end
+    finally:
+        place.stop()
+    said = (disk.parent / "said").read_text()
+    assert "Traceback" not in said
+    assert "the disk with the data directory is full: objects can be read, changed and deleted" in said
