@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from longshore.store import Store, notes
+from longshore.store import Store, journal_schema, notes
 from store.store_support import opened, put
 
 
 def test_notes_are_there_after_a_restart_in_their_order(tmp_path: Path) -> None:
     async def run() -> None:
         async with opened(tmp_path) as store:
-            store.notes.add(1.0, 2, b"first")
+            store.reasons.add(1.0, 2, b"first")
             await put(store, "a")
-            store.notes.add(2.0, 1, b"second")
+            store.reasons.add(2.0, 1, b"second")
         async with opened(tmp_path) as again:
-            assert ([*again.notes], len(again.notes)) == ([b"first", b"second"], 3)
-            again.notes.add(3.0, 1, b"third")
+            assert ([*again.reasons], len(again.reasons)) == ([b"first", b"second"], 3)
+            again.reasons.add(3.0, 1, b"third")
         async with opened(tmp_path) as last:
-            assert [*last.notes] == [b"first", b"second", b"third"]
+            assert [*last.reasons] == [b"first", b"second", b"third"]
 
     asyncio.run(run())
 
@@ -29,10 +31,11 @@ def test_notes_are_there_after_a_restart_in_their_order(tmp_path: Path) -> None:
 def test_notes_without_a_write_beside_them_reach_the_disk(tmp_path: Path) -> None:
     async def run() -> None:
         store = Store.open(tmp_path)
-        store.notes.add(1.0, 1, b"alone")
-        for _ in range(200):
+        store.reasons.add(1.0, 1, b"alone")
+        log = tmp_path / "journal.db-wal"
+        for _ in range(2000):
             await asyncio.sleep(0.005)
-            if b"alone" in (tmp_path / "journal.db-wal").read_bytes():
+            if log.exists() and b"alone" in log.read_bytes():
                 break
         else:
             pytest.fail("the note was not written")
@@ -44,17 +47,18 @@ def test_notes_without_a_write_beside_them_reach_the_disk(tmp_path: Path) -> Non
 def test_the_oldest_go_when_there_are_too_many_or_they_are_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notes, "MAX_NOTES", 5)
+    age = notes.REASONS.max_age_seconds
+    monkeypatch.setattr(notes, "REASONS", notes.REASONS._replace(max_notes=5))
 
     async def run() -> None:
         async with opened(tmp_path) as store:
             for number in range(4):
-                store.notes.add(float(number), 2, str(number).encode())
-            assert [*store.notes] == [b"2", b"3"]
-            store.notes.add(notes.MAX_AGE_SECONDS + 2.5, 1, b"late")
-            assert [*store.notes] == [b"3", b"late"]
+                store.reasons.add(float(number), 2, str(number).encode())
+            assert [*store.reasons] == [b"2", b"3"]
+            store.reasons.add(age + 2.5, 1, b"late")
+            assert [*store.reasons] == [b"3", b"late"]
         async with opened(tmp_path) as again:
-            assert [*again.notes] == [b"3", b"late"]
+            assert [*again.reasons] == [b"3", b"late"]
 
     asyncio.run(run())
 
@@ -62,9 +66,47 @@ def test_the_oldest_go_when_there_are_too_many_or_they_are_too_old(
 def test_a_store_in_memory_keeps_notes_too() -> None:
     async def run() -> None:
         store = Store.open(None)
-        store.notes.add(1.0, 1, b"x")
-        assert [*store.notes] == [b"x"]
+        store.reasons.add(1.0, 1, b"x")
+        assert [*store.reasons] == [b"x"]
         await store.close()
-        store.notes.add(2.0, 1, b"too late")
+        store.reasons.add(2.0, 1, b"too late")
+
+    asyncio.run(run())
+
+
+def test_each_shelf_has_its_own_notes_and_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes, "REASONS", notes.REASONS._replace(max_notes=1))
+
+    async def run() -> None:
+        async with opened(tmp_path) as store:
+            store.finished_jobs.add(1.0, 1, b"job")
+            store.reasons.add(1.0, 1, b"old")
+            store.reasons.add(1.0, 1, b"new")
+        async with opened(tmp_path) as again:
+            assert ([*again.reasons], [*again.finished_jobs]) == ([b"new"], [b"job"])
+            again.finished_jobs.add(2.0, 1, b"other")
+        async with opened(tmp_path) as last:
+            assert ([*last.reasons], [*last.finished_jobs]) == ([b"new"], [b"job", b"other"])
+
+    asyncio.run(run())
+
+
+def test_notes_of_a_file_without_shelves_are_reasons(tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    older.mkdir()
+    for script in journal_schema.scripts(journal_schema.MIGRATIONS)[:2]:
+        (older / script.name).write_text(script.read_text())
+    file = tmp_path / "data" / "journal.db"
+    file.parent.mkdir()
+    journal_schema.create(file, older)
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("INSERT INTO notes VALUES (7, 1.0, 2, ?)", (b"old",))
+
+    async def run() -> None:
+        async with opened(file.parent) as store:
+            assert ([*store.reasons], len(store.reasons), len(store.finished_jobs)) == ([b"old"], 2, 0)
+            store.reasons.add(2.0, 1, b"next")
+        async with opened(file.parent) as again:
+            assert [*again.reasons] == [b"old", b"next"]
 
     asyncio.run(run())

@@ -40,13 +40,13 @@ def test_an_old_file_is_brought_up_to_date_with_all_its_rows(tmp_path: Path, mig
 
     asyncio.run(run())
     file = tmp_path / "data" / "journal.db"
-    (migrations / "0003_remember_owners.sql").write_text(
+    (migrations / "0004_remember_owners.sql").write_text(
         "CREATE TABLE owners (uid TEXT PRIMARY KEY) STRICT;\nINSERT INTO owners SELECT name FROM journal;"
     )
     for _ in range(2):  # the second time there is nothing left to do
         with reading(file, migrations) as reader:
             assert [row.name for row in reader.rows()] == ["a"]
-        assert version(file) == 3
+        assert version(file) == 4
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT uid FROM owners").fetchall() == [("a",)]
 
@@ -55,13 +55,13 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path, migrations: Path
     file = tmp_path / "journal.db"
     with reading(file, migrations):
         pass
-    (migrations / "0003_half_of_it_fails.sql").write_text(
+    (migrations / "0004_half_of_it_fails.sql").write_text(
         "CREATE TABLE half (x INTEGER) STRICT;\nINSERT INTO nowhere VALUES (1);"
     )
     with pytest.raises(JournalCorrupt, match="nowhere"), reading(file, migrations):
         pass
     with closing(sqlite3.connect(file)) as db:
-        assert journal_schema.version(db) == 2
+        assert journal_schema.version(db) == 3
         assert db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'half'").fetchone() == (0,)
 
 

@@ -20,7 +20,8 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook
-from longshore.plane import bootstrap, controllers, explaining, scheduling
+from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
+from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
 from longshore.plane.wiring import Wiring, informers_of
 
@@ -72,7 +73,7 @@ class Plane:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
         self.api = Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
         self.client = LocalClient(self.api)
-        self.book = ReasonBook(parts.clock, parts.store.notes)
+        self.book = ReasonBook(parts.clock, parts.store.reasons)
         """The reasons of all parts of this plane."""
         self.wiring = Wiring(
             parts.clock,
@@ -85,6 +86,9 @@ class Plane:
             reasons=self.book,
         )
         explaining.serve(self, self.book)
+        self.history = JobHistory(parts.clock, parts.store.finished_jobs)
+        """The Jobs that have ended."""
+        self.api.own.serve(job_history.ROW, self.history.answer)
         self.api.collectors.append(self.wiring.registry)
 
     async def prepare(self) -> None:
@@ -97,7 +101,10 @@ class Plane:
         parts = self.parts
         async with AsyncExitStack() as stack:
             stack.callback(self.book.flush)
+            stack.callback(self.history.flush)
             tasks = controllers.start(parts.controllers, self.client, self.wiring)
+            if "job" in parts.controllers:
+                tasks.append(self._remember())
             if parts.scheduler:
                 tasks += scheduling.start(self.client, self.wiring, parts.scheduler_actions)
             tasks.append(asyncio.create_task(expire_events(self.api), name="event expiry"))
@@ -105,6 +112,14 @@ class Plane:
             if node is not None:
                 stack.push_async_callback(cancelled, [await self._start(node)])
             yield
+
+    def _remember(self) -> asyncio.Task[None]:
+        """Follows Jobs, to remember those that end."""
+
+        async def run() -> None:
+            await self.history.run(self.wiring.informers.share())
+
+        return asyncio.create_task(supervised("the history of Jobs", run, self.clock), name="job history")
 
     async def _start(self, node: NodeFactory) -> asyncio.Task[None]:
         """Starts the node and returns when it takes pods, or after some seconds."""

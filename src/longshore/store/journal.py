@@ -35,7 +35,8 @@ class Journal(Protocol):
         """Removes rows that nothing needs, and notes the revision before which history has gaps."""
 
     def note(self, bundle: Bundle, first: int) -> None:
-        """Takes notes to be written as a chore; bundles before the number `first` go with the same chore."""
+        """Takes notes to be written as a chore; bundles of their shelf before the number `first` go with the
+        same chore."""
 
     def chore(self) -> Callable[[], None] | None:
         """A small step of housekeeping that is due, to be run between two commits; None when none is due."""

@@ -11,17 +11,28 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-MAX_NOTES: Final = 30_000
-"""Some 5 MB of reasons (`machinery/records.py`): the last 6,000 one-pod Jobs."""
-MAX_AGE_SECONDS: Final = 7 * 86_400.0
-"""A week: who asks later looks at the logs."""
+
+class Shelf(NamedTuple):
+    """A place for notes of one sort, with its bounds."""
+
+    name: str
+    max_notes: int
+    max_age_seconds: float
+
+
+REASONS: Final = Shelf("reasons", 30_000, 7 * 86_400.0)
+"""Some 5 MB of reasons (`machinery/records.py`): the last 6,000 one-pod Jobs, for a week. Who asks
+later looks at the logs."""
+FINISHED_JOBS: Final = Shelf("finished-jobs", 5_000, 30 * 86_400.0)
+"""Some 0.9 MB of records of Jobs that have ended (`plane/job_history.py`)."""
 
 
 class Bundle(NamedTuple):
     """Some notes that were kept together."""
 
+    shelf: str
     number: int
-    """Rises by one from bundle to bundle."""
+    """Rises by one from bundle to bundle of a shelf."""
     at: float
     """Seconds since 1970."""
     notes: int
@@ -29,25 +40,31 @@ class Bundle(NamedTuple):
 
 
 Write = Callable[[Bundle, int], None]
-"""Writes a bundle some time soon, and removes the bundles before this number."""
+"""Writes a bundle some time soon, and removes the bundles of its shelf before this number."""
 
 
 class Notes:
-    """The bundles that are kept, oldest first."""
+    """The bundles that are kept on a shelf, oldest first. `found` may hold bundles of other shelves, too."""
 
-    def __init__(self, found: Iterable[Bundle] = (), write: Write = lambda bundle, first: None) -> None:
-        self._kept = deque(found)
+    def __init__(
+        self, shelf: Shelf, found: Iterable[Bundle] = (), write: Write = lambda bundle, first: None
+    ) -> None:
+        self._shelf = shelf
+        self._kept = deque(bundle for bundle in found if bundle.shelf == shelf.name)
         self._total = sum(bundle.notes for bundle in self._kept)
         self._next = self._kept[-1].number + 1 if self._kept else 1
         self._write = write
 
     def add(self, at: float, notes: int, data: bytes) -> None:
         """Keeps `data`, which holds so many notes, and forgets what is too old or too much."""
-        bundle = Bundle(self._next, at, notes, data)
+        shelf = self._shelf
+        bundle = Bundle(shelf.name, self._next, at, notes, data)
         self._next += 1
         self._kept.append(bundle)
         self._total += notes
-        while len(self._kept) > 1 and (self._total > MAX_NOTES or self._kept[0].at < at - MAX_AGE_SECONDS):
+        while len(self._kept) > 1 and (
+            self._total > shelf.max_notes or self._kept[0].at < at - shelf.max_age_seconds
+        ):
             self._total -= self._kept.popleft().notes
         self._write(bundle, self._kept[0].number)
 

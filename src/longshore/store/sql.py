@@ -39,14 +39,14 @@ READ_COMPACTED = "SELECT revision FROM compacted"
 # Notes up to where history has been compacted; it never goes back.
 SET_COMPACTED = "UPDATE compacted SET revision = max(revision, ?)"
 
-# Reads all notes, oldest first.
-READ_NOTES = "SELECT number, at, notes, data FROM notes ORDER BY number"
+# Reads the notes of all shelves, each oldest first.
+READ_NOTES = "SELECT shelf, number, at, notes, data FROM notes ORDER BY shelf, number"
 
 # Keeps a bundle of notes.
-KEEP_NOTES = "INSERT INTO notes VALUES (?,?,?,?)"
+KEEP_NOTES = "INSERT INTO notes VALUES (?,?,?,?,?)"
 
-# Removes the bundles of notes before this one.
-FORGET_NOTES = "DELETE FROM notes WHERE number < ?"
+# Removes the bundles of notes on a shelf before this one.
+FORGET_NOTES = "DELETE FROM notes WHERE shelf = ? AND number < ?"
 
 BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"

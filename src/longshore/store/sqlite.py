@@ -7,7 +7,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -42,8 +42,9 @@ class SqliteJournal:
         self._free_pages = False
         """Whether the file has many pages that hold nothing."""
         self._bundles: list[Bundle] = []
-        """Notes to be written, and the first bundle to be kept."""
-        self._first_bundle = 0
+        """Notes to be written,"""
+        self._first_bundles: dict[str, int] = {}
+        """and by shelf the first bundle to be kept."""
         self._hold_at = 0
         """The length of the log at which more room is taken for it."""
         # Used by the event loop and the writer thread in turn, never by both at a time.
@@ -119,12 +120,12 @@ class SqliteJournal:
 
     def note(self, bundle: Bundle, first: int) -> None:
         self._bundles.append(bundle)
-        self._first_bundle = first
+        self._first_bundles[bundle.shelf] = first
 
     def chore(self) -> Callable[[], None] | None:
         if self._bundles:
             bundles, self._bundles = self._bundles, []
-            return partial(self._write_notes, bundles, self._first_bundle)
+            return partial(self._write_notes, bundles, dict(self._first_bundles))
         if self._log_bytes > _CHECKPOINT_BYTES:
             self._log_bytes = _CHECKPOINT_BYTES - _CHECKPOINT_RETRY_BYTES  # should it fail
             return self._checkpoint
@@ -133,17 +134,18 @@ class SqliteJournal:
 
     def close(self) -> None:
         with suppress(WriteFailed):  # a log left behind is read at the next opening
-            self._write_notes(self._bundles, self._first_bundle)
+            self._write_notes(self._bundles, self._first_bundles)
             self._checkpoint()
         self._db.close()
         self.reserve.release()
 
-    def _write_notes(self, bundles: Sequence[Bundle], first: int) -> None:
+    def _write_notes(self, bundles: Sequence[Bundle], first: Mapping[str, int]) -> None:
         """Writes bundles that wait, and removes old ones."""
         with _failing():
             for bundle in bundles:
                 self._db.execute(sql.KEEP_NOTES, bundle)
-            self._db.execute(sql.FORGET_NOTES, (first,))
+            for shelf in {bundle.shelf for bundle in bundles}:
+                self._db.execute(sql.FORGET_NOTES, (shelf, first[shelf]))
         self._log_bytes += sum(len(bundle.data) for bundle in bundles) + sql.PAGE_SIZE
 
     def _checkpoint(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longshore.api.types import Obj, encode
-from longshore.store import contents
+from longshore.store import contents, notes
 from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
@@ -48,8 +48,10 @@ class Store:
         writer = WriterThread() if disk is not None else InTurn()
         self._commit = GroupCommit(journal, writer, found.window, self._durable, self._staged.clear)
         self._journal = journal
-        self.notes = Notes(found.notes, self._note)
-        """Notes that others keep beside the objects."""
+        self.reasons = Notes(notes.REASONS, found.notes, self._note)
+        """Reasons that others keep beside the objects,"""
+        self.finished_jobs = Notes(notes.FINISHED_JOBS, found.notes, self._note)
+        """and records of Jobs that have ended."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
         # Asked several times for every write, so without a call in between.

@@ -4,7 +4,8 @@ longshore history                    the last 30
 longshore history convert            those of this name, and its retries
 longshore logs NAME                  the output of one; longshore retry NAME runs again what failed
 
-A throw-away run leaves its record and its logs in the data directory for 7 days.
+A throw-away run leaves its record and its logs in the data directory for 7 days. A longshore that keeps
+running remembers Jobs that have ended for 30 days, also after their deletion.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def run(arguments: Namespace) -> int:
 
 def _served(arguments: Namespace) -> list[Row]:
     """Jobs of the longshore that runs here, or of the server that the arguments name."""
+    import json
     from contextlib import closing
 
     from longshore.cli.kept import history_rows
@@ -62,10 +64,13 @@ def _served(arguments: Namespace) -> list[Row]:
     if place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context:
         return []
     with refusals.told(), closing(connecting.server(arguments)) as server:
-        path = "/apis/batch/v1/jobs"
-        if not arguments.all_namespaces:
-            path = f"/apis/batch/v1/namespaces/{server.namespace}/jobs"
-        return [history_rows.of_job(job) for job in server.json("GET", path)["items"]]
+        where = "" if arguments.all_namespaces else f"/namespaces/{server.namespace}"
+        jobs = server.json("GET", f"/apis/batch/v1{where}/jobs")["items"]
+        answer = server.request("GET", f"/apis/longshore.dev/v1{where}/finishedjobs")
+        gone = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
+        there = {job["metadata"]["uid"] for job in jobs}
+        rows = [history_rows.of_job(job) for job in jobs]
+        return rows + [history_rows.of_gone(job) for job in gone if job["metadata"]["uid"] not in there]
 
 
 def _table(rows: list[Row], *, wide: bool) -> str:
@@ -79,7 +84,7 @@ def _table(rows: list[Row], *, wide: bool) -> str:
     for row in rows:
         begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.begun))
         took = span(row.ended - row.begun) if row.ended is not None else ""
-        where = row.id or (row.where if row.namespace == "default" else f"{row.where}, {row.namespace}")
+        where = row.id or ", ".join([row.where, *([row.namespace] if row.namespace != "default" else [])])
         cells = [row.name, row.result, row.counts, begun, took, where, " ".join(row.note.split())]
         lines.append(cells + [row.command] * wide)
     return Columns().lines(lines)

@@ -19,7 +19,7 @@ class Row:
     """`job`, `pod` or `vcjob`."""
     name: str
     result: str
-    """`complete`, `failed`, `interrupted`, `timed out`, `suspended` or `running`."""
+    """`complete`, `failed`, `interrupted`, `timed out`, `suspended`, `running` or `deleted`."""
     begun: float
     """Seconds since 1970; so is `ended`, None for a run that has not ended."""
     ended: float | None
@@ -27,7 +27,7 @@ class Row:
     succeeded: int
     failed: int
     where: str
-    """`throw-away`, or `server`."""
+    """`throw-away`, `server`, or `deleted` for a Job that the server only remembers."""
     id: str = ""
     """The id of a throw-away run."""
     namespace: str = "default"
@@ -112,4 +112,27 @@ def of_job(job: Obj) -> Row:
         "",
         (meta.get("annotations") or {}).get(own_names.RETRY_OF, ""),
         f"{end['reason']}: {end['message']}" if end is not None and end["type"] == "Failed" else "",
+    )
+
+
+def of_gone(record: Obj) -> Row:
+    """A Job that the server remembers (`plane/job_history.py`)."""
+    failure = record.get("lastFailure", "")
+    if not failure and record["result"] == "failed":
+        failure = f"{record.get('reason', '')}: {record.get('message', '')}"
+    return Row(
+        "job",
+        record["job"],
+        record["result"],
+        rfc3339.seconds(record.get("startTime") or record["endTime"]),
+        rfc3339.seconds(record["endTime"]),
+        record.get("completions"),
+        record["succeeded"],
+        record["failed"],
+        "deleted",
+        "",
+        record["metadata"]["namespace"],
+        "",
+        record.get("retryOf", ""),
+        failure,
     )

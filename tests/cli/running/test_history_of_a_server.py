@@ -1,0 +1,61 @@
+"""`longshore history` with a longshore that runs: Jobs that are there, and those that are gone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.longshore_command import Command
+
+
+@contextmanager
+def running(longshore: Command) -> Iterator[None]:
+    process: subprocess.Popen[str] = longshore.start("up", "--port", "0")
+    try:
+        assert process.stdout is not None
+        assert "is ready" in process.stdout.readline()
+        yield
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def check(longshore: Command) -> None:
+    rows = json.loads(longshore.ok("history", "-o", "json"))["items"]
+    assert sorted((row["name"], row["result"], row["where"]) for row in rows) == [
+        ("bad", "failed", "deleted"),
+        ("brief", "complete", "deleted"),
+        ("good", "complete", "deleted"),
+        ("there", "complete", "server"),
+    ]
+    (bad,) = (row for row in rows if row["name"] == "bad")
+    assert (bad["completions"], bad["succeeded"], bad["failed"]) == (2, 0, 2)
+    assert bad["failure"] in ("index 0: exit code 7", "index 1: exit code 7")
+    assert "exit code 7" in longshore.ok("history", "bad", "-A")
+    for where in ("/namespaces/default", ""):
+        listed = json.loads(longshore.ok("get", "--raw", f"/apis/longshore.dev/v1{where}/finishedjobs"))
+        assert listed["kind"] == "FinishedJobList"
+        assert sorted(each["job"] for each in listed["items"]) == ["bad", "brief", "good", "there"]
+        name = listed["items"][0]["metadata"]["name"]
+    one = longshore.ok("get", "--raw", f"/apis/longshore.dev/v1/namespaces/default/finishedjobs/{name}")
+    assert json.loads(one)["job"] == "bad"
+
+
+def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) -> None:
+    longshore = Command(tmp_path)
+    with running(longshore):
+        assert longshore("run", "--name", "bad", "--completions", "2", "--", "sh", "-c", "exit 7").exit == 1
+        longshore.ok("run", "--name", "good", "--rm", "--", "true")
+        longshore.ok("run", "--name", "there", "--", "true")
+        manifest = longshore.ok("run", "--dry-run", "--name", "brief", "--", "true")
+        brief = manifest.replace("spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1)
+        longshore.ok("apply", "-f", "-", stdin=brief)
+        for name in ("brief", "good"):
+            assert longshore("wait", "--for=delete", f"job/{name}", "--timeout=20s").exit == 0
+        longshore.ok("delete", "job/bad")
+        check(longshore)
+    with running(longshore):
+        check(longshore)

@@ -1,0 +1,79 @@
+"""Jobs that have ended are remembered in the store, also when they are gone, and through a restart."""
+
+from __future__ import annotations
+
+from longshore.api.types import Obj
+from longshore.plane import job_history
+from longshore.plane.job_history import JobHistory
+from longshore.store import notes
+from longshore.store.notes import Notes
+from machinery.manual_clock import ManualClock
+
+NOW = "2026-11-16T10:00:00Z"
+
+
+def job(name: str, end: str = "", *, at: str = NOW, uid: str = "", **status: object) -> Obj:
+    conditions = [{"type": end, "status": "True", "reason": "R", "message": "M", "lastTransitionTime": at}]
+    meta = {"name": name, "namespace": "default", "uid": uid or f"uid-of-{name}"}
+    known = {"startTime": NOW, **status, **({"conditions": conditions} if end else {})}
+    return {"metadata": meta, "spec": {"completions": 3}, "status": known}
+
+
+def history(shelf: Notes) -> JobHistory:
+    return JobHistory(ManualClock(), shelf)
+
+
+def kept(made: JobHistory) -> list[tuple[str, str]]:
+    return [(each.name, each.result) for each in made.every()]
+
+
+def test_a_job_is_noted_once_when_it_ends_and_not_when_it_goes() -> None:
+    made = history(Notes(notes.FINISHED_JOBS))
+    running, ended = job("a"), job("a", "Complete", succeeded=3)
+    made.on_add(running, initial=False)
+    made.on_update(running, running)
+    made.on_update(running, ended)
+    made.on_update(ended, ended)
+    made.on_delete(ended, stale=False)
+    assert kept(made) == [("a", "complete")]
+    (record,) = made.every()
+    assert (record.succeeded, record.completions, record.reason, record.message) == (3, 3, "R", "M")
+
+
+def test_a_job_that_is_deleted_before_its_end_is_noted_as_deleted() -> None:
+    made = history(Notes(notes.FINISHED_JOBS))
+    made.on_delete(job("a", succeeded=1), stale=False)
+    assert kept(made) == [("a", "deleted")]
+
+
+def test_after_a_restart_only_jobs_without_a_record_are_added() -> None:
+    shelf = Notes(notes.FINISHED_JOBS)
+    before = history(shelf)
+    before.on_update(job("a"), job("a", "Complete"))
+    before.flush()
+    after = history(shelf)
+    after.on_add(job("a", "Complete"), initial=True)
+    after.on_add(job("late", "Failed", at="2026-11-16T10:00:01Z"), initial=True)
+    after.on_add(job("old", "Failed", at="2026-11-01T10:00:00Z"), initial=True)
+    assert kept(after) == [("a", "complete"), ("late", "failed")]
+
+
+def test_the_last_failure_is_told_with_index_and_exit_code() -> None:
+    def pod(index: str, at: str, code: int) -> Obj:
+        ended = {"terminated": {"exitCode": code, "finishedAt": at}}
+        meta = {"name": "p", "annotations": {"batch.kubernetes.io/job-completion-index": index}}
+        return {"metadata": meta, "status": {"containerStatuses": [{"name": "c", "state": ended}]}}
+
+    pods = [pod("1", "2026-11-16T10:00:02Z", 7), pod("0", "2026-11-16T10:00:01Z", 3)]
+    record = job_history.record_of(job("a", "Failed"), pods, 0.0)
+    assert record.last_failure == "index 1: exit code 7"
+    assert record.document()["lastFailure"] == "index 1: exit code 7"
+
+
+def test_records_are_bounded_by_number_and_age() -> None:
+    shelf = Notes(notes.FINISHED_JOBS._replace(max_notes=3, max_age_seconds=1e9))
+    made = history(shelf)
+    for number in range(5):
+        made.on_update(job(f"j{number}"), job(f"j{number}", "Complete"))
+        made.flush()
+    assert kept(made) == [("j2", "complete"), ("j3", "complete"), ("j4", "complete")]
