@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
 
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 from longshore.cli.main import Failure, Said
 from longshore.cli.server import connecting
 
@@ -32,31 +34,15 @@ class Target(NamedTuple):
 
 def add_arguments(parser: ArgumentParser, *, everywhere: bool = True) -> None:
     """Adds names, files and selectors. `everywhere` is False where all namespaces at once make no sense."""
-    from longshore.cli.arguments import manifest_files
 
     parser.add_argument("words", nargs="*", metavar="TYPE NAME… | TYPE/NAME…", help="the objects")
-    parser.add_argument(
-        "--filename",
-        "-f",
-        action="append",
-        default=[],
-        metavar="F",
-        help="the objects in this file or directory",
-    )
-    manifest_files.add_kustomize(parser)
-    parser.add_argument(
-        "--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories"
-    )
-    parser.add_argument(
-        "--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b"
-    )
+    flags.files(parser, "the objects in this file or directory")
+    flags.selector(parser)
     parser.add_argument(
         "--field-selector", default="", metavar="S", help="only objects with these field values"
     )
     if everywhere:
-        parser.add_argument(
-            "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces"
-        )
+        switch(parser, "--all-namespaces", "-A", help="in all namespaces")
     connecting.add_arguments(parser)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -17,11 +19,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("--api-group", default=None, metavar="G", help="only kinds of this group")
-    add(
+    switch(
+        parser,
         "--namespaced",
-        action=BooleanOptionalAction,
-        default=None,
         help="only kinds whose objects are in a namespace, or are in none",
+        default=None,
     )
     add("--verbs", default="", metavar="V,…", help="only kinds with all these verbs")
     add("--categories", default="", metavar="C,…", help="only kinds in all these categories, such as all")

@@ -11,8 +11,11 @@ refuses to take them over, as kubectl does, unless --force-conflicts is given.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, NamedTuple
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -25,42 +28,13 @@ _BOOKKEEPING = frozenset(("managedFields", "resourceVersion", "generation"))
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import manifest_files
     from longshore.cli.server import connecting
-    from longshore.cli.server.apply_request import MANAGER, VALIDATION
+    from longshore.cli.server.apply_request import VALIDATION
 
     add = parser.add_argument
-    add(
-        "--filename",
-        "-f",
-        action="append",
-        default=[],
-        metavar="F",
-        help="file, directory, or - for standard input",
-    )
-    manifest_files.add_kustomize(parser)
-    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories")
-    add(
-        "--server-side",
-        action=BooleanOptionalAction,
-        default=False,
-        help="refuse to take over fields that others own",
-    )
-    add(
-        "--force-conflicts",
-        action=BooleanOptionalAction,
-        default=False,
-        help="take over fields that others own",
-    )
-    add("--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})")
-    add(
-        "--dry-run",
-        nargs="?",
-        const="client",
-        default="none",
-        choices=("none", "client", "server"),
-        help="say what would be done; server: let the server check it, too (default: none)",
-    )
+    flags.files(parser)
+    flags.field_owner(parser)
+    flags.dry_run(parser, "done")
     add(
         "--validate",
         default="strict",
@@ -68,14 +42,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="unknown fields: refuse, warn, ignore",
     )
     add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
-    add("--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b")
-    add(
-        "--prune",
-        action=BooleanOptionalAction,
-        default=False,
-        help="delete applied objects that are no longer given; needs --selector or --all",
+    flags.selector(parser)
+    switch(
+        parser, "--prune", help="delete applied objects that are no longer given; needs --selector or --all"
     )
-    add("--all", action=BooleanOptionalAction, default=False, help="--prune looks at all objects")
+    switch(parser, "--all", help="--prune looks at all objects")
     add(
         "--prune-allowlist",
         action="append",

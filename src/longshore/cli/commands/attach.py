@@ -9,8 +9,11 @@ The process keeps running when you leave. `longshore logs -f` shows earlier outp
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -19,22 +22,15 @@ INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
     from longshore.cli.server import connecting
 
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
-    add("--container", "-c", default="", metavar="C", help="default: the first one")
-    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="pass on standard input")
-    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="standard input is a terminal")
-    add("--quiet", "-q", action=BooleanOptionalAction, default=False, help="print the output alone")
-    add(
-        "--pod-running-timeout",
-        type=waiting_times.seconds,
-        default=60.0,
-        metavar="T",
-        help="how long to wait for a pod (default: 1m)",
-    )
+    flags.container(parser)
+    switch(parser, "--stdin", "-i", help="pass on standard input")
+    switch(parser, "--tty", "-t", help="standard input is a terminal")
+    switch(parser, "--quiet", "-q", help="print the output alone")
+    flags.pod_running_timeout(parser)
     connecting.add_arguments(parser)
 
 

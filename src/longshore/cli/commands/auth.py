@@ -9,8 +9,10 @@ longshore auth can-i --list
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -36,14 +38,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     can.add_argument(
         "words", nargs="*", metavar="VERB TYPE[/NAME] | VERB /URL", help="the deed: create jobs, get /healthz"
     )
-    can.add_argument(
-        "--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces"
-    )
-    can.add_argument("--list", action=BooleanOptionalAction, default=False, help="list all that you may do")
+    switch(can, "--all-namespaces", "-A", help="in all namespaces")
+    switch(can, "--list", help="list all that you may do")
     can.add_argument("--no-headers", action="store_true", help="leave out the header line of --list")
-    can.add_argument(
-        "--quiet", "-q", action=BooleanOptionalAction, default=False, help="answer by exit code alone"
-    )
+    switch(can, "--quiet", "-q", help="answer by exit code alone")
     can.add_argument("--subresource", default="", metavar="S", help="a subresource, such as log or scale")
     _who(can)
     me = verbs.add_parser(

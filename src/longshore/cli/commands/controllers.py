@@ -10,9 +10,10 @@ manifests prints the objects that this needs.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
-from pathlib import Path
+
+from longshore.cli.arguments import flags
 
 _NARROW = (
     "cronjob", "job", "ttl", "volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow",
@@ -30,10 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.api.facts import own_names
     from longshore.up.outside import settings
 
-    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
-    parser.add_argument(
-        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-    )
+    flags.other_cluster(parser)
     parser.add_argument(
         "--managed-by",
         default=own_names.JOB_CONTROLLER,
@@ -55,12 +53,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workers", type=_positive, metavar="N", help="objects handled at the same time (default: 5 Jobs)"
     )
     parser.add_argument(
-        "--leader-elect",
-        action=BooleanOptionalAction,
-        default=True,
-        help="work only while holding the Lease (default)",
-    )
-    parser.add_argument(
         "--lease",
         type=_lease,
         default=("", settings.LEASE),
@@ -68,12 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the Lease that processes share when one of them shall work "
         f"(default: {settings.LEASE} in the context's namespace)",
     )
-    parser.add_argument(
-        "--metrics-port",
-        type=metrics,
-        metavar="[ADDRESS:]N",
-        help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
-    )
+    flags.one_of_several(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -130,11 +117,3 @@ def _lease(text: str) -> tuple[str, str]:
     if not name or (slash and not namespace):
         raise ArgumentTypeError(f"{text!r} is neither NAME nor NAMESPACE/NAME")
     return namespace, name
-
-
-def metrics(text: str) -> tuple[str, int]:
-    """Address and port from one argument."""
-    address, _, port = text.rpartition(":")
-    if not port.isdigit() or not 0 < int(port) <= 65535:
-        raise ArgumentTypeError(f"{text!r} is neither a port from 1 to 65535 nor ADDRESS:PORT")
-    return address.strip("[]") or "127.0.0.1", int(port)

@@ -13,6 +13,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import NamedTuple
 
+from longshore.cli.arguments import flags
+
 INTERMIXED = True
 
 
@@ -29,7 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("words", nargs="*", metavar="FROM TO", help="FILE here, or [NAMESPACE/]POD:FILE in a pod")
-    add("--container", "-c", default="", metavar="C", help="default: the first one")
+    flags.container(parser)
     add(
         "--no-preserve",
         action="store_true",

@@ -7,8 +7,11 @@ keeps them.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.cli.arguments.targets import Target
@@ -29,9 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     targets.add_arguments(parser)
     add = parser.add_argument
-    add(
-        "--all", action=BooleanOptionalAction, default=False, help="all objects of the type, in one namespace"
-    )
+    switch(parser, "--all", help="all objects of the type, in one namespace")
     add(
         "--cascade",
         default="background",
@@ -39,16 +40,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="what happens to the objects it owns",
     )
     add("--grace-period", type=int, default=-1, metavar="SECONDS", help="time for its processes to stop")
-    add("--now", action=BooleanOptionalAction, default=False, help="short for --grace-period 1")
-    add(
-        "--force",
-        action=BooleanOptionalAction,
-        default=False,
-        help="delete at once, without waiting for processes",
-    )
-    add(
-        "--wait", action=BooleanOptionalAction, default=True, help="wait until the objects are gone (default)"
-    )
+    switch(parser, "--now", help="short for --grace-period 1")
+    switch(parser, "--force", help="delete at once, without waiting for processes")
+    switch(parser, "--wait", help="wait until the objects are gone (default)", default=True)
     add(
         "--timeout",
         type=waiting_times.seconds,
@@ -56,20 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="T",
         help="longest time to wait (default: no limit)",
     )
-    add(
-        "--ignore-not-found",
-        action=BooleanOptionalAction,
-        default=None,
-        help="a missing object is no error",
-    )
-    add(
-        "--dry-run",
-        nargs="?",
-        const="client",
-        default="none",
-        choices=("none", "client", "server"),
-        help="say what would be deleted; server: let the server check it, too (default: none)",
-    )
+    switch(parser, "--ignore-not-found", help="a missing object is no error", default=None)
+    flags.dry_run(parser, "deleted")
     add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
 
 

@@ -7,8 +7,10 @@ longshore describe pods -l job-name=pi
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -22,9 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.arguments import targets
 
     targets.add_arguments(parser)
-    parser.add_argument(
-        "--show-events", action=BooleanOptionalAction, default=True, help="include events (default)"
-    )
+    switch(parser, "--show-events", help="include events (default)", default=True)
 
 
 def run(arguments: Namespace) -> int:

@@ -10,8 +10,11 @@ more than 1 is an error. $KUBECTL_EXTERNAL_DIFF names another program to compare
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -23,42 +26,13 @@ _ERROR = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import manifest_files
     from longshore.cli.server import connecting
-    from longshore.cli.server.apply_request import MANAGER
 
-    add = parser.add_argument
-    add(
-        "--filename",
-        "-f",
-        action="append",
-        default=[],
-        metavar="F",
-        help="file, directory, or - for standard input",
-    )
-    manifest_files.add_kustomize(parser)
-    add("--recursive", "-R", action=BooleanOptionalAction, default=False, help="include subdirectories")
-    add("--selector", "-l", default="", metavar="S", help="only objects with these labels, e.g. a=1,b")
-    add(
-        "--server-side",
-        action=BooleanOptionalAction,
-        default=False,
-        help="refuse to take over fields that others own",
-    )
-    add(
-        "--force-conflicts",
-        action=BooleanOptionalAction,
-        default=False,
-        help="take over fields that others own",
-    )
-    add("--field-manager", default=MANAGER, metavar="M", help=f"who sets the fields (default: {MANAGER})")
-    add(
-        "--show-managed-fields",
-        action=BooleanOptionalAction,
-        default=False,
-        help="compare managedFields, too: who set which field",
-    )
-    add("--show-secrets", action=BooleanOptionalAction, default=False, help="show the values of Secrets")
+    flags.files(parser)
+    flags.selector(parser)
+    flags.field_owner(parser)
+    switch(parser, "--show-managed-fields", help="compare managedFields, too: who set which field")
+    switch(parser, "--show-secrets", help="show the values of Secrets")
     connecting.add_arguments(parser)
 
 

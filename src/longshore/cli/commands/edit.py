@@ -9,7 +9,9 @@ the reason at the top; an unchanged or empty file ends the command.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments.flags import switch
 
 INTERMIXED = True
 
@@ -29,12 +31,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=tuple(VALIDATION),
         help="unknown fields: refuse, warn, ignore",
     )
-    add(
-        "--show-managed-fields",
-        action=BooleanOptionalAction,
-        default=False,
-        help="show managedFields: who set which field",
-    )
+    switch(parser, "--show-managed-fields", help="show managedFields: who set which field")
 
 
 def run(arguments: Namespace) -> int:

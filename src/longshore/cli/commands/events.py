@@ -7,8 +7,10 @@ longshore events --types Warning -A -w
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -22,8 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--for", dest="what", default="", metavar="TYPE/NAME", help="only events about this object")
     add("--types", default="", metavar="T,…", help="only Normal, or only Warning")
-    add("--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces")
-    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="after the list, show new events")
+    switch(parser, "--all-namespaces", "-A", help="in all namespaces")
+    switch(parser, "--watch", "-w", help="after the list, show new events")
     add("--no-headers", action="store_true", help="leave out the header line")
     add("--output", "-o", default="", metavar="FORMAT", help="json, yaml, name, jsonpath=…")
     connecting.add_arguments(parser)

@@ -8,7 +8,10 @@ The exit code is that of the command.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
@@ -19,9 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod")
-    add("--container", "-c", default="", metavar="C", help="default: the first one")
-    add("--stdin", "-i", action=BooleanOptionalAction, default=False, help="pass on standard input")
-    add("--tty", "-t", action=BooleanOptionalAction, default=False, help="allocate a terminal")
+    flags.container(parser)
+    switch(parser, "--stdin", "-i", help="pass on standard input")
+    switch(parser, "--tty", "-t", help="allocate a terminal")
     connecting.add_arguments(parser)
 
 

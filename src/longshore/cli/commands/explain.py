@@ -9,8 +9,10 @@ longshore explain jobs.batch.volcano.sh.spec.tasks
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -25,13 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("words", nargs="*", metavar="TYPE[.FIELD…]", help="a kind, or a field of it")
-    add(
-        "--recursive",
-        "-R",
-        action=BooleanOptionalAction,
-        default=False,
-        help="list the fields of fields, without their descriptions",
-    )
+    switch(parser, "--recursive", "-R", help="list the fields of fields, without their descriptions")
     add("--api-version", default="", metavar="V", help="group and version, where a kind has several")
     connecting.add_arguments(parser)
 

@@ -8,9 +8,11 @@ longshore get pods -l job-name=pi -o wide -w
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -27,37 +29,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     targets.add_arguments(parser)
     add = parser.add_argument
     add("--output", "-o", default="", metavar="FORMAT", help="wide, json, yaml, name, jsonpath=…, …")
-    add("--watch", "-w", action=BooleanOptionalAction, default=False, help="after the list, show changes")
-    add("--watch-only", action=BooleanOptionalAction, default=False, help="show changes only")
-    add(
-        "--output-watch-events",
-        action=BooleanOptionalAction,
-        default=False,
-        help="show the type of each change",
-    )
+    switch(parser, "--watch", "-w", help="after the list, show changes")
+    switch(parser, "--watch-only", help="show changes only")
+    switch(parser, "--output-watch-events", help="show the type of each change")
     add("--no-headers", action="store_true", help="leave out the header line")
-    add(
-        "--show-labels",
-        action=BooleanOptionalAction,
-        default=False,
-        help="show all labels in the last column",
-    )
-    add("--show-kind", action=BooleanOptionalAction, default=False, help="put the kind before each name")
+    switch(parser, "--show-labels", help="show all labels in the last column")
+    switch(parser, "--show-kind", help="put the kind before each name")
     add("--label-columns", "-L", action="append", default=[], metavar="L", help="show this label as a column")
     add("--sort-by", default="", metavar="PATH", help="sort by this field, e.g. .metadata.name")
     add("--chunk-size", type=int, default=500, metavar="N", help="objects per request (default: 500)")
-    add(
-        "--ignore-not-found",
-        action=BooleanOptionalAction,
-        default=False,
-        help="a missing object is no error",
-    )
-    add(
-        "--show-managed-fields",
-        action=BooleanOptionalAction,
-        default=False,
-        help="show managedFields: who set which field",
-    )
+    switch(parser, "--ignore-not-found", help="a missing object is no error")
+    switch(parser, "--show-managed-fields", help="show managedFields: who set which field")
     add("--subresource", default="", metavar="S", help="show this subresource: status, scale")
     add("--raw", default="", metavar="PATH", help="print the server's answer to GET PATH")
 

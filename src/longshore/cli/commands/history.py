@@ -11,8 +11,10 @@ running remembers Jobs that have ended for 30 days, also after their deletion.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.cli.kept.history_rows import Row
@@ -27,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("name", nargs="?", default="", metavar="NAME", help="only runs of this name, and their retries")
     add("--last", type=int, default=_SHOWN_ROWS, metavar="N", help=f"at most N (default: {_SHOWN_ROWS})")
-    add("--all-namespaces", "-A", action=BooleanOptionalAction, default=False, help="in all namespaces")
+    switch(parser, "--all-namespaces", "-A", help="in all namespaces")
     add("--output", "-o", default="", choices=("", "json", "wide"), help="json, or wide: with the commands")
     connecting.add_arguments(parser)
 

@@ -10,8 +10,11 @@ longshore logs convert                     a throw-away run of longshore run, se
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments import flags
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -28,30 +31,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("words", nargs="*", metavar="POD | TYPE/NAME", help="the pod, or the owner of pods")
     add("--selector", "-l", default="", metavar="S", help="logs of all pods with these labels")
-    add("--container", "-c", default="", metavar="C", help="default: the first one")
-    add("--all-containers", action=BooleanOptionalAction, default=False, help="logs of all containers")
-    add("--all-pods", action=BooleanOptionalAction, default=False, help="logs of all pods of a Job")
-    add("--follow", "-f", action=BooleanOptionalAction, default=False, help="follow the output")
-    add(
-        "--previous",
-        "-p",
-        action=BooleanOptionalAction,
-        default=False,
-        help="logs from before the last restart",
-    )
-    add(
-        "--failed",
-        action=BooleanOptionalAction,
-        default=False,
-        help="logs of failed pods, also after their deletion",
-    )
+    flags.container(parser)
+    switch(parser, "--all-containers", help="logs of all containers")
+    switch(parser, "--all-pods", help="logs of all pods of a Job")
+    switch(parser, "--follow", "-f", help="follow the output")
+    switch(parser, "--previous", "-p", help="logs from before the last restart")
+    switch(parser, "--failed", help="logs of failed pods, also after their deletion")
     add("--tail", type=int, metavar="N", help="the last N lines (default: all; 10 of each with -l)")
     add("--since", type=waiting_times.seconds, metavar="T", help="not older than 5s, 2m, 3h")
     add("--since-time", default="", metavar="T", help="after this RFC 3339 time")
     add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
-    add("--timestamps", action=BooleanOptionalAction, default=False, help="with the time of each line")
-    add("--prefix", action=BooleanOptionalAction, default=False, help="with pod and container on each line")
-    add("--ignore-errors", action=BooleanOptionalAction, default=False, help="go on where there is no output")
+    switch(parser, "--timestamps", help="with the time of each line")
+    switch(parser, "--prefix", help="with pod and container on each line")
+    switch(parser, "--ignore-errors", help="go on where there is no output")
     add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
     add(
         "--pod-running-timeout",

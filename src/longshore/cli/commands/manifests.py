@@ -6,7 +6,9 @@ image must contain longshore; docs/reference/controllers.md says how to build on
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments.flags import switch
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,12 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST",
         help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
     )
-    parser.add_argument(
-        "--scheduler",
-        action=BooleanOptionalAction,
-        default=False,
-        help="also run the scheduler of Volcano's gangs (default: no)",
-    )
+    switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
 
 
 def run(arguments: Namespace) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+from longshore.cli.arguments import flags
+
 INTERMIXED = True
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.arguments import waiting_times
     from longshore.cli.server import connecting
 
     add = parser.add_argument
@@ -25,13 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="A",
         help="addresses to listen on, separated by commas (default: localhost)",
     )
-    add(
-        "--pod-running-timeout",
-        type=waiting_times.seconds,
-        default=60.0,
-        metavar="T",
-        help="how long to wait for a pod (default: 1m)",
-    )
+    flags.pod_running_timeout(parser)
     connecting.add_arguments(parser)
 
 

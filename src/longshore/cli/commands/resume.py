@@ -6,7 +6,9 @@ longshore resume --follow job/pi             shows its progress to the end, as l
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments.flags import switch
 
 INTERMIXED = True
 
@@ -15,11 +17,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.commands import suspend
 
     suspend.add_arguments(parser)
-    parser.add_argument(
-        "--follow",
-        action=BooleanOptionalAction,
-        default=False,
-        help="show the progress of the Jobs to their end; Ctrl-C leaves them as they are",
+    switch(
+        parser, "--follow", help="show the progress of the Jobs to their end; Ctrl-C leaves them as they are"
     )
 
 

@@ -9,7 +9,9 @@ longshore.dev/retry-of and longshore.dev/retried-by. Exit codes are those of lon
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments.flags import switch
 
 INTERMIXED = True
 
@@ -20,19 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add = parser.add_argument
     add("job", metavar="JOB", help="the Job: job/NAME or NAME")
-    add(
-        "--all",
-        action=BooleanOptionalAction,
-        default=False,
-        help="run everything again, not only what failed",
-    )
-    add("--follow", action=BooleanOptionalAction, default=True, help="show progress to the end")
-    add(
-        "--logs",
-        action=BooleanOptionalAction,
-        default=None,
-        help="print the output of the processes",
-    )
+    switch(parser, "--all", help="run everything again, not only what failed")
+    switch(parser, "--follow", help="show progress to the end", default=True)
+    switch(parser, "--logs", help="print the output of the processes", default=None)
     add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
     add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
     connecting.add_arguments(parser)

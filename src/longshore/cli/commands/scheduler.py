@@ -8,17 +8,13 @@ pods once these are bound.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
-from pathlib import Path
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from longshore.cli.arguments import flags
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.commands.controllers import metrics
-
-    parser.add_argument("--kubeconfig", type=Path, metavar="F", help="default: the file kubectl would use")
-    parser.add_argument(
-        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-    )
+    flags.other_cluster(parser)
     parser.add_argument(
         "--schedulers",
         type=schedulers,
@@ -34,23 +30,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: enqueue,allocate,backfill)",
     )
     parser.add_argument(
-        "--leader-elect",
-        action=BooleanOptionalAction,
-        default=True,
-        help="work only while holding the Lease (default)",
-    )
-    parser.add_argument(
         "--lease",
         default="longshore-scheduler",
         metavar="NAME",
         help="the Lease that processes share when one of them shall work (default: longshore-scheduler)",
     )
-    parser.add_argument(
-        "--metrics-port",
-        type=metrics,
-        metavar="[ADDRESS:]N",
-        help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
-    )
+    flags.one_of_several(parser)
 
 
 def run(arguments: Namespace) -> int:

@@ -8,8 +8,10 @@ longshore top pods -A --sort-by=memory --sum
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
@@ -43,19 +45,14 @@ def add_arguments(parser: ArgumentParser) -> None:
             "--sort-by", default="", choices=("", "cpu", "memory"), help="the largest first: cpu or memory"
         )
         connecting.add_arguments(each)
-    node.add_argument(
-        "--show-capacity",
-        action=BooleanOptionalAction,
-        default=False,
-        help="shares of the capacity, not of what pods may use",
-    )
+    switch(node, "--show-capacity", help="shares of the capacity, not of what pods may use")
     pod.add_argument("--field-selector", default="", metavar="S", help="only those with these field values")
     for flags, text in (
         (("--all-namespaces", "-A"), "in all namespaces"),
         (("--containers",), "the usage of each container"),
         (("--sum",), "a last line with the sum"),
     ):
-        pod.add_argument(*flags, action=BooleanOptionalAction, default=False, help=text)
+        switch(pod, *flags, help=text)
 
 
 def run(arguments: Namespace) -> int:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import sys
 import time
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -39,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="T",
         help="longest time to wait (default: 30s; for done, no limit)",
     )
-    add("--all", action=BooleanOptionalAction, default=False, help="all objects of the type")
+    switch(parser, "--all", help="all objects of the type")
     add("--output", "-o", default="", choices=("", "name"), help="name: print names only")
 
 
