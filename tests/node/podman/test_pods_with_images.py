@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from support.longshore_command import Command
 from support.real_place import Place
 
 
@@ -61,3 +62,16 @@ def test_a_debugging_container_sees_the_processes_of_its_target(place: Place, wo
         "debug", "p", f"--image={working}", "-i", "-q", "-c", "sh", "--", "sh", "-c", "echo $((40+2))"
     )
     assert "42" in text
+
+
+def test_run_gives_pods_of_manifests_to_podman(tmp_path: Path, working: str) -> None:
+    container = {"name": "main", "image": working, "imagePullPolicy": "IfNotPresent"}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    manifest = yaml.safe_dump(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "boxed"}, "spec": spec}
+    )
+    longshore = Command(tmp_path)
+    done = longshore("run", "--runtime", "podman", "--logs", "-", stdin=manifest)
+    assert (done.exit, done.stdout) == (0, "[boxed] the image says so\n"), done.stderr
+    refused = longshore("run", "--runtime", "podman", "--", "true")
+    assert (refused.exit, "--runtime is for manifests" in refused.stderr) == (2, True)

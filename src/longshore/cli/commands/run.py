@@ -99,6 +99,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a try that takes longer has failed (whole seconds)",
     )
     add(
+        "--fail-unstartable",
+        type=waiting_times.not_negative,
+        metavar="T",
+        help="a pod that cannot be started for this long has failed (default: 5s, of manifests 30s)",
+    )
+    add("--no-fail-unstartable", action="store_true", help="wait for ever for pods that cannot be started")
+    add("--run-as-me", action="store_true", help="ignore runAsUser and groups of manifests, as if not set")
+    add(
         "--fail-fast",
         action=BooleanOptionalAction,
         default=False,
@@ -169,6 +177,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="go on where the last run of the same --name stopped: what is done is not run again",
     )
     add(
+        "--runtime",
+        default="",
+        choices=("process", "podman"),
+        help="--throw-away with this engine for pods of manifests without a runtimeClassName",
+    )
+    add(
         "--attach",
         default="",
         metavar="JOB",
@@ -224,6 +238,10 @@ def run(arguments: Namespace) -> int:
         raise Failure("--resume needs the --name of the earlier run, and leaves it as it is: no --replace", 2)
     if arguments.failed_to and not (arguments.each or arguments.each_csv):
         raise Failure("--failed-to needs the items of --each", 2)
+    if arguments.runtime:
+        if arguments.after_dashes:
+            raise Failure("--runtime is for manifests: a command runs as a process of this machine", 2)
+        arguments.throw_away = True
     with startup.quick_imports():
         from longshore.cli.running import place, run
         from longshore.client.http import HttpClient  # noqa: F401 - used later; here it is imported quickly

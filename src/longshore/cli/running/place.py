@@ -96,10 +96,16 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
     from longshore.up.running import running as started
 
     with _kept() as journal:
-        live = journal.directory / LIVE if journal is not None else None
+        options = Options(
+            data_dir=journal.directory / LIVE if journal is not None else None,
+            in_memory=True,
+            port=0,
+            on_stop="kill",
+            runtime=arguments.runtime or "process",
+        )
         try:
             async with (
-                started(Options(data_dir=live, in_memory=True, port=0, on_stop="kill")) as own,
+                started(options) as own,
                 HttpClient.from_kubeconfig(own.kubeconfig) as http,
             ):
                 namespace = arguments.namespace or "default"

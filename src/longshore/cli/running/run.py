@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import kinds
 from longshore.api.indexes import Runs
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
@@ -24,7 +24,9 @@ from longshore.cli.printing import objects
 from longshore.cli.running import (
     each_items,
     hindrances,
+    missing_variables,
     place,
+    pod_templates,
     report_lines,
     result,
     result_files,
@@ -123,6 +125,7 @@ def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> sho
         timeout_each=arguments.timeout_each,
         backoff=arguments.backoff,
         interval=max(arguments.delay, arguments.limit_rate),
+        unstartable=pod_templates.unstartable_seconds(arguments),
     )
 
 
@@ -180,7 +183,8 @@ class Session:
     ) -> int:
         """Creates the objects and follows them. `done` are indexes of the Job that an earlier run completed,
         `said` lines to begin with, `command` what is run, for people."""
-        plan = await run_creation.plan(self._here, manifests, self._arguments.namespace, self._marks())
+        changes = pod_templates.asked_for(self._arguments, logs=self.shows_logs)
+        plan = await run_creation.plan(self._here, manifests, self._arguments.namespace, changes)
         plan.said[:0] = said
         for text in plan.said:
             self._display.say(text)
@@ -196,11 +200,6 @@ class Session:
         if self._here.journal is not None:
             self._here.journal.created(runs, [obj for _, obj, _ in plan.needed], command)
         return await self.to_the_end(runs, interrupted, plan.said)
-
-    def _marks(self) -> dict[str, str]:
-        """The annotations of pods whose output is read while they run, or kept in files."""
-        marks = {own_names.WHOLE_LOGS: "true"} if self.shows_logs or self._arguments.results else {}
-        return {**marks, own_names.SEPARATE_STREAMS: "true"} if self._arguments.results else marks
 
     async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
         """Shows the runs until they have ended, or somebody stops. Returns the exit code."""
@@ -385,6 +384,11 @@ class Session:
                 self._display.say(report_lines.left(run, stays=not self._here.throw_away))
             if self._can_be_retried(run):
                 self._display.say(report_lines.again(run))
+        if self._wanted is not None:
+            lines = (line for failure in runs[0].failures for line in failure.lines)
+            got = shorthand.variables(self._wanted, os.environ)
+            if text := missing_variables.hint(lines, got, os.environ):
+                self._display.say(f"hint: {text}")
         if text := report_lines.summary(runs):
             self._display.say(text)
         if outcome == "timed out":

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
@@ -20,8 +19,9 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import seeding
+from longshore.cli.running import pod_templates, seeding
 from longshore.cli.running.place import Place
+from longshore.cli.running.pod_templates import Change
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
 
@@ -47,14 +47,18 @@ class Plan:
 
 
 async def plan(
-    place: Place, manifests: Sequence[Manifest], namespace: str, marks: Mapping[str, str] | None = None
+    place: Place, manifests: Sequence[Manifest], namespace: str, changes: Sequence[Change] = ()
 ) -> Plan:
-    """Sorts the manifests. Raises Failure for kinds the server does not have.
-
-    `marks` are annotations that all pods get, such as `own_names.WHOLE_LOGS`.
+    """Sorts the manifests, with `changes` to the pods of what is run. Raises Failure for kinds that the
+    server does not have.
     """
     out = Plan()
-    logged = partial(_marked, marks) if marks else _as_it_is
+
+    def changed(obj: Obj) -> Obj:
+        for change in changes:
+            obj = pod_templates.changed(obj, change)
+        return obj
+
     for manifest in manifests:
         obj, source = manifest
         try:
@@ -75,19 +79,19 @@ async def plan(
                     out.said.append(
                         f"job/{obj['metadata'].get('name')} is suspended in {source}: it is started now"
                     )
-                out.wanted.append(("job", resource, logged(obj), source))
+                out.wanted.append(("job", resource, changed(obj), source))
             case "batch", "CronJob":
                 job = await place.client.resource(kinds.JOBS)
                 out.templates.append((resource, obj, source))
-                out.wanted.append(("job", job, logged(_once(obj)), source))
+                out.wanted.append(("job", job, changed(_once(obj)), source))
                 out.said.append(
                     f"cronjob/{obj['metadata'].get('name')} has no end: it is run once, now; "
                     f"for its schedule use: longshore apply -f {source}"
                 )
             case "batch.volcano.sh", "Job":
-                out.wanted.append(("vcjob", resource, logged(obj), source))
+                out.wanted.append(("vcjob", resource, changed(obj), source))
             case "", "Pod" if (obj.get("spec") or {}).get("restartPolicy") in ("Never", "OnFailure"):
-                out.wanted.append(("pod", resource, logged(obj), source))
+                out.wanted.append(("pod", resource, changed(obj), source))
             case _:
                 out.needed.append((resource, obj, source))
                 if "template" in (obj.get("spec") or {}) or resource.kind == "Pod":
@@ -95,39 +99,6 @@ async def plan(
                         f"{resource.singular}/{obj['metadata'].get('name')} has no end: not waited for"
                     )
     return out
-
-
-def _as_it_is(obj: Obj) -> Obj:
-    return obj
-
-
-def _marked(marks: Mapping[str, str], obj: Obj) -> Obj:
-    """A Job, pod or Volcano Job whose pods have these annotations. A malformed one is left to the server,
-    which says what is wrong with it."""
-    spec = obj.get("spec")
-    if not isinstance(spec, dict):
-        return obj
-    if obj["kind"] == "Pod":
-        return _annotated(obj, marks)
-    if isinstance(template := spec.get("template"), dict):
-        return {**obj, "spec": {**spec, "template": _annotated(template, marks)}}
-    if isinstance(tasks := spec.get("tasks"), list):
-        marked = [
-            {**task, "template": _annotated(task["template"], marks)}
-            if isinstance(task, dict) and isinstance(task.get("template"), dict)
-            else task
-            for task in tasks
-        ]
-        return {**obj, "spec": {**spec, "tasks": marked}}
-    return obj
-
-
-def _annotated(template: Obj, marks: Mapping[str, str]) -> Obj:
-    meta = template.get("metadata") or {}
-    return {
-        **template,
-        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), **marks}},
-    }
 
 
 def _once(cronjob: Obj) -> Obj:

@@ -21,11 +21,10 @@ from longshore.api.types import Obj
 from longshore.cli.main import Failure
 from longshore.cli.running import placeholders
 from longshore.cli.running.each_items import Items
+from longshore.cli.running.pod_templates import COMMAND_PATIENCE_SECONDS
 
 PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV")
 """Variables of the environment that every command gets, together with all that begin with LC_."""
-_UNSTARTABLE: Final = {own_names.FAIL_UNSTARTABLE_AFTER: "5s"}
-"""A person waits, so a pod that cannot be started fails after 5 s instead of being retried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,8 @@ class Wanted:
     """Seconds before the first retry; None for the Job controller's own 10."""
     interval: float = 0.0
     """Seconds from one start to the next; 0 for none."""
+    unstartable: float | None = COMMAND_PATIENCE_SECONDS
+    """Seconds after which a pod that cannot start has failed; None for never."""
 
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
@@ -62,14 +63,16 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
         "image": "host",  # the process engine uses the machine's own files
         "command": [_word(word, wanted.items) for word in _found(wanted.command, directory)],
         "workingDir": directory,
-        "env": [{"name": name, "value": _kept(value)} for name, value in _env(wanted, environ)],
+        "env": [{"name": name, "value": _kept(value)} for name, value in variables(wanted, environ).items()],
     }
     if wanted.cpu or wanted.memory:
         asked = {key: value for key, value in (("cpu", wanted.cpu), ("memory", wanted.memory)) if value}
         container["resources"] = {"requests": asked}
         if wanted.memory:
             container["resources"]["limits"] = {"memory": wanted.memory}
-    annotations = dict(_UNSTARTABLE)
+    annotations = {}
+    if wanted.unstartable is not None:
+        annotations[own_names.FAIL_UNSTARTABLE_AFTER] = durations.text(round(wanted.unstartable * 1e9))
     if wanted.items is not None:
         annotations[own_names.ITEMS_FILE] = wanted.items_file
         if wanted.items.format != "lines":
@@ -128,7 +131,8 @@ def _kept(text: str) -> str:
     return text.replace("$", "$$")
 
 
-def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the command, sorted by name."""
     found = {
         name: value
         for name, value in environ.items()
@@ -141,7 +145,7 @@ def _env(wanted: Wanted, environ: Mapping[str, str]) -> list[tuple[str, str]]:
                 f"--env {name}: this variable is not set here; give it a value with {name}=VALUE", 2
             )
         found[name] = value if equals else environ[name]
-    return sorted(found.items())
+    return dict(sorted(found.items()))
 
 
 def _name(command: str) -> str:

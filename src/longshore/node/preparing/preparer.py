@@ -26,7 +26,7 @@ from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import limits, security
+from longshore.node.preparing import limits, namespace_cures, security
 from longshore.node.preparing.accounts.directory import TARGET as ACCOUNT_TARGET
 from longshore.node.preparing.accounts.directory import Accounts, Ready
 from longshore.node.preparing.accounts.tokens import Tokens
@@ -250,7 +250,7 @@ class Preparer:
             if all(mount["mountPath"] in _TOLD_OTHERWISE for mount in asked or ()):
                 return ()
             text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
-            raise CannotPrepare("CreateContainerConfigError", text)
+            raise CannotPrepare("CreateContainerConfigError", f"{text}; {namespace_cures.way_out()}")
         result = mounts.of_container(spec, prepared, env)
         targets = {os.path.normpath(mount.target) for mount in result}
         if ACCOUNT_TARGET not in targets:

@@ -84,7 +84,8 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
             raise CannotPrepare(
                 "CreateContainerConfigError",
                 f"container {spec['name']} asks for {field} {wanted}, but longshore runs as {own} and cannot "
-                f"become another; start it as root, use {own}, or run the pod with runtimeClassName podman",
+                f"become another; start it as root, use {own}, run the pod with runtimeClassName podman, or "
+                "ignore the field with: longshore run --run-as-me",
             )
 
 

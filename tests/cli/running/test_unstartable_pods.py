@@ -1,0 +1,105 @@
+"""Pods that cannot start end after a while, and say the way out. Users of manifests can be ignored."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from typing import Any
+
+import pytest
+import yaml
+
+from longshore.cli.running import pod_templates
+from support.longshore_command import Command
+
+LACKING = {
+    "restartPolicy": "Never",
+    "containers": [
+        {
+            "name": "main",
+            "image": "host",
+            "command": ["true"],
+            "envFrom": [{"configMapRef": {"name": "nowhere"}}],
+        }
+    ],
+}
+
+
+def arguments(**given: Any) -> Namespace:
+    usual = {
+        "results": None,
+        "run_as_me": False,
+        "fail_unstartable": None,
+        "no_fail_unstartable": False,
+        "after_dashes": [],
+    }
+    return Namespace(**{**usual, **given})
+
+
+def test_a_pod_of_a_manifest_that_cannot_start_fails_and_says_why(longshore: Command) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lacking"}, "spec": LACKING}
+    done = longshore("run", "--fail-unstartable", "0.2s", "-", stdin=json.dumps(pod))
+    assert done.exit == 1
+    assert "could not start within 200ms" in done.stderr
+    assert 'configmap "nowhere" not found' in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ({}, 30),
+        ({"after_dashes": ["true"]}, 5),
+        ({"fail_unstartable": 90.0}, 90),
+        ({"no_fail_unstartable": True}, None),
+    ],
+)
+def test_the_patience_with_pods_that_cannot_start(given: dict[str, Any], seconds: float | None) -> None:
+    assert pod_templates.unstartable_seconds(arguments(**given)) == seconds
+
+
+def test_a_manifests_own_patience_counts() -> None:
+    (change,) = pod_templates.asked_for(arguments(), logs=True)
+    own = {"metadata": {"annotations": {"longshore.dev/fail-unstartable-after": "1h"}}, "spec": {}}
+    assert change(own)["metadata"]["annotations"] == {
+        "longshore.dev/fail-unstartable-after": "1h",
+        "longshore.dev/whole-logs": "true",
+    }
+
+
+def test_a_command_may_wait_for_ever_too(longshore: Command) -> None:
+    job = yaml.safe_load(longshore.ok("run", "--dry-run", "--no-fail-unstartable", "--", "true"))
+    assert job["spec"]["template"]["metadata"] == {"annotations": {}}
+
+
+def test_with_run_as_me_pods_have_no_users_of_their_own() -> None:
+    context = {"runAsUser": 1000, "runAsGroup": 1000, "runAsNonRoot": True}
+    container = {"name": "main", "securityContext": context}
+    template = {
+        "spec": {
+            "securityContext": {"fsGroup": 1, "supplementalGroups": [2], "runAsUser": 3},
+            "initContainers": [container],
+            "containers": [container, {"name": "plain"}],
+        }
+    }
+    tasks = {
+        "kind": "Job",
+        "spec": {"tasks": [{"template": template}]},
+    }
+    job = {"kind": "Job", "spec": {"template": template}}
+    left = {
+        "securityContext": {},
+        "initContainers": [{"name": "main", "securityContext": {"runAsNonRoot": True}}],
+        "containers": [{"name": "main", "securityContext": {"runAsNonRoot": True}}, {"name": "plain"}],
+    }
+    changed = pod_templates.changed(job, pod_templates.as_me)
+    assert changed["spec"]["template"]["spec"] == left
+    assert pod_templates.changed(tasks, pod_templates.as_me)["spec"]["tasks"][0]["template"]["spec"] == left
+    assert pod_templates.as_me in pod_templates.asked_for(arguments(run_as_me=True), logs=False)
+
+
+@pytest.mark.parametrize(
+    "spec", [None, [], {"template": 3}, {"tasks": [None, {"template": []}]}, {"template": {"spec": 3}}]
+)
+def test_a_malformed_manifest_is_left_to_the_server(spec: Any) -> None:
+    job = {"kind": "Job", "spec": spec}
+    assert pod_templates.changed(job, pod_templates.as_me) == job
