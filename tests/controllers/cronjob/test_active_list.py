@@ -74,6 +74,14 @@ def test_a_job_that_nobody_listed_is_told_and_left_alone() -> None:
     assert found.plan.status is None
 
 
+def test_a_job_that_was_told_of_is_not_told_of_again() -> None:
+    by_hand, other = job("by-hand"), job("other")
+    uid, news = by_hand["metadata"]["uid"], other["metadata"]["uid"]
+    found = sync(cronjob(last=LAST), NOW, by_hand, other, strangers=frozenset({uid}))
+    assert [event.message.rpartition(" ")[2] for event in found.plan.events] == ["other"]
+    assert set(found.plan.strangers) == {uid, news}
+
+
 def test_an_old_cached_cronjob_is_replaced_by_the_live_one_that_lists_the_job() -> None:
     running = job(at=LAST)
     stale = cronjob(last="2026-06-15T08:00:00Z")

@@ -199,3 +199,28 @@ def test_nothing_is_left_in_memory_of_a_cronjob_that_is_gone() -> None:
             )
 
     play(story)
+
+
+def test_a_job_made_by_hand_is_told_once_and_uses_up_no_events() -> None:
+    async def story(world: World) -> None:
+        await world.cronjob("* * * * *")
+        cronjob = await world.client.get(CRONJOBS, "c", "ns")
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "CronJob",
+            "name": "c",
+            "uid": cronjob["metadata"]["uid"],
+            "controller": True,
+        }
+        spec = cronjob["spec"]["jobTemplate"]["spec"]
+        by_hand = {"metadata": {"name": "by-hand", "ownerReferences": [owner]}, "spec": spec}
+        await world.client.create(JOBS, by_hand, "ns")
+        ends = lambda job: None if job["metadata"]["name"] == "by-hand" else 10.0  # noqa: E731
+        async with world.running(), beside(world.ending(ends)):
+            await world.clock.sleep(480)
+            listed = (await world.client.list(("v1", "Event"), "ns")).items
+            (told,) = (event for event in listed if event["reason"] == "UnexpectedJob")
+            assert told["count"] == 1
+            assert len(await world.events("SuccessfulDelete")) == 5  # of eight that ran, three are kept
+
+    play(story)

@@ -34,8 +34,12 @@ def account(view: View, draft: Draft) -> Plan | None:
         if isinstance(answer, Exception):
             return draft.plan("Unreadable", f"the CronJob cannot be read: {answer}", problem=answer)
         for job in strangers:
-            name = job["metadata"]["name"]
-            draft.warning("UnexpectedJob", f"Saw a job that the controller did not create or forgot: {name}")
+            name, uid = job["metadata"]["name"], job["metadata"]["uid"]
+            draft.strangers.append(uid)
+            if uid not in view.strangers:  # upstream says so at every look, until nobody takes its events
+                draft.warning(
+                    "UnexpectedJob", f"Saw a job that the controller did not create or forgot: {name}"
+                )
             draft.because(
                 "Stranger", f"job {name} runs and was not started by the schedule: it is left alone"
             )

@@ -25,6 +25,7 @@ class Draft:
         self.last_success: str | None = self._before.get("lastSuccessfulTime")
         self.events: list[Event] = []
         self.skipped: list[Skipped] = []
+        self.strangers: list[str] = []
         self.why: list[Reason] = []
 
     def normal(self, reason: str, message: str) -> None:
@@ -73,6 +74,7 @@ class Draft:
             status=None if status == self._before else status,
             events=tuple(self.events),
             skipped=tuple(self.skipped),
+            strangers=tuple(self.strangers),
             why=tuple(self.why),
             **more,
         )

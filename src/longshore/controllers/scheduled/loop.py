@@ -20,6 +20,7 @@ from longshore.machinery.events.recorder import reference
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.workers import Crowd
 
+_NOBODY: Final[frozenset[str]] = frozenset()
 _BY_OWNER: Final = "by the CronJob that controls them"
 WORKERS: Final = 1000
 """Upstream has five. Many CronJobs are due at the same moment, and to look at one is mostly to wait."""
@@ -99,6 +100,10 @@ class Loop:
         for event in plan.events:
             self._tell(plan.cronjob, event)
         self._memory.untold.discard(key)
+        if plan.strangers:
+            self._memory.strangers[key] = frozenset(plan.strangers)
+        else:
+            self._memory.strangers.pop(key, None)
         if self._lateness is not None and plan.lateness is not None:
             self._lateness.observe(plan.lateness)
         problem = plan.problem
@@ -119,6 +124,7 @@ class Loop:
             self._wall.now(),
             jobs=self._jobs.cache.by_index(_BY_OWNER, self._dialect.owner_key(cronjob)),
             going=self._memory.going(key),
+            strangers=self._memory.strangers.get(key, _NOBODY),
             zone=self._zone,
             steady_since=self._wall.steady_since,
             outage=self._wall.outage if key in self._memory.untold else None,

@@ -17,6 +17,8 @@ class Memory:
     def __init__(self, dialect: Dialect, clock: Clock, cronjobs: Cache, jobs: Cache) -> None:
         self.untold: set[Key] = set()
         """CronJobs that were not looked at since the last outage."""
+        self.strangers: dict[Key, frozenset[str]] = {}
+        """UIDs of running Jobs that are not on the active list, once an event has told of them."""
         self._jobs = jobs
         self._going: UidExpectations[Key] = UidExpectations()
         self._own_writes: OwnWrites[Key] = OwnWrites(
@@ -49,5 +51,6 @@ class Memory:
     def forget(self, key: Key) -> None:
         """There is no CronJob of this name."""
         self.untold.discard(key)
+        self.strangers.pop(key, None)
         self._going.forget(key)
         self._own_writes.forget(key)

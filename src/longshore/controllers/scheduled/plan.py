@@ -57,6 +57,8 @@ class Plan(msgspec.Struct, frozen=True):
     lateness: float | None = None
     """Seconds from the scheduled time to the Job's creation, if one was created."""
     skipped: tuple[Skipped, ...] = ()
+    strangers: tuple[str, ...] = ()
+    """UIDs of Jobs that run and are not on the active list."""
     why: tuple[Reason, ...] = ()
 
     @property

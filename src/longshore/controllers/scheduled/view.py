@@ -47,6 +47,8 @@ class View(msgspec.Struct, frozen=True):
     """All Jobs whose controller has the CronJob's name, or its UID: that is the dialect's choice."""
     going: frozenset[str] = frozenset()
     """UIDs of Jobs that were deleted although the cache still shows them."""
+    strangers: frozenset[str] = frozenset()
+    """UIDs of Jobs that an event has told of: they run and are not on the active list."""
     zone: cron.Zone = cron.UTC
     """The zone of schedules without one: that of this process."""
     steady_since: Instant = 0
