@@ -76,6 +76,19 @@ GROUPS = (
 )
 """Every command with its one line of help, as `longshore --help` shows them."""
 
+_HABITS = {
+    "create": "apply",
+    "list": "get",
+    "ls": "get",
+    "ps": "get pods",
+    "restart": "retry",
+    "rm": "delete",
+    "start": "up",
+    "stop": "down",
+    **{kind: f"get {kind}" for kind in ("cronjobs", "jobs", "namespaces", "nodes", "pods", "queues")},
+}
+"""Words of other programs, and kinds, that people type for a command."""
+
 _HELP = """\
 longshore is the batch half of Kubernetes in one Python process.
 
@@ -120,7 +133,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name in ("-V", "--version"):
         name = "version"
     if name not in names():
-        return _complain(f"there is no command {name!r}{did_you_mean(name, names())}", "longshore --help", 2)
+        meant = f"; did you mean {_HABITS[name]!r}?" if name in _HABITS else did_you_mean(name, names())
+        return _complain(f"there is no command {name!r}{meant}", "longshore --help", 2)
     try:
         from longshore.cli.arguments import parsers
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from longshore import __version__
+from longshore.cli import main as main_module
 from longshore.cli.arguments import parsers
 from longshore.cli.main import GROUPS, main
 from longshore.plane.controllers import CONTROLLERS
@@ -45,6 +46,10 @@ def test_every_command_has_help_of_its_own(name: str, capsys: pytest.CaptureFixt
     ("words", "message"),
     [
         (["upp"], "longshore: there is no command 'upp'; did you mean 'up'?\nsee: longshore --help\n"),
+        (
+            ["jobs"],
+            "longshore: there is no command 'jobs'; did you mean 'get jobs'?\nsee: longshore --help\n",
+        ),
         (["frobnicate"], "longshore: there is no command 'frobnicate'\nsee: longshore --help\n"),
         (["version", "--x"], "longshore: unrecognized arguments: --x\nsee: longshore version --help\n"),
         (
@@ -121,6 +126,11 @@ def test_a_kubeconfig_that_is_not_there_is_named_in_one_sentence(
         "longshore: $KUBECONFIG names /not/there, which does not exist; unset it, or start a longshore with: "
         "longshore up\n"
     )
+
+
+def test_habits_of_other_programs_lead_to_commands_that_exist() -> None:
+    assert {habit.split()[0] for habit in main_module._HABITS.values()} <= set(COMMANDS)
+    assert not set(main_module._HABITS) & set(COMMANDS)
 
 
 def test_flags_are_not_guessed_from_their_beginning(capsys: pytest.CaptureFixture[str]) -> None:

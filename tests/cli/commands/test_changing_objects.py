@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,10 @@ def test_diff_shows_changed_lines_and_writes_nothing(longshore: Command) -> None
     longshore.ok("apply", "-f", "-", stdin=config("differs", "{a: one, b: two}"))
     done = longshore("diff", "-f", "-", stdin=config("differs", "{a: one, b: three}"))
     assert (done.exit, done.stderr) == (1, "")
-    name = "v1.ConfigMap.default.differs"
-    assert done.stdout.startswith(
-        f"diff -u -N LIVE/{name} MERGED/{name}\n--- LIVE/{name}\n+++ MERGED/{name}\n"
+    first = (
+        r"diff -u -N /\S+/LIVE-\d+/v1.ConfigMap.default.differs /\S+/MERGED-\d+/v1.ConfigMap.default.differs"
     )
+    assert re.match(first, done.stdout)
     assert "\n-  b: two\n+  b: three\n" in done.stdout
     assert longshore.ok("get", "cm/differs", "-o", "jsonpath={.data.b}") == "two"
     same = longshore("diff", "-f", "-", stdin=config("differs", "{a: one, b: two}"))
@@ -57,6 +58,12 @@ def test_diff_errs_with_more_than_1_and_takes_another_program(longshore: Command
     finally:
         del longshore.env["KUBECTL_EXTERNAL_DIFF"]
     assert (done.exit, done.stdout.startswith("diff -r -N /")) == (1, True)
+    longshore.env["KUBECTL_EXTERNAL_DIFF"] = "/not/there"
+    try:
+        done = longshore("diff", "-f", "-", stdin=config("fresh", "{a: one}"))
+    finally:
+        del longshore.env["KUBECTL_EXTERNAL_DIFF"]
+    assert (done.exit, done.stderr.startswith("error: cannot run /not/there: No such file")) == (2, True)
 
 
 def edited(longshore: Command, tmp_path: Path, script: str, *words: str) -> Result:

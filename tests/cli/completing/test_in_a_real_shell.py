@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -96,6 +98,32 @@ def test_a_word_that_goes_on_gets_no_space(place: Path) -> None:
 
 def test_without_a_server_there_are_no_names_and_no_noise(place: Path) -> None:
     assert in_bash(place, "get jobs ", "/not/there") == [""]
+
+
+def typed(place: Path, keys: str, until: str) -> str:
+    """The screen of an interactive bash after these keys, read until a text appears."""
+    env = {"PATH": f"{place}:/usr/bin:/bin", "HOME": str(place), "TERM": "dumb", "PS1": "> "}
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(place)
+        os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], env)
+    seen = ""
+    try:
+        os.write(terminal, f"source script; echo re''ady\n{keys}".encode())
+        while until not in seen.partition("ready\r\n")[2]:
+            seen += os.read(terminal, 65536).decode(errors="replace")
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
+    return seen.partition("ready\r\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [("longshore desc\t", "longshore describe "), ("longshore up --runtime=po\t", "--runtime=podman ")],
+)
+def test_the_tab_key_completes_in_an_interactive_bash(place: Path, keys: str, line: str) -> None:
+    assert line in typed(place, keys, line)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

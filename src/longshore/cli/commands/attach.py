@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from longshore.api.types import Obj
 
 INTERMIXED = True
+_RECORDED = (
+    "All commands and output from this session will be recorded in container logs, including credentials and "
+    "sensitive information passed through the command prompt."
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -50,6 +54,7 @@ def run(arguments: Namespace) -> int:
         container = pod_choice.container(pod, arguments.container)
         tty = arguments.tty and _has_terminal(pod, container)
         if arguments.stdin and arguments.tty and not arguments.quiet:
+            print(_RECORDED, file=sys.stderr)
             print("If you don't see a command prompt, try pressing enter.", file=sys.stderr)
         ends = tunnel.typed(stdin=arguments.stdin, tty=tty)
         return asyncio.run(

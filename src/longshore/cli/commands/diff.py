@@ -9,7 +9,6 @@ more than 1 is an error. $KUBECTL_EXTERNAL_DIFF names another program to compare
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,7 @@ def run(arguments: Namespace) -> int:
     except Failure as err:
         err.code = _ERROR
         raise
-    return differences.show(pairs, sys.stdout)
+    return differences.show(pairs)
 
 
 def _pair(server: Server, known: Kinds, manifest: Manifest, arguments: Namespace) -> Pair:

@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, Final, NamedTuple
 
 from longshore.api.types import Obj
+from longshore.cli.main import Said
 
 _VARIABLE: Final = "KUBECTL_EXTERNAL_DIFF"
 _MASK: Final = "***"
@@ -24,41 +25,22 @@ class Pair(NamedTuple):
     after: str
 
 
-def show(pairs: Sequence[Pair], out: TextIO) -> int:
-    """Writes the differences; returns 1 when there are some, or the exit code of the user's own program."""
-    different = [pair for pair in pairs if pair.before != pair.after]
-    if os.environ.get(_VARIABLE):
-        return _by_program(pairs, shlex.split(os.environ[_VARIABLE]))
-    for pair in different:
-        out.write(_text(pair))
-    return 1 if different else 0
-
-
-def _text(pair: Pair) -> str:
-    import difflib
-
-    live, merged = f"LIVE/{pair.name}", f"MERGED/{pair.name}"
-    lines = difflib.unified_diff(
-        pair.before.splitlines(keepends=True), pair.after.splitlines(keepends=True), live, merged
-    )
-    return "".join([f"diff -u -N {live} {merged}\n", *lines])
-
-
-def _by_program(pairs: Sequence[Pair], command: list[str]) -> int:
-    from longshore.cli.main import Said
-
-    with (
-        tempfile.TemporaryDirectory(prefix="LIVE-") as live,
-        tempfile.TemporaryDirectory(prefix="MERGED-") as to,
-    ):
+def show(pairs: Sequence[Pair]) -> int:
+    """Runs `diff -u -N`, or the user's own program, on both versions; its exit code 1 is a difference."""
+    command = shlex.split(os.environ.get(_VARIABLE) or "") or ["diff", "-u", "-N"]
+    with tempfile.TemporaryDirectory(prefix="longshore-diff-") as folder:
+        live, merged = (Path(folder, f"{side}-{os.getpid()}") for side in ("LIVE", "MERGED"))
+        live.mkdir()
+        merged.mkdir()
         for pair in pairs:
             if pair.before:
-                Path(live, pair.name).write_text(pair.before)
-            Path(to, pair.name).write_text(pair.after)
+                (live / pair.name).write_text(pair.before)
+            (merged / pair.name).write_text(pair.after)
         try:
-            return subprocess.run([*command, live, to], check=False).returncode
+            return subprocess.run([*command, live, merged], check=False).returncode
         except OSError as err:
-            raise Said(f"error: ${_VARIABLE}: cannot run {command[0]}: {err.strerror}", 2) from None
+            reason = f"cannot run {command[0]}: {err.strerror}; ${_VARIABLE} may name another program"
+            raise Said(f"error: {reason}", 2) from None
 
 
 def masked(before: Obj | None, after: Obj | None) -> tuple[Obj | None, Obj | None]:
