@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from longshore.api import schema
@@ -12,10 +12,13 @@ _MESSAGE: Final = "meta/v1.ObjectMeta"
 
 
 def ordered(meta: Obj) -> Obj:
-    """A copy of metadata that has been read."""
-    return {key: meta[key] for key in _keys() if key in meta}
+    """Metadata that has been read, with its keys in order: `meta` itself if they are."""
+    order = _order(tuple(meta))
+    return meta if order is None else {key: meta[key] for key in order}
 
 
-@cache
-def _keys() -> tuple[str, ...]:
-    return tuple(schema.message(_MESSAGE).fields)
+@lru_cache(maxsize=1024)  # objects of one kind have the same few sets of keys
+def _order(keys: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Keys in the order of the type; None when they are."""
+    found = tuple(key for key in schema.message(_MESSAGE).fields if key in keys)
+    return None if found == keys else found

@@ -18,7 +18,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, DocumentAnswer, Found, ListAnswer, served
 from longshore.apiserver.request import router
-from longshore.apiserver.request.call import INTERNAL, Call, User
+from longshore.apiserver.request.call import INTERNAL, Call, Query, User
 from longshore.client.ask import Ask, Page, built_in
 from longshore.client.client import Client
 from longshore.client.protocol import PatchType, Request, Response, WatchEvent, What
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _WRITES_PER_TURN: Final = 64
 """Writes that a pipeline makes before others in the event loop get their turn."""
+_NO_QUERY: Final[Query] = {}
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
 
@@ -174,26 +175,30 @@ class LocalClient(Client):
         """The call that a request for this would become. Refuses a request that the network's router would
         refuse.
         """
-        named = ask.resource
+        named, verb, subresource, value = ask.resource, ask.verb, ask.subresource, ask.value
         row = self._api.catalog.find(named.group, named.version, named.plural)
-        if row is None or (ask.subresource and ask.subresource not in row.subresources):
+        if row is None or (subresource and subresource not in row.subresources):
             raise router.missing()
-        if ask.verb not in (row.subresources[ask.subresource].verbs if ask.subresource else row.verbs):
+        if verb not in (row.subresources[subresource].verbs if subresource else row.verbs):
             raise errors.method_not_allowed()
-        known = row.style == "builtin" or row.strategy.keeps_parts
-        as_value = self._api.shortcuts.on and known and ask.subresource in _AS_VALUES and _by_value(ask, row)
+        as_value = (
+            self._api.shortcuts.on
+            and (row.style == "builtin" or row.strategy.keeps_parts)
+            and subresource in _AS_VALUES
+            and _by_value(ask, row)
+        )
         return Call(
             row,
-            ask.verb,
+            verb,
             ask.namespace,
             ask.name,
-            ask.subresource,
-            {key: (value,) for key, value in ask.query.items()},
+            subresource,
+            {key: (text,) for key, text in ask.query.items()} if ask.query else _NO_QUERY,
             self._user,
             self.manager,
             b"" if as_value else ask.body(),
-            None if ask.value is None else ask.content_type,
-            value=ask.value if as_value else None,
+            None if value is None else ask.content_type,
+            value=value if as_value else None,
         )
 
 

@@ -136,6 +136,12 @@ class Store:
         previous = self.latest(key)
         return self._stage(key, obj, previous, "ADDED" if previous is None else "MODIFIED", joined)
 
+    def stage_update(self, newest: Entry, obj: Obj, *, joined: bool = False) -> Staged:
+        """Writes the next state of an object whose `newest` state the writer has just read. Takes `obj` over
+        as `stage` does.
+        """
+        return self._stage(newest.key, obj, newest, "MODIFIED", joined)
+
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         """Removes an object, which must exist. `obj` is its last state; the store takes it over as `stage`
         does.

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from longshore.api import field
 from longshore.api.shape import FieldSet
+from longshore.api.types import encode
 
 LEAF: Final[FieldSet] = {}
 """A path that is in the set with nothing below it. Shared: never write to it."""
@@ -35,6 +36,13 @@ def union(a: FieldSet, b: FieldSet) -> FieldSet:
 def difference(a: FieldSet, b: FieldSet) -> FieldSet:
     """The paths of `a` that are not in `b`; `a` itself when there are no others."""
     return _difference(a, b) or {} if a and b else a
+
+
+def renewed(a: FieldSet, changed: FieldSet, gone: FieldSet) -> FieldSet | None:
+    """The paths of `a` without those of `gone`, and those of `changed` that are not in `gone`, in order; None
+    when nothing was changed that is not gone."""
+    own = difference(changed, gone)
+    return union(difference(a, gone), own) if own else None
 
 
 def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
@@ -66,14 +74,28 @@ def is_member(node: FieldSet) -> bool:
 def in_order(a: FieldSet) -> FieldSet:
     """The set with the keys of every node in Kubernetes' order: `.` first, then fields by name, then items.
     Upstream stores this very text, and its tests compare it. Returns `a` itself when it is in order."""
-    order = _in_order(tuple(a)) if len(a) > 1 else None
+    order = _order_of(a) if len(a) > 1 else None
     out: FieldSet | None = None if order is None else {step: a[step] for step in order}
     for step, below in a.items():
-        if below and (sorted_ := in_order(below)) is not below:
+        if below and (sorted_ := _list_in_order(below) or in_order(below)) is not below:
             if out is None:
                 out = dict(a)
             out[step] = sorted_
     return a if out is None else out
+
+
+def _list_in_order(node: FieldSet) -> FieldSet | None:
+    """The node of a list of several items that have keys, in order; None for any other. Conditions and
+    containers of most objects are the same, so such nodes are remembered by their JSON and shared."""
+    if len(node) > 2 and next(reversed(node))[0] == "k":
+        return _remembered(encode(node))
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _remembered(raw: bytes) -> FieldSet:
+    node: FieldSet = json.loads(raw)
+    return {step: in_order(node[step]) for step in _in_order(tuple(node)) or node}
 
 
 def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
@@ -158,7 +180,7 @@ def _union(a: FieldSet, b: FieldSet) -> FieldSet:
             if out is a:
                 out = dict(a)
             out[step] = joined
-    if len(out) > len(a) and (order := _in_order(tuple(out))) is not None:
+    if len(out) > len(a) and (order := _order_of(out)) is not None:
         return {step: out[step] for step in order}
     return out
 
@@ -242,9 +264,16 @@ def _without(a: FieldSet, b: FieldSet) -> FieldSet | None:
     return out if out is a else _tidy(out)
 
 
+def _order_of(node: FieldSet) -> tuple[str, ...] | None:
+    """The steps of one node of several in order; None when they are already."""
+    steps = tuple(node)
+    if len(steps) == 2 and SELF in node:
+        return None if steps[0] == SELF else (SELF, steps[0])
+    return _in_order(steps)
+
+
 @lru_cache(maxsize=4096)  # the same few maps and lists are written over and over
 def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The steps of one node in order; None when they are already."""
     found = tuple(sorted(steps, key=_order))
     return None if found == steps else found
 

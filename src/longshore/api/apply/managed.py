@@ -69,21 +69,21 @@ def moved(
     versions: Collection[str] = (),
 ) -> Sequence[Obj]:
     """The entries after a write by `manager` that set `changed` and removed `gone`."""
-    own = fieldset.difference(changed, gone)
-    if not own:
+    if not changed:
         return surviving(known, changed, gone, api_version, versions)
-    fields: FieldSet | None = None
+    mine: FieldSet = fieldset.LEAF
     me = (manager, "Update", api_version, subresource)
     found: list[Obj] = []
     for entry in known:
         if entry["apiVersion"] != api_version and entry["apiVersion"] not in versions:
             continue
         if entries.identity(entry) == me:
-            fields = fieldset.union(fieldset.difference(entry["fieldsV1"], gone), own)
+            mine = entry["fieldsV1"]
         elif (left := _left(entry, changed, gone)) is not None:
             found.append(left)
+    fields = fieldset.renewed(mine, changed, gone)
     if fields is None:
-        fields = fieldset.in_order(own)
+        return surviving(known, changed, gone, api_version, versions)
     found.append(entries.made(manager, "Update", api_version, fields, now, subresource))
     return entries.ordered(entries.capped(found))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from itertools import compress
+from operator import ne
+from typing import Final
 
 from longshore.api import field, indexes
 from longshore.api.field import FieldError
@@ -78,9 +80,9 @@ _COUNTERS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 
 def _states(now: _View, before: _View) -> list[FieldError]:
     get, was = now.get, before.get
-    fields = [key for key, absent in _FIELDS if get(key, absent) != was(key, absent)]
+    fields = tuple(compress(_FIELDS, map(ne, map(get, _FIELDS), map(was, _FIELDS))))
     turned = _CONDITIONS & (now.true ^ before.true)
-    rules = _called_for(tuple(fields), turned, now.finished != before.finished)
+    rules = _called_for(fields, turned, now.finished != before.finished)
     found = [problem for rule in rules if (problem := rule(now)) is not None]
     if now.criteria_met and now.failed:
         found.append(_conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions"))
@@ -281,17 +283,11 @@ def _more_ready_than_active(now: _View) -> FieldError | None:
     return None
 
 
-_FIELDS: Final[Sequence[tuple[str, Any]]] = (
-    ("completedIndexes", ""),
-    ("failedIndexes", None),
-    ("active", 0),
-    ("startTime", None),
-    ("completionTime", None),
-    ("uncountedTerminatedPods", None),
-    ("ready", None),
-    ("terminating", None),
-)
-"""Fields that rules are about, each with what it is when it is not there."""
+_FIELDS: Final = (
+    "completedIndexes", "failedIndexes", "active", "startTime", "completionTime", "uncountedTerminatedPods",
+    "ready", "terminating",
+)  # fmt: skip
+"""Fields that rules are about."""
 
 _CONDITIONS: Final = frozenset(("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"))
 """Conditions that rules are about."""

@@ -85,10 +85,11 @@ def create_object(
     if existing is not None:
         deleting = "deletionTimestamp" in existing.obj["metadata"]
         raise _exists(call, meta["name"], deleting=deleting, generated=generated)
-    obj["metadata"] = metadata_order.ordered(meta)
     if wanted.dry_run:
+        obj["metadata"] = metadata_order.ordered(meta)
         return Answer(resource, obj=obj, code=201)
     api.store.check_room()
+    obj["metadata"] = metadata_order.ordered({**meta, "resourceVersion": ""})
     staged = charged.stage(api)
     staged.append(api.store.stage(key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)

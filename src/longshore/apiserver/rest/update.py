@@ -162,15 +162,16 @@ def stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptio
     if is_finished(call, new):
         return Answer(resource, obj=new, staged=remove(api, call, old.key))
     staged = charged.stage(api)
-    staged.append(api.store.stage(old.key, new, joined=bool(staged)))
+    staged.append(api.store.stage_update(old, new, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, staged=staged)
 
 
 def _share_parts(new: Obj, before: Obj) -> None:
     """Takes parts that are as they were from the stored object: one copy, with keys in the order they had."""
     for part, value in new.items():
-        if part != "metadata" and value is not before.get(part) and value == before.get(part):
-            new[part] = before[part]
+        known = before.get(part)
+        if value is not known and part != "metadata" and value == known:
+            new[part] = known
 
 
 def remove(api: Api, call: Call, key: Key, *, joined: bool = False) -> list[Staged]:

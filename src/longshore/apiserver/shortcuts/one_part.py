@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from longshore.store import Entry
 
 _STRIP: Final = f"{DELETE_PREFIX}/finalizers"
-_TYPE: Final = ("apiVersion", "kind")
+_NOT_COMPARED: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
+"""Parts of an object that are looked at in another way, or may differ."""
 
 
 class OnePart:
@@ -78,16 +79,22 @@ class OnePart:
 
 def _is_same_but_status(value: Obj, current: Obj, resource: Resource) -> bool:
     """Whether an object that a caller hands over is the stored one of that resource, in that version."""
-    meta = value.get("metadata")
-    if type(meta) is not dict or meta.get("resourceVersion") != current["metadata"]["resourceVersion"]:
-        return False
+    meta, stored = value.get("metadata"), current["metadata"]
+    if meta is not stored:
+        if type(meta) is not dict or meta.get("resourceVersion") != stored["resourceVersion"]:
+            return False
+        if not metadata.same(meta, stored):
+            return False
     if value.get("kind", resource.kind) != resource.kind:
         return False
     if value.get("apiVersion", resource.group_version) != resource.group_version:
         return False
-    rest = {key: part for key, part in value.items() if key not in ("metadata", "status", *_TYPE)}
-    stored = {key: part for key, part in current.items() if key not in ("metadata", "status")}
-    return metadata.same(meta, current["metadata"]) and rest == stored
+    if value.keys() - _NOT_COMPARED != current.keys() - _NOT_COMPARED:
+        return False
+    for key, part in value.items():
+        if key not in _NOT_COMPARED and part is not current[key] and part != current[key]:
+            return False
+    return True
 
 
 def _status_in(patch: Obj, current: Obj) -> Any:

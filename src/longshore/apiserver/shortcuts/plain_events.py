@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from longshore.api import metadata_order
 from longshore.api.apply import entries, managed
 from longshore.api.kinds import table
 from longshore.api.shape import FieldSet, shape_of
@@ -61,10 +60,14 @@ class PlainEvents:
         if api.store.latest(key) is not None:
             return None
         now = api.now()
-        meta["managedFields"] = [entries.made(wanted.manager, "Update", "v1", _owned(), now, "")]
-        meta["uid"] = api.new_uid()
-        meta["creationTimestamp"] = now
-        event["metadata"] = metadata_order.ordered(meta)
+        event["metadata"] = {
+            "name": meta["name"],
+            "namespace": call.namespace,
+            "uid": api.new_uid(),
+            "resourceVersion": "",
+            "creationTimestamp": now,
+            "managedFields": [entries.made(wanted.manager, "Update", "v1", _owned(), now, "")],
+        }
         api.store.check_room()
         staged = api.store.stage(key, event)
         return Answer(call.resource, entry=staged.entry, code=201, staged=[staged])

@@ -160,6 +160,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     meta["generation"] = 1
     for renew in differences.renew:
         renew(new)
+    meta["resourceVersion"] = ""
     obj["metadata"] = metadata_order.ordered(meta)
     charged = admission.charge(api, call, obj)
     api.store.check_room()
