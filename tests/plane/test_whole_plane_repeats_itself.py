@@ -13,7 +13,7 @@ PROGRAM = Path(__file__).with_name("plane_trace.py")
 SIGNS = {
     "cronjob": b"put batch/cronjobs/",
     "garbage": b"delete batch.volcano.sh/jobs/",
-    "job": b'"type":"FailureTarget"',
+    "job": b'"type":"SuccessCriteriaMet"',
     "namespace": b"delete namespaces//doomed",
     "podgc": b"delete pods/",
     "rights": b"put rbac.authorization.k8s.io/rolebindings/",

@@ -106,7 +106,9 @@ class Plane:
             if "job" in parts.controllers:
                 tasks.append(self._remember())
             if parts.scheduler:
-                tasks += scheduling.start(self.client, self.wiring, parts.scheduler_actions)
+                tasks += scheduling.start(
+                    self.client, self.wiring, parts.scheduler_actions, place_by=self.api.shortcuts.place_by
+                )
             tasks.append(asyncio.create_task(expire_events(self.api), name="event expiry"))
             stack.push_async_callback(cancelled, tasks)
             if node is not None:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 from longshore.plane.supervising import supervised
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from longshore.apiserver.shortcuts.placed_pods import Placer
     from longshore.client import Client
     from longshore.plane.wiring import Wiring
+
+    PlaceBy = Callable[[Placer | None], None]
 
 
 def start(
@@ -18,21 +23,29 @@ def start(
     wiring: Wiring,
     actions: tuple[str, ...] | None = None,
     names: tuple[str, ...] | None = None,
+    place_by: PlaceBy | None = None,
 ) -> list[asyncio.Task[None]]:
     """Starts scheduling; cancel the tasks to stop it.
 
     `actions` are those of a cycle for gangs, None for Volcano's own; `names` the schedulers, None for all.
+    `place_by` is given the scheduler that an API in this process may ask about new pods.
     """
     return [
         asyncio.create_task(
-            supervised("the scheduler", partial(_run, client, wiring, actions, names), wiring.clock),
+            supervised(
+                "the scheduler", partial(_run, client, wiring, actions, names, place_by), wiring.clock
+            ),
             name="scheduler",
         )
     ]
 
 
 async def _run(
-    client: Client, wiring: Wiring, actions: tuple[str, ...] | None, names: tuple[str, ...] | None
+    client: Client,
+    wiring: Wiring,
+    actions: tuple[str, ...] | None,
+    names: tuple[str, ...] | None,
+    place_by: PlaceBy | None,
 ) -> None:
     from longshore.machinery.explanations import Explanations
     from longshore.scheduler import Schedulers
@@ -47,4 +60,10 @@ async def _run(
     )
     wiring.waits["pod"] = schedulers.explain_pod
     wiring.waits["podgroup"] = schedulers.explain_group
-    await schedulers.run()
+    if place_by is not None:
+        place_by(schedulers.pods)
+    try:
+        await schedulers.run()
+    finally:
+        if place_by is not None:
+            place_by(None)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from longshore.api import errors, field
 from longshore.api.errors import StatusError
 from longshore.api.field import FieldError
 from longshore.api.kinds.pod_conditions import with_condition
 from longshore.api.types import Obj
+
+_NOTHING: Final[Mapping[str, Obj]] = {}
 
 
 def bind(pod: Obj | None, binding: Obj, *, namespace: str, name: str, now: str) -> Obj:
@@ -29,7 +34,8 @@ def bind(pod: Obj | None, binding: Obj, *, namespace: str, name: str, now: str) 
         raise _refused(name, f"is already assigned to node {field.quoted(spec['nodeName'])}")
     if spec.get("schedulingGates"):
         raise _refused(name, "has non-empty .spec.schedulingGates")
-    return _bound(pod, meta, target["name"], now)
+    given = {key: meta[key] for key in ("annotations", "labels") if meta.get(key)}
+    return bound(pod, target["name"], now=now, given=given)
 
 
 def _problems(target: Obj) -> list[FieldError]:
@@ -59,12 +65,12 @@ def _refused(name: str, why: str) -> StatusError:
     return errors.conflict("", "pods/binding", name, f"pod {name} {why}")
 
 
-def _bound(pod: Obj, meta: Obj, node: str, now: str) -> Obj:
-    """Annotations and labels of the binding go to the pod; a node it was only promised is forgotten."""
+def bound(pod: Obj, node: str, *, now: str, given: Mapping[str, Obj] = _NOTHING) -> Obj:
+    """The pod with its node. Annotations and labels that are given go to the pod; a node it was only promised
+    is forgotten."""
     new_meta = dict(pod["metadata"])
-    for key in ("annotations", "labels"):
-        if meta.get(key):
-            new_meta[key] = {**(new_meta.get(key) or {}), **meta[key]}
+    for key, more in given.items():
+        new_meta[key] = {**(new_meta.get(key) or {}), **more}
     status = {k: v for k, v in (pod.get("status") or {}).items() if k != "nominatedNodeName"}
     status["conditions"] = with_condition(status.get("conditions") or [], "PodScheduled", "True", now=now)
     return {**pod, "metadata": new_meta, "spec": {**pod["spec"], "nodeName": node}, "status": status}

@@ -91,7 +91,7 @@ def create_object(
     api.store.check_room()
     obj["metadata"] = metadata_order.ordered({**meta, "resourceVersion": ""})
     staged = charged.stage(api)
-    staged.append(api.store.stage(key, obj, joined=bool(staged)))
+    staged.append(api.shortcuts.placed_pods.stage(api, key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 

@@ -16,6 +16,9 @@ Each is one file with a class that says what it relies on and which figure of `b
 | `plain_events` | reading and judging events as the recorders of this process write them |
 | `one_part` | reading and judging what a write of /status, or of finalizers that go, leaves alone |
 
+One keeps to less, and says so: `placed_pods` stores a new pod with the node that the scheduler of this
+process gives it at once, and so leaves out the state without a node. What is stored in the end is the same.
+
 Others outside this room obey the same switch, each where its work is done:
 
 | where | spares |

@@ -9,6 +9,7 @@ from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.request.options import WriteOptions
 from longshore.apiserver.shortcuts.one_part import OnePart
+from longshore.apiserver.shortcuts.placed_pods import PlacedPods, Placer
 from longshore.apiserver.shortcuts.plain_events import PlainEvents
 from longshore.apiserver.shortcuts.same_spec import SameSpec
 
@@ -47,6 +48,7 @@ class Room:
     def __init__(self, *, on: bool) -> None:
         self.on = on
         self.same_spec = SameSpec()
+        self.placed_pods = PlacedPods()
         one_part = OnePart()
         self._creates: tuple[OfCreates, ...] = (PlainEvents(), self.same_spec) if on else ()
         self._updates: tuple[OfUpdates, ...] = (one_part,) if on else ()
@@ -59,6 +61,10 @@ class Room:
             if answer is not None:
                 return answer
         return None
+
+    def place_by(self, placer: Placer | None) -> None:
+        """Has new pods placed by this scheduler as they are stored; by none, they wait for one."""
+        self.placed_pods.placer = placer if self.on else None
 
     def created(self, api: Api, call: Call, obj: Obj) -> None:
         """The long way made `obj` of this call: something to learn from."""

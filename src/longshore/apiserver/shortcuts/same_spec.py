@@ -165,7 +165,7 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     charged = admission.charge(api, call, obj)
     api.store.check_room()
     staged = charged.stage(api)
-    staged.append(api.store.stage(key, obj, joined=bool(staged)))
+    staged.append(api.shortcuts.placed_pods.stage(api, key, obj, joined=bool(staged)))
     return Answer(resource, entry=staged[-1].entry, code=201, staged=staged)
 
 

@@ -83,6 +83,17 @@ class Actor:
         self._context.explain(pod.key, pod.obj, plan.why)
         self._binder.start(pod, plan.node, plan.needs)
 
+    def assume(self, pod: Pod, plan: Plan) -> None:
+        """Has a pod that is being created count on the plan's node from now on."""
+        self._ledger.assume(pod, plan.node)
+        self._context.explain(pod.key, pod.obj, plan.why)
+
+    def created(self, pod: Pod, node: str) -> None:
+        """The pod is stored with the node that was assumed for it."""
+        self._metrics.attempt("scheduled")
+        self._metrics.took(0.0)
+        self._tell_scheduled(pod, node)
+
     def make_room(self, pod: Pod, plan: Plan) -> list[Pod]:
         """Removes the plan's victims and promises the room to this pod alone. Gives the less important pods
         that it was promised to before."""
@@ -138,5 +149,8 @@ class Actor:
         if waited is not None:
             self._metrics.took(waited)
         self._ledger.withdraw(pod.uid)
+        self._tell_scheduled(pod, node)
+
+    def _tell_scheduled(self, pod: Pod, node: str) -> None:
         version = pod.obj["metadata"].get("resourceVersion", "")
         self._reporter.scheduled(pod.key, pod.uid, node, version)

@@ -107,6 +107,15 @@ class Pending:
         return new
 
     @property
+    def has_due(self) -> bool:
+        """Whether anybody is to be tried as soon as possible."""
+        return any(group.pods and not group.parked for *_, group in self._heap)
+
+    def parks(self, key: Hashable) -> bool:
+        """Whether pods of this key wait for a change."""
+        return key in self._parked
+
+    @property
     def has_parked(self) -> bool:
         """Whether something that happens may help anybody; the others have their turn anyway."""
         return bool(self._parked)

@@ -140,6 +140,35 @@ class DefaultScheduler:
             seen = views.to_json((pod.obj, snapshot(view, [pod])))
             log.debug("pod %s/%s and the cluster as seen: %s", *pod.key, seen.decode())
 
+    # ---- pods that are being created
+
+    def place(self, pod: Obj) -> str:
+        """The node for a pod that is not stored yet, if it can have one at once: nobody is before it, and
+        there is room. The pod counts there from now on. Otherwise empty; the pod waits its turn."""
+        if not self._running or self._due or self._act.busy or self._pending.has_due:
+            return ""
+        if pod["spec"].get("schedulerName") != NAME:
+            return ""
+        new = self._cluster.shapes.pod(pod)
+        if self._waiting.others_wait(new):
+            return ""
+        try:
+            plan = decide(new, self._cluster.view())
+        except Exception:  # a fault of ours is told when the pod's turn comes
+            return ""
+        if not plan.node or (plan.needs is not None and plan.needs.waiting):
+            return ""
+        self._act.assume(new, plan)
+        return plan.node
+
+    def settled(self, pod: Obj, error: Exception | None) -> None:
+        """A pod that was placed as it was created is stored, or could not be."""
+        if error is None:
+            self._act.created(self._cluster.shapes.pod(pod), pod["spec"]["nodeName"])
+        else:
+            self._ledger.forget(pod["metadata"]["uid"])
+            self._cluster.wake(verdict.ROOM)
+
     # ---- what acting and waiting ask, and tell
 
     def tell(self, pods: list[Pod], plan: Plan) -> None:

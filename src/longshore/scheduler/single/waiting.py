@@ -99,6 +99,10 @@ class Waiting:
         if uid not in self._ledger.pods:
             self._seen.pop(uid, None)
 
+    def others_wait(self, pod: Pod) -> bool:
+        """Whether pods wait that get the same answer as this one, which is not queued."""
+        return self._pending.has_parked and self._pending.parks(self._key(pod))
+
     # ---- who looks the same
 
     def _key(self, pod: Pod) -> Hashable:
