@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from longshore.api.facts import job_state, kinds, own_names, pod_state
+from longshore.api.facts import job_state, kinds, own_names, pod_end, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
@@ -187,7 +187,7 @@ def _last_failure(pods: Iterable[Obj]) -> str:
         return ""
     index = (last["metadata"].get("annotations") or {}).get(_INDEX)
     who = f"index {index}" if index is not None else f"pod {last['metadata']['name']}"
-    status, end = last.get("status") or {}, pod_state.main_end(last)
-    code = f"exit code {end['exitCode']}" if end.get("exitCode") else ""
-    why = ": ".join(part for part in (status.get("reason"), code or status.get("message")) if part)
-    return f"{who}: {why or 'failed'}"
+    end = pod_end.of(last)
+    code = f"exit code {end.code}" if end.code else ""
+    reason = end.reason if end.reason != "Error" else ""
+    return f"{who}: {', '.join(part for part in (reason, code) if part) or 'failed'}"

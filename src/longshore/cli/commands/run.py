@@ -263,7 +263,7 @@ def _attach(arguments: Namespace) -> int:
 
     if arguments.files or arguments.after_dashes:
         raise Failure("--attach follows a run that is there: give neither manifests nor a command", 2)
-    for flag in ("rm", "replace", "throw_away"):
+    for flag in ("joblog", "replace", "results", "resume", "rm", "throw_away"):
         if getattr(arguments, flag):
             raise Failure(f"--{flag.replace('_', '-')} is for a new run, not for --attach", 2)
     with asyncio.Runner(loop_factory=event_loop) as runner:

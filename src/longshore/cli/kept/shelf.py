@@ -33,7 +33,7 @@ _ARCHIVED: Final = re.compile(r"\d{13}_(.+)")
 
 def begin(root: Path, now: float) -> Path:
     """A new directory for a run. Raises OSError where there can be none."""
-    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    root.mkdir(mode=0o700, exist_ok=True)
     made = root / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}"
     made.mkdir(mode=0o700)
     return made

@@ -120,11 +120,13 @@ def _kept() -> Iterator[RunJournal | None]:
     """The record of a throw-away run, tidied at the end; None where nothing can be written."""
     from longshore.cli.kept import run_records, shelf
     from longshore.cli.kept.run_journal import RunJournal
+    from longshore.up import files
 
     root = run_records.root()
     try:
+        files.prepare_data_dir(root.parent)
         directory = shelf.begin(root, time.time())
-    except OSError:
+    except (OSError, files.UnfitDirectory):
         yield None
         return
     journal = RunJournal(directory)
