@@ -58,10 +58,7 @@ class Stage:
     async def document(self, what: str, namespace: str = "default") -> Obj:
         """The story as programs get it."""
         word, _, name = what.partition("/")
-        kind = kinds.KINDS[word]
-        where = f"namespaces/{namespace}/explanations" if kind.namespaced else "clusterexplanations"
-        path = f"/apis/longshore.dev/v1/{where}/{word}.{name}"
-        response = await self.client.request("GET", path)
+        response = await self.client.request("GET", kinds.KINDS[word].explanation(namespace, name))
         found: Obj = msgspec.json.decode(response.body)
         assert response.code == 200, found
         return found

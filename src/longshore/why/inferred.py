@@ -17,7 +17,8 @@ from longshore.machinery.records import Record
 from longshore.why.story import View
 
 _INDEX: Final = "batch.kubernetes.io/job-completion-index"
-_WHO: Final = "objects"
+_NOBODY: Final = ""
+"""Who said it: a guess is not a reason of anybody."""
 
 
 def of_job(view: View) -> Iterator[Record]:
@@ -33,7 +34,14 @@ def of_job(view: View) -> Iterator[Record]:
         if pod_state.phase_of(pod) == "Failed":
             yield _record(view, _end_of(pod), "PodFailed", _failed(pod))
     if ended := job_state.end_of(view.obj):
-        yield _record(view, rfc3339.seconds(ended["lastTransitionTime"]), ended["type"], _ended(view, ended))
+        yield _record(view, end_time(view.obj, ended), ended["type"], _ended(view, ended))
+
+
+def end_time(job: Obj, ended: Obj) -> float:
+    """When a Job ended, by the condition that ended it or by the best other witness."""
+    completed = (job.get("status") or {}).get("completionTime")
+    created = job["metadata"].get("creationTimestamp")
+    return rfc3339.seconds(ended.get("lastTransitionTime") or completed or created)
 
 
 def index_of(pod: Obj) -> int | None:
@@ -42,7 +50,7 @@ def index_of(pod: Obj) -> int | None:
 
 
 def _record(view: View, at: float, code: str, numbers: dict[str, Number]) -> Record:
-    return Record(at, view.kind.word, view.namespace, view.name, view.uid, _WHO, code, code, numbers)
+    return Record(at, view.kind.word, view.namespace, view.name, view.uid, _NOBODY, code, code, numbers)
 
 
 def _created(view: View, pods: list[Obj]) -> dict[str, Number]:

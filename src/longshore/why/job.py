@@ -252,7 +252,8 @@ def _after_the_end(view: View, ended: Obj) -> list[str]:
     ttl = view.spec.get("ttlSecondsAfterFinished")
     if ttl is None:
         return [said]
-    at = rfc3339.seconds(ended["lastTransitionTime"])
+    assert view.obj is not None
+    at = inferred.end_time(view.obj, ended)
     return [said, f"it is deleted at {stamp(at + ttl)} (ttlSecondsAfterFinished is {ttl})"]
 
 

@@ -31,6 +31,11 @@ class Kind(NamedTuple):
         """The path of its version of the API."""
         return f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
 
+    def explanation(self, namespace: str, name: str) -> str:
+        """The path of the explanation of an object, by its escaped name."""
+        where = f"namespaces/{namespace}/explanations" if self.namespaced else "clusterexplanations"
+        return f"/apis/longshore.dev/v1/{where}/{self.word}.{name}"
+
 
 _SCHEDULING: Final = "scheduling.volcano.sh/v1beta1"
 _VOLCANO: Final = "batch.volcano.sh/v1alpha1"

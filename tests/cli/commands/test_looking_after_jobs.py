@@ -136,6 +136,8 @@ def test_describe_and_events_tell_the_same_story(longshore: Command) -> None:
     told = longshore.ok("describe", "job", "story")
     assert re.search(r"^Pods Statuses: +0 Active \(0 Ready\) / 1 Succeeded / 0 Failed$", told, re.M)
     assert re.search(r"^  Normal +Completed +\S+ +job-controller +Job completed$", told, re.M)
+    assert re.search(r"^Why:\n  \d\d:\d\d:\d\d  created 1 pod\n", told, re.M)
+    assert re.search(r"^  next      nothing: the Job is complete\.", told, re.M)
     events = longshore.ok("events", "--for", "job/story")
     assert re.search(r"Normal +Completed +Job/story +Job completed$", events, re.M)
     node = longshore.ok("describe", "nodes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -45,6 +46,9 @@ def test_a_failed_index_does_not_stop_the_others_and_its_last_words_are_shown(lo
     assert "job/some index 1 failed: exit code 3\n  | working on 1\n  | no way\n" in done.stderr
     assert "job/some failed: FailedIndexes" in done.stderr
     assert "3/4 complete, 1 failed); failed indexes: 1" in done.stderr
+    assert re.search(
+        r"^  \d\d:\d\d:\d\d  index 1 failed: exit code 3 in container main, \"no way\"", done.stderr, re.M
+    )
 
 
 def test_the_result_for_programs_is_all_there_is(longshore: Command) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from longshore.cli.arguments.flags import switch
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from longshore.cli.server.requests import Server
 
 INTERMIXED = True
+_MAX_WHY_LINES: Final = 8
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def run(arguments: Namespace) -> int:
         server = connecting.server(arguments)
         chosen = targets.chosen(server, kinds.discover(server), arguments)
         texts = [
-            aligned(_text(server, target, obj, arguments.show_events))
+            aligned(_text(server, target, obj, arguments.show_events)) + _why(server, target, obj, arguments)
             for target in chosen
             for obj in _each(server, target, arguments)
         ]
@@ -67,6 +68,25 @@ def _each(server: Server, target: Target, arguments: Namespace) -> list[Obj]:
         "GET", target.path, query={key: value for key, value in query.items() if value}
     )["items"]
     return items
+
+
+def _why(server: Server, target: Target, obj: Obj, arguments: Namespace) -> str:
+    """The end of the object's story, if longshore kept any of it."""
+    from datetime import UTC, datetime
+
+    from longshore.api import types
+    from longshore.cli.server.requests import escaped
+    from longshore.why import kinds, text
+
+    kind, meta = kinds.of_resource(target.kind.group, target.kind.plural), obj["metadata"]
+    if kind is None or not arguments.show_events:
+        return ""
+    answer = server.request("GET", kind.explanation(meta.get("namespace", ""), escaped(meta["name"])))
+    story = types.decode(answer.body) if answer.code == 200 else {"story": []}
+    if not any("who" in line for line in story["story"]):
+        return ""
+    told = {**story, "story": story["story"][-_MAX_WHY_LINES:]}
+    return "\n".join(["Why:", *(f"  {line}" for line in text.lines(told, None, datetime.now(UTC))), ""])
 
 
 def _text(server: Server, target: Target, obj: Obj, with_events: bool) -> str:

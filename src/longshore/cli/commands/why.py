@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _MAX_LINES: Final = 60
 """Lines of a story that are shown without --all."""
 _WATCH_SECONDS: Final = 1.0
-_GROUP: Final = "/apis/longshore.dev/v1"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -85,8 +84,7 @@ def document(server: Server, kind: Kind, name: str) -> Obj:
     from longshore.api import types
     from longshore.cli.server.requests import escaped, refusal
 
-    where = f"/namespaces/{server.namespace}/explanations" if kind.namespaced else "/clusterexplanations"
-    answer = server.request("GET", f"{_GROUP}{where}/{kind.word}.{escaped(name)}")
+    answer = server.request("GET", kind.explanation(server.namespace, escaped(name)))
     if answer.code == 200:
         found: Obj = types.decode(answer.body)
         return found

@@ -34,6 +34,7 @@ from longshore.cli.running import (
     run_creation,
     run_watches,
     shorthand,
+    why_it_failed,
 )
 from longshore.cli.running.display import Display, Quiet
 from longshore.cli.running.each_items import Items
@@ -218,7 +219,7 @@ class Session:
         if self._closed.is_set():
             outcome = "closed"
         else:
-            self._last_words(runs, outcome)
+            await self._last_words(runs, outcome)
         self._write_failed(runs)
         code = result.CODES[outcome]
         if not complete:
@@ -374,10 +375,12 @@ class Session:
         else:
             await client.delete(what, run.name, run.namespace, DeleteOptions(propagation="Background"))
 
-    def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
+    async def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
         for run in runs:
             if run.end is not None:
                 self._display.say(report_lines.ended(run))
+                for line in [] if run.end.well else await why_it_failed.told(self._here.client, run):
+                    self._display.say(line)
             elif self._watching:
                 self._display.say(report_lines.going_on(run))
             else:
