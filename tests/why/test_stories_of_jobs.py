@@ -543,6 +543,25 @@ def test_a_pod_that_somebody_deletes() -> None:
     play(script, lambda container: Run(seconds=100.0))
 
 
+def test_a_job_that_starts_its_pods_at_its_own_pace() -> None:
+    async def script(stage: Stage) -> None:
+        job = a_job(completions=4, parallelism=4)
+        job["metadata"]["annotations"] = {"longshore.dev/start-interval": "10s"}
+        await stage.create(JOBS, job)
+        await stage.sleep(14)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:10  created 1 more pod
+            now       0 of 4 succeeded, 2 active
+            next      starts a pod every 10 s (longshore.dev/start-interval): the next at 09:00:20
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=100.0))
+
+
 def test_a_job_of_another_controller() -> None:
     async def script(stage: Stage) -> None:
         await stage.create(JOBS, a_job(managedBy="example.org/queue"))

@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 Factory = Callable[["Client", "Wiring"], Coroutine[Any, Any, None]]
 
 
-def _of(package: str, *takes: str, kind: str, who: str) -> Factory:
+def _of(package: str, *takes: str, kind: str, who: str, live: bool = False) -> Factory:
     """The controller of a package, which `takes` these parts of the wiring as far as they are given.
 
-    Its reasons are kept for objects of this kind, as `who` says them (`Wiring.context`).
+    Its reasons are kept for objects of this kind, as `who` says them (`Wiring.context`). A `live` one also
+    tells its last look, with what is not kept.
     """
 
     def run(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
         context = wiring.context(client, wiring.reasons.teller(kind, who))
+        if live:
+            wiring.waits[kind] = context.explanations.of
         given = {name: value for name in takes if (value := getattr(wiring, name)) not in (None, "")}
         running: Coroutine[Any, Any, None]
         running = import_module(f"longshore.controllers.{package}").run(context, **given)
@@ -70,7 +73,7 @@ _TTL: Final = "TTL controller"
 CONTROLLERS: dict[str, Factory] = {
     "cronjob": _of("cronjob", "namespace", "workers", "zone", kind="cronjob", who=_CRON),
     "garbage": _garbage,
-    "job": _of("job", "managed_by", "namespace", "workers", kind="job", who="Job controller"),
+    "job": _of("job", "managed_by", "namespace", "workers", kind="job", who="Job controller", live=True),
     "namespace": _of("namespace", kind="namespace", who="namespace controller"),
     "podgc": _of("podgc", kind="pod", who="pod collector"),
     "rights": _of("rights", kind="namespace", who="rights controller"),

@@ -50,7 +50,7 @@ class Wiring(msgspec.Struct, frozen=True):
     reasons: Tellers = msgspec.field(default_factory=Untold)
     """Where reasons are kept."""
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
-    """By kind, who can say what an object waits for right now, in numbers: the schedulers."""
+    """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
 
     def context(self, client: Client, tell: Tell | None = None) -> ControllerContext:
         """The context of one user, whose new reasons go to `tell`."""

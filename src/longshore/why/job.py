@@ -51,6 +51,8 @@ class _Telling:
         self._suspended = False
         self._replacing = False
         """Whether pods failed since the last creation."""
+        self._all_active = True
+        """Whether no pod had ended when more were created: the Job takes its time, or wants more now."""
 
     def lines(self) -> Iterator[Line]:
         batch: list[Record] = []
@@ -58,6 +60,7 @@ class _Telling:
         for record in self._carried_out():
             if record.code == "PodsCreated" and self._is_one_of_many(record):
                 batch.append(record)
+                self._all_active = self._all_active and record.numbers.get("active") == self._created
                 self._created += int(record.numbers.get("pods", 0))
                 continue
             yield from self._more_created(batch)
@@ -119,8 +122,10 @@ class _Telling:
             runs = indexes.merge(runs, indexes.from_sorted(_single(str(record.numbers.get("indexes", "")))))
         listed = f" ({_indexes(indexes.write(runs))})" if runs else ""
         failed = "the one that failed" if pods == 1 else "those that failed"
-        why = f"in place of {failed}" if self._replacing else "as others ended"
-        words = f"created {pods} more pod{'s' if pods > 1 else ''}{listed}, {why}"
+        why = (
+            f", in place of {failed}" if self._replacing else "" if self._all_active else ", as others ended"
+        )
+        words = f"created {pods} more pod{'s' if pods > 1 else ''}{listed}{why}"
         line = of_record(batch[0], words)
         if len(batch) > 1:
             line.more = (f"the last at {stamp(batch[-1].at)}",)
@@ -187,7 +192,7 @@ def _at_a_time(pods: int, numbers: Mapping[str, Number]) -> str:
     if int(completions) <= 1:
         return ""
     if parallelism >= int(completions):
-        return f": all {completions} completions at once"
+        return f": all {completions} completions at once" if pods == int(completions) else ""
     return f": {parallelism} of {completions} completions wanted at a time"
 
 
@@ -270,6 +275,7 @@ def _due(view: View) -> list[str]:
         at = rfc3339.seconds(started) + deadline
         due.append((at, f"it fails at {stamp(at)} unless it is done (activeDeadlineSeconds is {deadline})"))
     found = list(dict.fromkeys(words for _, words in sorted(due)))[:_SHOWN_DUE]
+    found += [reason.words for reason in view.waits if reason.code == "StartsPaced"]
     if found:
         return found
     if view.status.get("active"):

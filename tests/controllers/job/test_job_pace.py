@@ -28,8 +28,8 @@ def test_the_first_pod_starts_at_once_and_the_second_an_interval_later() -> None
     assert (waiting.created, waiting.plan.look_again) == ([], 0.5)
     assert waiting.plan.why[0] == (
         "StartsPaced",
-        "starts a pod every 2 s (longshore.dev/start-interval): the next in 0.5 s",
-        {"interval": 2.0, "seconds": 0.5},
+        "starts a pod every 2 s (longshore.dev/start-interval): the next at 2026-01-01T12:00:02Z",
+        {"interval": 2.0, "until": "2026-01-01T12:00:02Z"},
     )
     second = sync(paced("2s", indexed(4, 4)), a_pod("a", index=0), now=2, next_start=first.plan.next_start)
     assert second.created_indexes == [1]

@@ -103,8 +103,9 @@ def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing:
     """The creation of as many pods as the Job's start interval allows, and a look when the next is due."""
     wait = paced.next_start - view.now
     if not paced.starts:
-        words = f"starts a pod every {paced.interval:g} s ({START_INTERVAL}): the next in {wait:.1f} s"
-        why = Reason("StartsPaced", words, {"interval": paced.interval, "seconds": round(wait, 1)})
+        until = rfc3339.from_seconds(paced.next_start)
+        words = f"starts a pod every {paced.interval:g} s ({START_INTERVAL}): the next at {until}"
+        why = Reason("StartsPaced", words, {"interval": paced.interval, "until": until})
         return Change("pods_created", why, look_again=wait, next_start=paced.next_start)
     change = _now(view, spec, count, found, missing, paced.starts)
     if change.create:
