@@ -88,6 +88,8 @@ def test_bad_input_is_named_with_the_rule_and_where_to_read_on(
         (["job", "lst"], "; did you mean 'list'?\nsee: longshore job --help\n"),
         (["up", "--runtime", "podmann"], "(choose from 'process', 'podman'); did you mean 'podman'?"),
         (["run", "--memory", "lots", "--", "true"], "argument --memory: 'lots' is not an amount"),
+        (["wait", "--timeout", "9999999999999", "x"], "argument --timeout: '9999999999999' is too long"),
+        (["doctor", "--port", "x"], "argument --port: 'x' is not a port: a whole number from 0 to 65535"),
         (["run", "--cpu", "1x", "--", "true"], "argument --cpu: '1x' is not an amount"),
     ],
 )

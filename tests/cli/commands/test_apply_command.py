@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -80,3 +83,19 @@ def test_what_is_no_manifest_is_refused(longshore: Command, text: str, message: 
 def test_a_file_that_is_not_there(longshore: Command, tmp_path: Path) -> None:
     done = longshore("apply", "-f", str(tmp_path / "none.yaml"))
     assert (done.exit, done.stderr) == (2, f'error: the path "{tmp_path}/none.yaml" does not exist\n')
+
+
+def test_a_url_is_fetched_and_one_that_cannot_be_is_named(longshore: Command, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(config("fetched"))
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        assert longshore.ok("apply", "-f", f"{url}/config.yaml") == "configmap/fetched created\n"
+        missing = longshore("apply", "-f", f"{url}/none.yaml")
+        server.shutdown()
+    assert missing.exit == 2
+    assert missing.stderr == (
+        f'error: unable to read URL "{url}/none.yaml", server response code 404 File not found\n'
+    )
+    assert "Connection refused" in longshore("apply", "-f", f"{url}/config.yaml").stderr

@@ -193,6 +193,19 @@ def test_flows_and_templates_come_from_files(vc: Vc, tmp_path: Path) -> None:
     assert vc("jobtemplate", "delete", "-f", str(template)) == (0, "Deleted JobTemplate: default/filed\n")
 
 
+def test_master_names_the_server_and_a_wrong_one_is_told(vc: Vc, running: RunningLongshore) -> None:
+    assert vc("queue", "list", "--master", running.server)[0] == 0
+    code, said = vc("queue", "list", "--master", "https://")
+    assert code == 255
+    assert said == (
+        "Failed to list queue: --master: 'https://' is not the address of a server: write https://host:port\n"
+    )
+
+
+def test_a_name_is_never_taken_for_a_path(vc: Vc) -> None:
+    assert "not found" in vc("jobflow", "get", "--name", "/")[1]
+
+
 def test_people_who_look_for_plain_jobs_and_pods_are_pointed_to_them(
     vc: Vc, running: RunningLongshore
 ) -> None:

@@ -12,7 +12,7 @@ def switch(parser: Any, *flags: str, help: str, default: bool | None = False) ->
     parser.add_argument(*flags, action=BooleanOptionalAction, default=default, help=help)
 
 
-def files(parser: ArgumentParser, help: str = "file, directory, or - for standard input") -> None:
+def files(parser: ArgumentParser, help: str = "file, directory, URL, or - for standard input") -> None:
     """The files that objects are read from."""
     from longshore.cli.arguments import manifest_files
 
@@ -90,3 +90,10 @@ def _address(text: str) -> tuple[str, int]:
     if not port.isdigit() or not 0 < int(port) <= 65535:
         raise ArgumentTypeError(f"{text!r} is neither a port from 1 to 65535 nor ADDRESS:PORT")
     return address.strip("[]") or "127.0.0.1", int(port)
+
+
+def port(text: str) -> int:
+    """A port to listen on, for argparse; 0 is any free one."""
+    if not text.isdigit() or not 0 <= int(text) <= 65535:
+        raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
+    return int(text)

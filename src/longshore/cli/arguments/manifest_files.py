@@ -1,4 +1,4 @@
-"""Manifests from files, directories and standard input, one object after the other."""
+"""Manifests from files, directories, URLs and standard input, one object after the other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from longshore.api.types import Obj
 from longshore.cli.main import Failure, Said
 
 _BETWEEN: Final = re.compile(rb"(?m)^---(?:[ \t].*)?\r?$")
+_FETCH_SECONDS: Final = 30.0
+_MAX_FETCHED_BYTES: Final = 64 * 2**20
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 
 
@@ -61,6 +63,9 @@ def _named(name: str, recursive: bool) -> Iterator[Manifest]:
     if name == "-":
         yield from parse(sys.stdin.buffer.read(), "STDIN")
         return
+    if name.startswith(("http://", "https://")):
+        yield from parse(_fetched(name), name)
+        return
     path = Path(name)
     try:
         if path.is_dir():
@@ -73,6 +78,26 @@ def _named(name: str, recursive: bool) -> Iterator[Manifest]:
         raise Said(f'error: the path "{name}" does not exist', 2) from None
     except OSError as err:
         raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
+
+
+def _fetched(url: str) -> bytes:
+    """The document at a URL, as kubectl takes it after -f."""
+    import http.client
+    import urllib.error
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as answer:
+            content: bytes = answer.read(_MAX_FETCHED_BYTES + 1)
+    except urllib.error.HTTPError as err:
+        reason = f"server response code {err.code} {err.reason}"
+        err.close()
+        raise Said(f'error: unable to read URL "{url}", {reason}', 2) from None
+    except (OSError, ValueError, http.client.HTTPException) as err:
+        raise Said(f'error: unable to read URL "{url}": {getattr(err, "reason", err)}', 2) from None
+    if len(content) > _MAX_FETCHED_BYTES:
+        raise Said(f'error: unable to read URL "{url}": more than 64 MiB', 2)
+    return content
 
 
 def parse(raw: bytes, source: str) -> Iterator[Manifest]:

@@ -10,6 +10,7 @@ from longshore.api.time import durations
 
 _RATE_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _WEEK_SECONDS = 7 * 24 * 3600.0
+_MAX_SECONDS = 100 * 365 * 24 * 3600.0
 
 
 def seconds(text: str) -> float:
@@ -24,6 +25,8 @@ def seconds(text: str) -> float:
             found = math.nan
     if not math.isfinite(found):
         raise ArgumentTypeError(f"{text!r} is not a duration: write 30s, 5m or 1h30m")
+    if abs(found) > _MAX_SECONDS:
+        raise ArgumentTypeError(f"{text!r} is too long: at most 100 years can be waited for")
     return found
 
 

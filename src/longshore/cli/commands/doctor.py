@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 
+from longshore.cli.arguments import flags
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import data_dir
 
     data_dir.add_arguments(parser)
     parser.add_argument(
-        "--port", type=int, default=6443, metavar="N", help="the port to listen on (default: 6443)"
+        "--port", type=flags.port, default=6443, metavar="N", help="the port to listen on (default: 6443)"
     )
     parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: output for programs")
 

@@ -25,11 +25,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.cli.kustomize import kustomize_build
+    from longshore.cli.main import Failure
     from longshore.cli.printing import objects
 
     text = "---\n".join(objects.as_yaml(obj) for obj in kustomize_build.build(arguments.directory))
     if arguments.output is None:
         sys.stdout.write(text)
     else:
-        arguments.output.write_text(text)
+        try:
+            arguments.output.write_text(text)
+        except OSError as err:
+            raise Failure(f"--output: cannot write {arguments.output}: {err.strerror}") from None
     return 0

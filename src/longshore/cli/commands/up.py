@@ -10,6 +10,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
+from longshore.cli.arguments import flags
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.up.options import DEFAULT_PORT
@@ -22,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--port",
-        type=_port,
+        type=flags.port,
         metavar="N",
         default=DEFAULT_PORT,
         help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
@@ -105,12 +107,6 @@ def run(arguments: Namespace) -> int:
     except (StoreError, UnfitDirectory, BrokenPki, PortBusy) as err:
         raise Failure(str(err)) from None
     return 0
-
-
-def _port(text: str) -> int:
-    if not text.isdigit() or not 0 <= int(text) <= 65535:
-        raise ArgumentTypeError(f"{text!r} is not a port: a whole number from 0 to 65535")
-    return int(text)
 
 
 def _capacity(text: str) -> dict[str, str]:

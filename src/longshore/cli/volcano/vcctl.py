@@ -9,9 +9,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import urlsplit
 
 from longshore.cli.main import Failure, Said
 
@@ -86,7 +86,7 @@ def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
     try:
         server = connecting.server(arguments)
         if arguments.master:
-            server.connection = replace(server.connection, server=arguments.master.rstrip("/"))
+            server.connection.server = _address(arguments.master)
         with closing(server):
             text = verbs[arguments.verb].act(server, arguments)
     except (Wrong, StatusError, Unreachable, ConfigError) as err:
@@ -98,9 +98,21 @@ def run(arguments: Namespace, noun: str, verbs: Mapping[str, Verb]) -> int:
     return 0
 
 
+def _address(text: str) -> str:
+    """A server's URL; https where none is said."""
+    url = text.rstrip("/") if "://" in text else f"https://{text.rstrip('/')}"
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Wrong(f"--master: {text!r} is not the address of a server: write https://host:port")
+    return url
+
+
 def path(base: str, plural: str, namespace: str = "", name: str = "") -> str:
     """The path of a collection, or of one object in it."""
-    parts = [base, *(("namespaces", namespace) if namespace else ()), plural, *((name,) if name else ())]
+    from longshore.cli.server.requests import escaped
+
+    where = ("namespaces", escaped(namespace)) if namespace else ()
+    parts = [base, *where, plural, *((escaped(name),) if name else ())]
     return "/".join(parts)
 
 
