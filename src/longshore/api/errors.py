@@ -106,21 +106,16 @@ def forbidden(group: str, resource: str, name: str, why: str, causes: list[Obj] 
 
 
 def not_found(group: str, resource: str, name: str) -> StatusError:
-    return StatusError(
-        404,
-        "NotFound",
-        f"{qualified(group, resource)} {field.quoted(name)} not found",
-        details=_details(group, resource, name),
-    )
+    return _about(404, "NotFound", group, resource, name, "not found")
 
 
 def already_exists(group: str, resource: str, name: str) -> StatusError:
-    return StatusError(
-        409,
-        "AlreadyExists",
-        f"{qualified(group, resource)} {field.quoted(name)} already exists",
-        details=_details(group, resource, name),
-    )
+    return _about(409, "AlreadyExists", group, resource, name, "already exists")
+
+
+def _about(code: int, reason: str, group: str, resource: str, name: str, what: str) -> StatusError:
+    text = f"{qualified(group, resource)} {field.quoted(name)} {what}"
+    return StatusError(code, reason, text, details=_details(group, resource, name))
 
 
 def conflict(group: str, resource: str, name: str, why: str) -> StatusError:

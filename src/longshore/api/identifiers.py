@@ -14,7 +14,6 @@ from longshore.api import names
 _HTTP_PATH: Final = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 _HTTP_HEADER: Final = "[-A-Za-z0-9]+"
 _CONFIG_MAP_KEY: Final = "[-._a-zA-Z0-9]+"
-_C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _IPV4: Final = r"([0-9]+)\.([0-9]+)\.([0-9]+)\.([0-9]+)"
 _is_env_var: Final = re.compile("[ -<>-~]+").fullmatch
 
@@ -27,11 +26,6 @@ _CONFIG_MAP_KEY_TEXT: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
     f" (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '{_CONFIG_MAP_KEY}')"
 )
-_C_IDENTIFIER_TEXT: Final = (
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of "
-    "alphanumeric characters or '_'"
-    f" (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '{_C_IDENTIFIER}')"
-)
 _ENV_VAR_TEXT: Final = (
     "a valid environment variable name must consist only of printable ASCII characters other than '='"
 )
@@ -43,10 +37,6 @@ def env_var_name(value: str) -> list[str]:
     if _is_env_var(value):
         return []
     return [_ENV_VAR_TEXT] if value else ["environment variable name must be non-empty"]
-
-
-def c_identifier(value: str) -> list[str]:
-    return [] if re.fullmatch(_C_IDENTIFIER, value) else [_C_IDENTIFIER_TEXT]
 
 
 def config_map_key(value: str) -> list[str]:

@@ -125,10 +125,6 @@ def name_is_label(name: str, prefix: bool) -> list[str]:
     return dns1123_label(_masked(name) if prefix else name)
 
 
-def name_is_dns1035_label(name: str, prefix: bool) -> list[str]:
-    return dns1035_label(_masked(name) if prefix else name)
-
-
 def name_is_path_segment(name: str, prefix: bool) -> list[str]:
     return path_segment_prefix(name) if prefix else path_segment(name)
 

@@ -56,20 +56,23 @@ def fits_huge_pages(name: str, amount: str) -> bool:
 def pod_requests(spec: Obj) -> Amounts:
     """The pod's requests, for nodes and quotas: its containers, its own requests, its overhead."""
     total = container_requests(spec)
-    for name, amount in ((spec.get("resources") or {}).get("requests") or {}).items():
-        if is_pod_level(name):
-            total[name] = amount
+    _put_pod_level(total, spec, "requests")
     for name, amount in (spec.get("overhead") or {}).items():
         total[name] = quantity.add(total[name], amount) if name in total else amount
     return total
 
 
+def _put_pod_level(total: Amounts, spec: Obj, key: str) -> None:
+    """Puts the pod's own amounts in place of its containers'."""
+    for name, amount in ((spec.get("resources") or {}).get(key) or {}).items():
+        if is_pod_level(name):
+            total[name] = amount
+
+
 def pod_limits(spec: Obj) -> Amounts:
     """The pod's limits; overhead widens those that exist and makes no new ones."""
     total = container_limits(spec)
-    for name, amount in ((spec.get("resources") or {}).get("limits") or {}).items():
-        if is_pod_level(name):
-            total[name] = amount
+    _put_pod_level(total, spec, "limits")
     for name, amount in (spec.get("overhead") or {}).items():
         if name in total:
             total[name] = quantity.add(total[name], amount)

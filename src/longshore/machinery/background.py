@@ -55,7 +55,7 @@ class Background:
         while True:
             try:
                 await errand
-            except Exception:
+            except Exception:  # a bug in one errand must not end the task, which runs others
                 log.exception("an errand failed")
             if len(self._idle) >= _KEPT:
                 return

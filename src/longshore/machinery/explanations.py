@@ -82,7 +82,7 @@ class Explanations:
         problem = ""
         try:
             yield
-        except Exception as err:
+        except Exception as err:  # remembered, whatever it is, and raised again
             problem = str(err) or repr(err)
             raise
         finally:

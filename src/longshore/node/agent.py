@@ -40,6 +40,7 @@ from longshore.node.pod.act import Actor
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
+from longshore.node.pod.starting import Starter
 from longshore.node.registration import Machine, Registration
 from longshore.node.runtime import Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
@@ -106,8 +107,16 @@ class Agent:
         )
         self._looks = Looks(clock, context.explanations)
         wake = self._looks.wake
-        engine_of = self._engines.of
-        self._actor = Actor(preparer, self._events, clock, engine_of=engine_of, spawn=self._spawn, wake=wake)
+        self._actor = Actor(
+            Starter(
+                preparer,
+                self._events,
+                clock,
+                engine_of=self._engines.of,
+                spawn=self._spawn,
+                wake=wake,
+            )
+        )
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
         self._looks.connect(self._actor, self._writer, self._endings)
         self._bound = BoundPods(

@@ -81,7 +81,7 @@ class Cleaner:
         for uid in uids:
             try:
                 await self._preparer.remove(uid)
-            except Exception:
+            except Exception:  # the other pods' volumes must go all the same
                 log.exception("the volumes of pod %s could not be removed", uid)
         if (
             self._archive is not None
@@ -112,7 +112,7 @@ class Cleaner:
                         await self._preparer.refresh(prepared, life.memory.pod)
                     except NotReady as err:
                         log.debug("pod %s: %s", life.memory.facts.title, err)
-                    except Exception:
+                    except Exception:  # the other pods' files must be renewed
                         log.exception("the volumes of pod %s could not be renewed", life.memory.facts.title)
 
 

@@ -41,7 +41,7 @@ class Engines:
         for name, runtime in list(self._runtimes.items()):
             try:
                 states = await runtime.open(partial(self._changed, runtime))
-            except Exception as err:
+            except Exception as err:  # engines fail in ways of their own, and others may do without this one
                 log.debug("engine %s", name, exc_info=True)
                 if runtime is self._default:
                     raise Unavailable(f"engine {name} cannot be used: {err}") from err

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api.time.token_bucket import TokenBucket
 from longshore.api.types import Obj
 from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.time.clock import Clock
@@ -16,12 +17,9 @@ MAX_BURST: Final = 100.0
 
 
 class Events:
-    """`unsaid` counts those that were left out."""
-
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
-        self.unsaid = 0
         self._recorder, self._clock = recorder, clock
-        self._tokens, self._filled = MAX_BURST, clock.monotonic()
+        self._allowance = TokenBucket(EVENTS_PER_SECOND, MAX_BURST, clock.monotonic())
 
     def pod(self, pod: Obj, type_: str, reason: str, message: str, path: str = "") -> None:
         """About a pod, or about the container at `path` (`spec.containers{main}`)."""
@@ -46,11 +44,4 @@ class Events:
             self._recorder.event(ref, type_, reason, message)
 
     def _affordable(self) -> bool:
-        now = self._clock.monotonic()
-        self._tokens = min(self._tokens + (now - self._filled) * EVENTS_PER_SECOND, MAX_BURST)
-        self._filled = now
-        if self._tokens < 1:
-            self.unsaid += 1
-            return False
-        self._tokens -= 1
-        return True
+        return self._allowance.take(self._clock.monotonic())

@@ -52,7 +52,7 @@ class Looks:
             life.queued = False
             try:
                 self._look(life, now, wall)
-            except Exception:
+            except Exception:  # a bug in one pod's decision must not stop the others'
                 log.exception("pod %s could not be looked at", life.memory.facts.title)
 
     def _look(self, life: Life, now: float, wall: float) -> None:

@@ -24,7 +24,7 @@ async def supervised(what: str, run: Callable[[], Awaitable[None]], clock: Clock
             await run()
         except Unavailable as err:
             log.warning("%s cannot run, and is tried again in %g s: %s", what, pause, err)
-        except Exception:
+        except Exception:  # a part that fails is a bug, and is started again
             log.exception("%s failed; starting it again in %g s", what, pause)
         await clock.sleep(pause)
 

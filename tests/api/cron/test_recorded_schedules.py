@@ -87,7 +87,9 @@ def outlook(row: dict[str, Any], deadline: int | None) -> Judged:
 
 def due(row: dict[str, Any]) -> Judged:
     try:
-        at, many = cron.due(*question(row), deadline=row["startingDeadlineSeconds"], **history(row))
+        at, many = cron.most_recent(
+            *question(row), deadline=row["startingDeadlineSeconds"], **history(row)
+        ).due
     except cron.NeverFires as problem:
         return None, False, None, str(problem)
     return at, many, None, None

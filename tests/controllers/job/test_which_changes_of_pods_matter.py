@@ -13,7 +13,7 @@ from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import FINALIZER, RESERVED_MANAGER
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import FailureBatches
-from longshore.controllers.job.waking.handlers import PodHandler
+from longshore.controllers.job.waking.handlers import PodHandler, Waking
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.time.clock import RealClock
@@ -65,15 +65,9 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
     pods.add_index(selector_index.PODS_BY_JOB, selector_index.pods_by_job)
     jobs.put(("n", "j"), JOB)
     memory = Memory(clock, jobs, pods)
-    handler = PodHandler(
-        queue,
-        orphans,
-        memory,
-        Ownership(jobs, RESERVED_MANAGER),
-        JobMetrics(Registry()),
-        FailureBatches(clock, queue),
-        pods,
-    )
+    ownership, metrics = Ownership(jobs, RESERVED_MANAGER), JobMetrics(Registry())
+    waking = Waking(queue, orphans, memory, ownership, metrics, pods)
+    handler = PodHandler(waking, FailureBatches(clock, queue))
     if own:
         memory.own_writes.wrote(("n", "j"), "u", "pods", new)
     handler.on_update(old, new)

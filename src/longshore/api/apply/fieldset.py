@@ -206,17 +206,21 @@ def _difference(a: FieldSet, b: FieldSet) -> FieldSet | None:
             continue
         else:
             left = None
-        if out is a:
-            out = dict(a)
-        if left is None:
-            del out[step]
-        else:
-            out[step] = left
+        out = _replaced(dict(a) if out is a else out, step, left)
     if out is a:
         return a
     if len(out) > 1:
         return out
     return _tidy(out)
+
+
+def _replaced(own: FieldSet, step: str, left: FieldSet | None) -> FieldSet:
+    """The set, which belongs to the caller, with `left` at this step, or without the step."""
+    if left is None:
+        del own[step]
+    else:
+        own[step] = left
+    return own
 
 
 def _not_itself(a: FieldSet) -> FieldSet | None:
@@ -255,12 +259,7 @@ def _without(a: FieldSet, b: FieldSet) -> FieldSet | None:
         left = _without(known, minus)
         if left is known:
             continue
-        if out is a:
-            out = dict(a)
-        if left is None:
-            del out[step]
-        else:
-            out[step] = left
+        out = _replaced(dict(a) if out is a else out, step, left)
     return out if out is a else _tidy(out)
 
 

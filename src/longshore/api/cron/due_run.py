@@ -36,6 +36,11 @@ class Outlook(NamedTuple):
     at: Instant | None
     missed: Missed
 
+    @property
+    def due(self) -> tuple[Instant | None, bool]:
+        """For which activation to start a Job now, if any, and whether to warn that too many were missed."""
+        return self.at, self.at is not None and self.missed == "many"
+
 
 def most_recent(
     schedule: Schedule | Every,
@@ -67,21 +72,6 @@ def most_recent(
         at = probe
         probe = schedule.next(probe, zone)
     return Outlook(earliest, at, "many" if starts > _MANY_MISSED_RUNS else "few")
-
-
-def due(
-    schedule: Schedule | Every,
-    zone: Zone,
-    now: Instant,
-    *,
-    created: Instant,
-    last: Instant | None,
-    deadline: int | None,
-) -> tuple[Instant | None, bool]:
-    """For which activation to start a Job now, if any, and whether to warn that too many were missed.
-    Raises NeverFires."""
-    found = most_recent(schedule, zone, now, created=created, last=last, deadline=deadline)
-    return found.at, found.at is not None and found.missed == "many"
 
 
 def requeue_after(

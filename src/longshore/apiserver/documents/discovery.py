@@ -128,13 +128,15 @@ def _resource(r: Resource) -> Obj:
         "kind": r.kind,
         "verbs": _verbs(r),
     }
-    if r.short_names:
-        out["shortNames"] = list(r.short_names)
-    if r.categories:
-        out["categories"] = list(r.categories)
+    out |= _other_names(r)
     if "get" in r.verbs:
         out["storageVersionHash"] = storage_version_hash(r)
     return out
+
+
+def _other_names(r: Resource) -> Obj:
+    found = {"shortNames": list(r.short_names), "categories": list(r.categories)}
+    return {key: names for key, names in found.items() if names}
 
 
 def _subresource(r: Resource, s: Subresource) -> Obj:
@@ -184,10 +186,7 @@ def _aggregated_resource(r: Resource) -> Obj:
         "singularResource": r.singular,
         "verbs": _verbs(r),
     }
-    if r.short_names:
-        out["shortNames"] = list(r.short_names)
-    if r.categories:
-        out["categories"] = list(r.categories)
+    out |= _other_names(r)
     if r.subresources:
         out["subresources"] = [
             {

@@ -117,7 +117,7 @@ class Exchange:
                 # An answer that cannot be given would otherwise be refused after the write.
                 metadata_only.check(output.transform, call.resource, is_list=call.verb == "deletecollection")
                 call.content_type = request.headers.get("content-type")
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             self.refusal = self._failed(error)
 
     def _find_own(self, group: str, version: str, plural: str) -> Resource | None:
@@ -144,7 +144,7 @@ class Exchange:
             if error.code == 409:
                 return Waits(partial_function(self._when_settled, error))
             return Ready(self._failed(error))
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         self._written = answer
         return Durable(answer.staged[-1], self._durable)
@@ -153,7 +153,7 @@ class Exchange:
         """A path that is no resource's."""
         try:
             return Ready(self._front.endpoints.answer(self._request, self._user))
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
 
     def _found(self, answer: Found | Later) -> Ready | Waits | Upgrades:
@@ -179,7 +179,7 @@ class Exchange:
             if error is not None:
                 raise error
             return self._reply(self._written)
-        except Exception as problem:
+        except Exception as problem:  # a bug is answered with 500
             return self._failed(problem)
 
     def _failed(self, error: Exception) -> Reply:
@@ -202,7 +202,7 @@ class Exchange:
     async def _later(self, answer: Later) -> Ready | Streams | Upgrades:
         try:
             found = self._found(await answer.work())
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         return await found.work() if isinstance(found, Waits) else found
 
@@ -212,7 +212,7 @@ class Exchange:
         assert self._call is not None
         try:
             changes = await self._api.watch(self._call)
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         watch = watch_response.Watch(self._api, self._call, self._output, changes, self._front.watching)
         if self._request.upgrade == "websocket":
@@ -232,7 +232,7 @@ class Exchange:
         text = log_stream.Log(answer.text, self._front.pod_streams, respond.warning_headers(call.warnings))
         try:
             whole = await text.begin(follow=truth(call.one("follow")))
-        except Exception as error:
+        except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         if whole is not None:
             self._count(whole.code)

@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
                 self._transport.close()
         except (ConnectionError, TimeoutError):
             self._transport.abort()
-        except Exception as error:
+        except Exception as error:  # whatever a handler raises, the client gets an answer or an end
             if sender.started or self._reader is not None:
                 self._front.refuse(request, error)  # for the log
                 self._transport.abort()

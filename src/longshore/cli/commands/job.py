@@ -9,16 +9,12 @@ longshore job resume -N train
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from longshore.cli.volcano.vcctl import Verb
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import Verb
 
 
 def _verbs() -> dict[str, Verb]:
     from longshore.cli.volcano import jobs, viewing
-    from longshore.cli.volcano.vcctl import Verb
 
     return {
         "run": Verb("run a job", jobs.run_flags, jobs.run),
@@ -30,13 +26,4 @@ def _verbs() -> dict[str, Verb]:
     }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import vcctl
-
-    vcctl.add_arguments(parser, _verbs())
-
-
-def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import vcctl
-
-    return vcctl.run(arguments, "job", _verbs())
+add_arguments, run = vcctl.command("job", _verbs)

@@ -7,16 +7,6 @@ longshore jobtemplate describe -N build -o json
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from longshore.cli.volcano import flows, vcctl
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import flows, vcctl
-
-    vcctl.add_arguments(parser, flows.TEMPLATES.verbs())
-
-
-def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import flows, vcctl
-
-    return vcctl.run(arguments, flows.TEMPLATES.word, flows.TEMPLATES.verbs())
+add_arguments, run = vcctl.command(flows.TEMPLATES.word, flows.TEMPLATES.verbs)

@@ -7,16 +7,12 @@ longshore queue operate -n gpu -a close
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from longshore.cli.volcano.vcctl import Verb
+from longshore.cli.volcano import vcctl
+from longshore.cli.volcano.vcctl import Verb
 
 
 def _verbs() -> dict[str, Verb]:
     from longshore.cli.volcano import queues
-    from longshore.cli.volcano.vcctl import Verb
 
     return {
         "create": Verb("make a queue", queues.create_flags, queues.create),
@@ -27,13 +23,4 @@ def _verbs() -> dict[str, Verb]:
     }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    from longshore.cli.volcano import vcctl
-
-    vcctl.add_arguments(parser, _verbs())
-
-
-def run(arguments: Namespace) -> int:
-    from longshore.cli.volcano import vcctl
-
-    return vcctl.run(arguments, "queue", _verbs())
+add_arguments, run = vcctl.command("queue", _verbs)

@@ -95,7 +95,7 @@ class _Thread(threading.Thread):
     def run(self) -> None:
         try:
             self._work()
-        except Exception as err:
+        except Exception as err:  # raised by `check`, in the thread that waits
             self._error = err
 
     def check(self) -> None:

@@ -38,6 +38,13 @@ class Verb(NamedTuple):
     act: Callable[[Server, Namespace], str]
 
 
+def command(
+    noun: str, verbs: Callable[[], Mapping[str, Verb]]
+) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
+    """The two functions of a command's module: `add_arguments` and `run`."""
+    return lambda parser: add_arguments(parser, verbs()), lambda arguments: run(arguments, noun, verbs())
+
+
 def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
     """Declares the verbs, each with the flags that all share."""
     below = parser.add_subparsers(dest="verb", metavar="|".join(verbs), required=True)

@@ -40,20 +40,7 @@ def _prune(view: View, draft: Draft) -> Plan | None:
     if not doomed:
         return None
     unrecorded = _unrecorded(view, doomed)
-    asks = [
-        Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"])
-        for job in doomed
-        if job is not unrecorded
-    ]
-    if unasked := tuple(ask for ask in asks if ask not in view.answers):
-        draft.because(
-            "HistoryLimit", f"deletes {len(unasked)} Jobs beyond the history limits", jobs=len(unasked)
-        )
-        return draft.plan(delete=unasked)
-    for ask in asks:
-        if draft.removed(ask, view.answers[ask]):
-            draft.because("JobDeleted", f"deleted job {ask.name}: it is beyond the history limits")
-    return None
+    return draft.prune(view, [job for job in doomed if job is not unrecorded])
 
 
 def _unrecorded(view: View, jobs: list[Obj]) -> Obj | None:

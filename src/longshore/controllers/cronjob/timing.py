@@ -60,14 +60,14 @@ class Timing(NamedTuple):
 
     def due(self) -> tuple[Instant | None, bool]:
         """The scheduled time to start now, if any, and whether too many were missed. Raises NeverFires."""
-        return cron.due(
+        return cron.most_recent(
             self.schedule,
             self.zone,
             self.now,
             created=self.created,
             last=self.last,
             deadline=self.deadline,
-        )
+        ).due
 
     def look_again(self, last: Instant | None = None) -> float | None:
         """Seconds until the next scheduled time, if `last` has been started by then; None for never."""

@@ -13,7 +13,7 @@ from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import FailureBatches
-from longshore.controllers.job.waking.handlers import JobHandler, PodHandler
+from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
 from longshore.controllers.job.waking.orphans import Orphan, Orphans
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.controller_context import ControllerContext
@@ -75,9 +75,11 @@ class JobController:
             context.explanations,
         )
         self._failure_batches = FailureBatches(clock, self._queue)
-        heard = (self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics)
-        self._jobs.add_handler(JobHandler(*heard, self._tools.now, self._pods.cache))
-        self._pods.add_handler(PodHandler(*heard, self._failure_batches, self._pods.cache))
+        waking = Waking(
+            self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics, self._pods.cache
+        )
+        self._jobs.add_handler(JobHandler(waking, self._tools.now))
+        self._pods.add_handler(PodHandler(waking, self._failure_batches))
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""

@@ -53,7 +53,7 @@ class Sync:
         problem = ""
         try:
             await self._stages(now)
-        except Exception as err:
+        except Exception as err:  # explained, whatever it is, and raised again
             problem = str(err) or repr(err)
             raise
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from longshore.api.types import Obj
@@ -53,6 +54,18 @@ class Draft:
         self.drop(ask.uid)
         self.normal("SuccessfulDelete", self.deleted_words.format(name=ask.name))
         return True
+
+    def prune(self, view: View, jobs: Iterable[Obj]) -> Plan | None:
+        """The plan that deletes these Jobs beyond the history limits; None once that is done, well or not."""
+        asks = [Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"]) for job in jobs]
+        if unasked := tuple(ask for ask in asks if ask not in view.answers):
+            words = f"deletes {len(unasked)} Jobs beyond the history limits"
+            self.because("HistoryLimit", words, jobs=len(unasked))
+            return self.plan(delete=unasked)
+        for ask in asks:
+            if self.removed(ask, view.answers[ask]):
+                self.because("JobDeleted", f"deleted job {ask.name}: it is beyond the history limits")
+        return None
 
     def taken(self, view: View, name: str) -> Obj | Plan:
         """The Job that has this name already, or the plan that asks for it."""

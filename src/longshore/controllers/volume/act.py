@@ -13,18 +13,8 @@ from longshore.api.facts import kinds, own_names
 from longshore.api.types import Obj, copy_of
 from longshore.client import Client, DeleteOptions
 from longshore.controllers.volume import names
+from longshore.controllers.volume import plan as plans
 from longshore.controllers.volume.directories import Directories
-from longshore.controllers.volume.plan import (
-    Bind,
-    Lose,
-    Plan,
-    Protect,
-    Provision,
-    Reclaim,
-    SetClass,
-    SetPhase,
-    Unprotect,
-)
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Cache
 
@@ -41,35 +31,31 @@ class Acts:
     ) -> None:
         self._client, self._recorder, self._directories, self._caches = client, recorder, directories, caches
 
-    async def claim(self, obj: Obj, plan: Plan) -> None:
+    async def claim(self, obj: Obj, plan: plans.Plan) -> None:
         """Takes the step, then tells the event."""
         match plan.step:
-            case Protect(finalizer):
-                await self._protect(kinds.CLAIMS, obj, finalizer)
-            case Unprotect(finalizer):
-                await self._unprotect(kinds.CLAIMS, obj, finalizer)
-            case SetClass(name):
+            case plans.Protect() | plans.Unprotect():
+                await self._protect(kinds.CLAIMS, obj, plan.step)
+            case plans.SetClass(name):
                 await self._write(kinds.CLAIMS, {**obj, "spec": {**obj["spec"], "storageClassName": name}})
-            case Bind(volume):
+            case plans.Bind(volume):
                 await self._bind(obj, volume)
-            case Provision(storage_class):
+            case plans.Provision(storage_class):
                 await self._provision(obj, storage_class)
-            case Lose():
+            case plans.Lose():
                 await self._status(kinds.CLAIMS, obj, {"phase": "Lost"})
         if plan.event is not None:
             self._event(kinds.CLAIMS, obj, *plan.event)
 
-    async def volume(self, obj: Obj, plan: Plan) -> None:
+    async def volume(self, obj: Obj, plan: plans.Plan) -> None:
         """Takes the step, then tells the event."""
         match plan.step:
-            case Protect(finalizer):
-                await self._protect(kinds.VOLUMES, obj, finalizer)
-            case Unprotect(finalizer):
-                await self._unprotect(kinds.VOLUMES, obj, finalizer)
-            case SetPhase(phase, message):
+            case plans.Protect() | plans.Unprotect():
+                await self._protect(kinds.VOLUMES, obj, plan.step)
+            case plans.SetPhase(phase, message):
                 status = {**(obj.get("status") or {}), "phase": phase}
                 await self._status(kinds.VOLUMES, obj, {**status, "message": message} if message else status)
-            case Reclaim():
+            case plans.Reclaim():
                 await self._reclaim(obj)
         if plan.event is not None:
             self._event(kinds.VOLUMES, obj, *plan.event)
@@ -138,7 +124,7 @@ class Acts:
             volume = await self._status(kinds.VOLUMES, volume, {"phase": "Released"})
         try:
             await self._directories.remove(meta["name"])
-        except Exception as err:
+        except Exception as err:  # told, whatever it is, and raised again
             self._event(kinds.VOLUMES, volume, "Warning", "VolumeFailedDelete", str(err))
             raise
         await self._client.delete(kinds.VOLUMES, meta["name"], options=DeleteOptions(uid=meta["uid"]))
@@ -152,15 +138,16 @@ class Acts:
             raise
         return bool(claim["metadata"]["uid"] == ref["uid"])
 
-    async def _protect(self, what: tuple[str, str], obj: Obj, finalizer: str) -> None:
-        changed = copy_of(obj)
-        _add_finalizer(changed, finalizer)
-        await self._write(what, changed)
-
-    async def _unprotect(self, what: tuple[str, str], obj: Obj, finalizer: str) -> None:
-        kept = [name for name in obj["metadata"]["finalizers"] if name != finalizer]
-        changed = {**obj, "metadata": {**obj["metadata"], "finalizers": kept}}
-        await self._client.update(what, changed, obj["metadata"].get("namespace", ""))
+    async def _protect(self, what: tuple[str, str], obj: Obj, step: plans.Protect | plans.Unprotect) -> None:
+        """Adds or removes a finalizer. An object without its last one may be gone, and is not waited for."""
+        if isinstance(step, plans.Protect):
+            changed = copy_of(obj)
+            _add_finalizer(changed, step.finalizer)
+            await self._write(what, changed)
+        else:
+            kept = [name for name in obj["metadata"]["finalizers"] if name != step.finalizer]
+            changed = {**obj, "metadata": {**obj["metadata"], "finalizers": kept}}
+            await self._client.update(what, changed, obj["metadata"].get("namespace", ""))
 
     async def _write(self, what: tuple[str, str], obj: Obj) -> Obj:
         written = await self._client.update(what, obj, obj["metadata"].get("namespace", ""))

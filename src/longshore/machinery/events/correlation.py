@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 
 import msgspec
 
+from longshore.api.time.token_bucket import TokenBucket
 from longshore.api.types import Obj
 
 SIMILAR: Final = 10
@@ -49,18 +50,13 @@ class _Similar(msgspec.Struct):
     last: float
 
 
-class _Bucket(msgspec.Struct):
-    tokens: float
-    filled: float
-
-
 class Correlator:
     """Of one source of events."""
 
     def __init__(self) -> None:
         self._seen: _Recent[Seen] = _Recent()
         self._similar: _Recent[_Similar] = _Recent()
-        self._buckets: _Recent[_Bucket] = _Recent()
+        self._buckets: _Recent[TokenBucket] = _Recent()
 
     def observe(
         self,
@@ -115,15 +111,11 @@ class Correlator:
     def _affordable(self, about: _Key, seconds: float) -> bool:
         bucket = self._buckets.get(about)
         if bucket is None:
-            self._buckets.put(about, _Bucket(BURST - 1, seconds))
-            return True
-        self._buckets.move_to_end(about)
-        bucket.tokens = min(bucket.tokens + (seconds - bucket.filled) * REFILL_PER_SECOND, BURST)
-        bucket.filled = seconds
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+            bucket = TokenBucket(REFILL_PER_SECOND, BURST, seconds)
+            self._buckets.put(about, bucket)
+        else:
+            self._buckets.move_to_end(about)
+        return bucket.take(seconds)
 
 
 class _Recent(OrderedDict[_Key, V]):

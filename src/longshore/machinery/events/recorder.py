@@ -130,7 +130,7 @@ class Recorder:
             these, self._new = self._new[:_TOGETHER], self._new[_TOGETHER:]
             try:
                 await self._create(these)
-            except Exception:
+            except Exception:  # a bug loses these events, and not all later ones
                 log.exception("%d events are lost after an unexpected error", len(these))
 
     async def _create(self, these: list[Seen]) -> None:

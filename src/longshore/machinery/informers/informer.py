@@ -204,23 +204,16 @@ class FollowedSelection:
         self._wake()
 
     def added(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.added(obj, revision)
-        if not self._awake:
-            self._wake()
+        self._collect(self._deltas.added, obj, revision)
 
     def modified(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.modified(obj, revision)
-        if not self._awake:
-            self._wake()
+        self._collect(self._deltas.modified, obj, revision)
 
     def deleted(self, obj: Obj, revision: int) -> None:
-        if self._transform is not None:
-            obj = self._transform(obj)
-        self._deltas.deleted(obj, revision)
+        self._collect(self._deltas.deleted, obj, revision)
+
+    def _collect(self, into: Callable[[Obj, int], None], obj: Obj, revision: int) -> None:
+        into(obj if self._transform is None else self._transform(obj), revision)
         if not self._awake:
             self._wake()
 

@@ -53,7 +53,7 @@ async def _work(queue: WorkQueue[K], sync: Sync[K]) -> None:
 async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
     try:
         after = await sync(key)
-    except Exception as err:
+    except Exception as err:  # a bug in a controller ends neither it nor the worker: the key comes back
         _report(key, err)
         queue.add_rate_limited(key)
     else:

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from longshore.api.types import Obj
-from longshore.machinery.time.clock import Clock
-from longshore.node.events import Events
 from longshore.node.pod import ends, plan
 from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Record, Stopping
-from longshore.node.pod.preparation import Preparation
 from longshore.node.pod.starting import Starter
 from longshore.node.probes import hooks
 from longshore.node.probes.prober import Prober
-from longshore.node.runtime import Key, Runtime, State
+from longshore.node.runtime import Key, State
 
 _TERM, _KILL = signal.SIGTERM.value, signal.SIGKILL.value
 
@@ -29,23 +26,12 @@ log = logging.getLogger(__name__)
 
 
 class Actor:
-    """`engine_of` finds the engine of a pod, `spawn` runs a coroutine in the background, `wake` has the pod
-    looked at again."""
+    """Shares its tools with the starter, which prepares and starts."""
 
-    def __init__(
-        self,
-        preparer: Preparation,
-        events: Events,
-        clock: Clock,
-        *,
-        engine_of: Callable[[Obj], Runtime | None],
-        spawn: Callable[[Coroutine[Any, Any, None]], None],
-        wake: Callable[[Life], None],
-    ) -> None:
-        self._events, self._clock = events, clock
-        self._spawn, self._wake = spawn, wake
-        self._prober = Prober(clock, self.probed)
-        self._starter = Starter(preparer, events, clock, engine_of=engine_of, spawn=spawn, wake=wake)
+    def __init__(self, starter: Starter) -> None:
+        self._starter, self._events, self._clock = starter, starter.events, starter.clock
+        self._spawn, self._wake = starter.spawn, starter.wake
+        self._prober = Prober(self._clock, self.probed)
         self._do: dict[type, Callable[[Life, Any], None]] = {
             plan.Start: self._starter.start,
             plan.Wait: self._wait,
@@ -164,7 +150,7 @@ class Actor:
     async def _handled(self, handler: Obj, life: Life, record: Record, key: Key) -> hooks.Result:
         try:
             return await hooks.run(handler, self._target(life, record, key))
-        except Exception as err:
+        except Exception as err:  # a bug; the container ends all the same
             log.exception("pod %s: hook of %s", life.memory.facts.title, record.facts.name)
             return hooks.Result(False, str(err))
 

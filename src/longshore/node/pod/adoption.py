@@ -22,7 +22,7 @@ async def adopt(life: Life, preparer: Preparation) -> None:
             memory.prepared = life.prepared is not None
     except NotReady as err:
         log.info("pod %s: %s", memory.facts.title, err)
-    except Exception:
+    except Exception:  # its containers run already, and are taken over in any case
         log.exception("pod %s: could not be prepared again", memory.facts.title)
     for record in memory.records():
         if record.state is None:

@@ -48,8 +48,8 @@ class Starter:
     ) -> None:
         self.starts = 0
         """How often an engine was asked."""
-        self._preparer, self._events, self._clock = preparer, events, clock
-        self._engine_of, self._spawn, self._wake = engine_of, spawn, wake
+        self._preparer, self.events, self.clock = preparer, events, clock
+        self._engine_of, self.spawn, self.wake = engine_of, spawn, wake
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that engines have not answered yet."""
 
@@ -71,13 +71,13 @@ class Starter:
             self._not_prepared(life, NotReady("FailedCreatePodSandBox", text))
         else:
             life.memory.preparing = True
-            self._spawn(self._preparing(life))
+            self.spawn(self._preparing(life))
 
     async def _preparing(self, life: Life) -> None:
         memory = life.memory
         try:
             prepared = await self._preparer.pod(memory.pod)
-        except Exception as err:
+        except Exception as err:  # the pod waits, and its status says why
             memory.preparing = False
             self._not_prepared(life, err)
             return
@@ -86,8 +86,8 @@ class Starter:
         memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
         for warning in getattr(prepared, "warnings", ()):
-            self._events.pod(memory.pod, "Warning", "NotSupported", warning)
-        self._wake(life)
+            self.events.pod(memory.pod, "Warning", "NotSupported", warning)
+        self.wake(life)
 
     def _not_prepared(self, life: Life, err: Exception) -> None:
         if isinstance(err, NotReady):
@@ -95,16 +95,16 @@ class Starter:
         else:
             log.error("pod %s: could not be prepared", life.memory.facts.title, exc_info=err)
             self._unprepared(life, "FailedMount", str(err))
-        self._wake(life)
+        self.wake(life)
 
     def _unprepared(self, life: Life, reason: str, message: str) -> None:
-        memory, now = life.memory, self._clock.monotonic()
+        memory, now = life.memory, self.clock.monotonic()
         memory.failures += 1
         memory.unprepared = Waiting(reason, message)
         memory.retry_at = now + PREPARE_PAUSES.after(memory.failures)
         if memory.unstartable_since is None:
             memory.unstartable_since = now
-        self._events.pod(memory.pod, "Warning", reason, message)
+        self.events.pod(memory.pod, "Warning", reason, message)
 
     # ---- starting
 
@@ -115,12 +115,12 @@ class Starter:
             self._forget_old(life, record)
             record.last, record.ended, record.state = record.ended, None, None
             record.attempt += 1
-            record.backoff, record.backoff_set = action.backoff, self._clock.now().timestamp()
+            record.backoff, record.backoff_set = action.backoff, self.clock.now().timestamp()
             record.waiting, record.failures, record.hook = None, 0, ""
             record.started = record.ready = False
         record.starting = True
         if record.failures or record.facts.is_ephemeral:
-            self._spawn(self._begin_anew(life, record))
+            self.spawn(self._begin_anew(life, record))
         else:
             self._begin(life, record)
 
@@ -132,7 +132,7 @@ class Starter:
                 life.prepared = await self._preparer.pod(life.memory.pod)
             else:
                 await self._preparer.refresh(life.prepared, life.memory.pod)
-        except Exception as err:
+        except Exception as err:  # the container waits, and its status says why
             self._not_started(life, record, err)
         else:
             self._begin(life, record)
@@ -150,7 +150,7 @@ class Starter:
             life.keys.add(container.key)
             self.starts += 1
             starting = asyncio.ensure_future(runtime.start(container))
-        except Exception as err:
+        except Exception as err:  # the container waits, and its status says why
             self._not_started(life, record, err)
         else:
             self._starting.add(starting)
@@ -166,7 +166,7 @@ class Starter:
         else:
             record.starting = False
             self._started(life, record, starting.result())
-            self._wake(life)
+            self.wake(life)
 
     def _not_started(self, life: Life, record: Record, err: Exception) -> None:
         if isinstance(err, CannotPrepare):
@@ -178,16 +178,16 @@ class Starter:
             log.error("pod %s: container %s could not be started", title, name, exc_info=err)
             self._unstarted(life, record, "CreateContainerError", str(err), backoff.PAUSES)
         record.starting = False
-        self._wake(life)
+        self.wake(life)
 
     def _unstarted(self, life: Life, record: Record, reason: str, message: str, pauses: Doubling) -> None:
-        memory, now = life.memory, self._clock.monotonic()
+        memory, now = life.memory, self.clock.monotonic()
         record.failures += 1
         record.waiting = Waiting(reason, message)
         record.retry_at = now + pauses.after(record.failures)
         if memory.unstartable_since is None and not record.facts.is_ephemeral:
             memory.unstartable_since = now
-        self._events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
+        self.events.pod(memory.pod, "Warning", "Failed", f"Error: {message}", record.facts.path)
 
     def _started(self, life: Life, record: Record, state: State) -> None:
         memory, facts = life.memory, record.facts
@@ -195,7 +195,7 @@ class Starter:
         if not facts.is_ephemeral:
             memory.unstartable_since = None
             memory.initialized = memory.initialized or not facts.is_init
-        events, pod = self._events, memory.pod
+        events, pod = self.events, memory.pod
         if not memory.image_said and life.engine == "process":
             memory.image_said = True
             text = "Container images are not used: the process engine runs commands of this machine"
@@ -216,7 +216,7 @@ class Starter:
         old = [k for k in life.keys if k.container == record.facts.name and k.attempt < record.attempt]
         if old and life.runtime is not None:
             life.keys.difference_update(old)
-            self._spawn(life.runtime.remove(old))
+            self.spawn(life.runtime.remove(old))
 
 
 def _running(life: Life, name: str) -> Key:

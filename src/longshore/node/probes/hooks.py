@@ -52,7 +52,7 @@ async def run(handler: Obj, target: Target) -> Result:
 async def _exec(command: tuple[str, ...], target: Target) -> Result:
     try:
         session = await target.runtime.exec(target.key, command, stdin=False, tty=False)
-    except Exception as err:
+    except Exception as err:  # whatever the engine says, the command did not run
         return Result(False, f"failed to exec in container: {err}")
     said = b""
     try:

@@ -84,7 +84,7 @@ class Prober:
             command = (probe.get("exec") or {}).get("command")
             what = f'command timed out: "{" ".join(command)}"' if command else "no answer:"
             return hooks.Result(False, f"{what} timed out after {patience:g}s")
-        except Exception as err:
+        except Exception as err:  # a bug; the probe has no result but this
             log.exception("probe of %s", target.key)
             return hooks.Result(False, str(err))
 

@@ -19,6 +19,7 @@ import msgspec
 from longshore.api.errors import StatusError
 from longshore.api.facts import conditions, kinds
 from longshore.api.time import rfc3339
+from longshore.api.time.token_bucket import TokenBucket
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -36,23 +37,6 @@ _MAX_TEXT_CHARACTERS: Final = 1024
 """Characters that an event's message may have."""
 
 log = logging.getLogger(__name__)
-
-
-class Allowance:
-    """So many at once, then so many a second."""
-
-    def __init__(self, clock: Clock, rate: float = _RATE, burst: float = _BURST) -> None:
-        self._clock, self._rate, self._burst = clock, rate, burst
-        self._tokens, self._filled = burst, clock.monotonic()
-
-    def take(self) -> bool:
-        now = self._clock.monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._filled) * self._rate)
-        self._filled = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
 
 
 class Report(msgspec.Struct):
@@ -88,13 +72,14 @@ class Reporter:
         self._client, self._recorder, self._clock, self._still = client, recorder, clock, still
         self._reports: OrderedDict[str, Report] = OrderedDict()
         self._told: dict[str, tuple[str, str]] = {}
-        self._allowance, self._placed = Allowance(clock), Allowance(clock)
+        now = clock.monotonic()
+        self._allowance, self._placed = TokenBucket(_RATE, _BURST, now), TokenBucket(_RATE, _BURST, now)
         self._changed = asyncio.Event()
 
     def scheduled(self, key: Key, uid: str, node: str, version: str) -> None:
         """The event of a pod that has its node."""
         self._told.pop(uid, None)
-        if self._placed.take():
+        if self._placed.take(self._clock.monotonic()):
             namespace, name = key
             text = f"Successfully assigned {namespace}/{name} to {node}"
             self._recorder.event(_reference(key, uid, version), "Normal", "Scheduled", text)
@@ -140,7 +125,7 @@ class Reporter:
             if rest > 0 and report.nominated is None:
                 await self._clock.sleep(rest)
                 continue
-            if not self._allowance.take():
+            if not self._allowance.take(self._clock.monotonic()):
                 await self._clock.sleep(1 / _RATE)
                 continue
             if self._reports.get(uid) is report:

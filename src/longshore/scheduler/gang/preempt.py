@@ -33,18 +33,10 @@ def run(session: Session) -> None:
     """Gangs that starve take from gangs of less priority in their queue, then tasks from their own gang."""
     for group in _starving(session):
 
-        def others(task: Task, found: list[Owned], group: Group = group) -> list[Owned]:
-            return _by_tiers(
-                session,
-                group,
-                [
-                    (owner, victim)
-                    for owner, victim in found
-                    if owner is not group and owner.queue == group.queue and owner.priority < group.priority
-                ],
-            )
+        def weaker(owner: Group, victim: Task, group: Group = group) -> bool:
+            return owner is not group and owner.queue == group.queue and owner.priority < group.priority
 
-        _make_room(session, group, others, PREEMPT)
+        _make_room(session, group, _others(session, group, weaker), PREEMPT)
     for group in session.groups.values():
         if group.phase in ("", "Pending") or group.invalid:
             continue
@@ -62,18 +54,21 @@ def reclaim(session: Session) -> None:
         if session.limits.is_used_up(queue):
             continue
 
-        def others(task: Task, found: list[Owned], group: Group = group) -> list[Owned]:
-            return _by_tiers(
-                session,
-                group,
-                [
-                    (owner, victim)
-                    for owner, victim in found
-                    if owner.queue != group.queue and _exceeds(session.queues[owner.queue], victim)
-                ],
-            )
+        def richer(owner: Group, victim: Task, group: Group = group) -> bool:
+            return owner.queue != group.queue and _exceeds(session.queues[owner.queue], victim)
 
-        _make_room(session, group, others, RECLAIM)
+        _make_room(session, group, _others(session, group, richer), RECLAIM)
+
+
+def _others(session: Session, group: Group, makes_way: Callable[[Group, Task], bool]) -> Eligible:
+    """The tasks of other gangs that make way for a gang, as far as every tier allows it."""
+
+    def eligible(task: Task, found: list[Owned]) -> list[Owned]:
+        return _by_tiers(
+            session, group, [(owner, victim) for owner, victim in found if makes_way(owner, victim)]
+        )
+
+    return eligible
 
 
 def _starving(session: Session) -> list[Group]:

@@ -179,7 +179,7 @@ class GangScheduler:
         try:
             cycle = self._observe(settings, gate=gate)
             return decide(cycle)
-        except Exception:
+        except Exception:  # a bug in one cycle; the next one may do without it
             log.exception("a cycle of the gang scheduler failed")
             if cycle is not None and log.isEnabledFor(logging.DEBUG):
                 log.debug("the cycle as seen: %s", views.to_json(saved(cycle)).decode())

@@ -110,7 +110,7 @@ class DefaultScheduler:
         pod = next(iter(group.pods.values()))
         try:
             plan = decide(pod, view)
-        except Exception:
+        except Exception:  # a bug in one pod's decision must not stop the others'
             self._undecided(pod, view)
             self._pending.take_out(pod.uid, forget=False)
             self._pending.again(group)

@@ -9,30 +9,6 @@ from longshore.api import field, label_syntax, names, pod_resources, quantity
 from longshore.api.field import FieldError
 from longshore.api.types import Obj
 
-_STANDARD: Final = frozenset(
-    (
-        "cpu",
-        "memory",
-        "ephemeral-storage",
-        "requests.cpu",
-        "requests.memory",
-        "requests.ephemeral-storage",
-        "limits.cpu",
-        "limits.memory",
-        "limits.ephemeral-storage",
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "storage",
-        "requests.storage",
-        "services.nodeports",
-        "services.loadbalancers",
-    )
-)
 _CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
 _COUNTED: Final = frozenset(
     (
@@ -46,6 +22,12 @@ _COUNTED: Final = frozenset(
         "services.nodeports",
         "services.loadbalancers",
     )
+)
+_STANDARD: Final = (
+    _CONTAINER
+    | _COUNTED
+    | {f"{kind}.{name}" for kind in ("requests", "limits") for name in _CONTAINER}
+    | {"storage", "requests.storage"}
 )
 _POD_LEVEL_SHOWN: Final = ("cpu", "hugepages-", "memory")
 

@@ -14,7 +14,7 @@ not hide that something else was missing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from longshore.api.facts import job_state, pod_state
 from longshore.api.facts.owners import controller_of
@@ -35,21 +35,28 @@ _UNHURRIED_SECONDS: Final = 1.0
 """Upstream's batch period."""
 
 
-class JobHandler(Handler):
+class Waking(NamedTuple):
+    """The parts of the controller that both handlers need."""
+
+    queue: WorkQueue[Key]
+    orphan_queue: WorkQueue[Orphan]
+    memory: Memory
+    ownership: Ownership
+    metrics: JobMetrics
+    pods: Cache
+
+
+class _Waker(Handler):
+    def __init__(self, waking: Waking) -> None:
+        self._queue, self._orphans, self._memory, self._ownership, self._metrics, self._pods = waking
+
+
+class JobHandler(_Waker):
     """Hears of Jobs."""
 
-    def __init__(
-        self,
-        queue: WorkQueue[Key],
-        orphan_queue: WorkQueue[Orphan],
-        memory: Memory,
-        ownership: Ownership,
-        metrics: JobMetrics,
-        now: Callable[[], float],
-        pods: Cache,
-    ) -> None:
-        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
-        self._ownership, self._metrics, self._now, self._pods = ownership, metrics, now, pods
+    def __init__(self, waking: Waking, now: Callable[[], float]) -> None:
+        super().__init__(waking)
+        self._now = now
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._queue.add(key_of(obj))
@@ -88,22 +95,12 @@ class JobHandler(Handler):
         self._orphans.add(orphans.of_job(job))
 
 
-class PodHandler(Handler):
+class PodHandler(_Waker):
     """Hears of pods, and finds the Jobs they matter to."""
 
-    def __init__(
-        self,
-        queue: WorkQueue[Key],
-        orphan_queue: WorkQueue[Orphan],
-        memory: Memory,
-        ownership: Ownership,
-        metrics: JobMetrics,
-        failure_batches: FailureBatches,
-        pods: Cache,
-    ) -> None:
-        self._queue, self._orphans, self._memory = queue, orphan_queue, memory
-        self._ownership, self._metrics = ownership, metrics
-        self._failure_batches, self._pods = failure_batches, pods
+    def __init__(self, waking: Waking, failure_batches: FailureBatches) -> None:
+        super().__init__(waking)
+        self._failure_batches = failure_batches
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):

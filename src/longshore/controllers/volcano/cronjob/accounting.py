@@ -57,7 +57,7 @@ def _ended(draft: Draft, job: Obj, phase: str) -> None:
 
 def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
     """Deletes the oldest beyond the limits. None once that is done, well or not."""
-    asks: list[Ask] = []
+    doomed: list[Obj] = []
     for phase, key in _LIMITS.items():
         limit = draft.cronjob["spec"].get(key)
         over = [job for job in draft.jobs if ended(job) == phase]
@@ -65,20 +65,8 @@ def _prune(view: View, draft: Draft, recorded: str) -> Plan | None:
         if limit is None or len(over) <= limit:
             continue
         over.sort(key=lambda job: (job["metadata"]["creationTimestamp"], job["metadata"]["name"]))
-        asks += [
-            Ask("delete", "Job", job["metadata"]["name"], job["metadata"]["uid"])
-            for job in over[: len(over) - limit]
-            if job["metadata"]["name"] != recorded
-        ]
-    if unasked := tuple(ask for ask in asks if ask not in view.answers):
-        draft.because(
-            "HistoryLimit", f"deletes {len(unasked)} Jobs beyond the history limits", jobs=len(unasked)
-        )
-        return draft.plan(delete=unasked)
-    for ask in asks:
-        if draft.removed(ask, view.answers[ask]):
-            draft.because("JobDeleted", f"deleted job {ask.name}: it is beyond the history limits")
-    return None
+        doomed += [job for job in over[: len(over) - limit] if job["metadata"]["name"] != recorded]
+    return draft.prune(view, doomed)
 
 
 def _strangers(view: View, draft: Draft) -> Plan | None:

@@ -71,10 +71,10 @@ def timing(view: View, cronjob: Obj, schedule: cron.Schedule | cron.Every) -> Ti
     wait = cron.requeue_after(schedule, view.zone, view.now, created=created, last=last)
     look_again = None if wait is None else wait / instants.SECOND
     try:
-        due, too_many = cron.due(schedule, view.zone, view.now, created=created, last=last, deadline=deadline)
+        found = cron.most_recent(schedule, view.zone, view.now, created=created, last=last, deadline=deadline)
     except cron.NeverFires:
         return Timing(None, False, None, "time difference between two schedules is less than 1 second")
-    return Timing(due, too_many, look_again)
+    return Timing(*found.due, look_again)
 
 
 def _start(view: View, draft: Draft, schedule: object, when: Timing | None) -> Plan:

@@ -18,7 +18,6 @@ SETTINGS: Final = 4
 PING: Final = 6
 GOAWAY: Final = 7
 HEADERS: Final = 8
-WINDOW_UPDATE: Final = 9
 
 FIN: Final = 0x01
 CANCEL: Final = 5

@@ -1,0 +1,27 @@
+"""So many at once, then so many a second: one rule, and every user's own numbers."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class TokenBucket(msgspec.Struct):
+    """`burst` tokens at first, and `rate` more each second, never more than `burst`."""
+
+    rate: float
+    burst: float
+    filled: float
+    """When tokens were last added, in seconds of any clock."""
+    tokens: float = -1.0
+
+    def __post_init__(self) -> None:
+        self.tokens = self.burst
+
+    def take(self, now: float) -> bool:
+        """Whether there was a token, which is taken."""
+        self.tokens = min(self.burst, self.tokens + (now - self.filled) * self.rate)
+        self.filled = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
