@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_its_output_can_be_read_by_name_and_by_id(longshore: Command) -> None:
 def test_nothing_but_record_items_and_logs_is_kept_for_the_owner_alone(longshore: Command) -> None:
     failing(longshore)
     (kept,) = runs_of(longshore).iterdir()
-    assert sorted(each.name for each in kept.iterdir()) == ["items", "journal", "logs"]
+    assert sorted(each.name for each in kept.iterdir()) == ["items", "journal", "logs.zip"]
     assert kept.stat().st_mode & 0o777 == 0o700
     assert (kept / "journal").stat().st_mode & 0o777 == 0o600
 
@@ -242,13 +243,13 @@ def test_old_runs_and_those_that_are_too_many_or_too_large_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shelf, "MAX_RUNS", 3)
-    monkeypatch.setattr(shelf, "MAX_BYTES", 29_500)
+    monkeypatch.setattr(shelf, "MAX_BYTES", 3000)
     now = 1_800_000_000.0
     for age in (8 * 86400, 50, 40, 30, 20):
         kept_run(tmp_path, now - age, 1000)
     shelf.prune(tmp_path, now)
     assert [record.begun for record in run_records.every(tmp_path)] == [now - 20, now - 30, now - 40]
-    kept_run(tmp_path, now - 10, 31_000)
+    (kept_run(tmp_path, now - 10, 1000) / "items").write_bytes(b"x" * 2300)
     shelf.prune(tmp_path, now)
     assert [record.begun for record in run_records.every(tmp_path)] == [now - 10]
 
@@ -260,9 +261,10 @@ def test_logs_of_one_run_are_bounded_and_failed_pods_come_first(
     monkeypatch.setattr(shelf, "MAX_LOG_BYTES", 1000)
     made = kept_run(tmp_path, 1000.0, 50_000, pods=5)
     shelf.tidy(made, 2000.0)
-    kept = sorted(os.listdir(made / "logs"))
+    with ZipFile(made / "logs.zip") as packed:
+        kept = sorted(name.split("/")[0] for name in packed.namelist())
+        log = packed.read("default_j-z_u/main/0.log").decode()
     assert kept == ["default_j-0_u", "default_j-1_u", "default_j-z_u"]
-    log = (made / "logs" / "default_j-z_u" / "main" / "0.log").read_text()
     assert 900 < len(log) <= 1000
     assert all(line.endswith("x" * 50) and line.startswith("2026") for line in log.splitlines())
     record = run_records.read(made)
@@ -271,4 +273,5 @@ def test_logs_of_one_run_are_bounded_and_failed_pods_come_first(
     monkeypatch.setattr(shelf, "MAX_RUN_BYTES", 2500)
     small = kept_run(tmp_path, 1001.0, 50_000, pods=5)
     shelf.tidy(small, 2000.0)
-    assert len(os.listdir(small / "logs")) == 2
+    with ZipFile(small / "logs.zip") as packed:
+        assert len(packed.namelist()) == 2

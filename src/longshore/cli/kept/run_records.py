@@ -20,7 +20,8 @@ from longshore.cli.server import data_dir
 JOURNAL: Final = "journal"
 LIVE: Final = "live"
 """The data directory of a longshore that still runs, or died, below the directory of its run."""
-LOGS: Final = "logs"
+LOGS: Final = "logs.zip"
+"""The file with the logs of a run that has ended: NAMESPACE_POD_UID/CONTAINER/ATTEMPT.log."""
 
 
 @dataclass(slots=True)
