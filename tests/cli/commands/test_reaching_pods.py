@@ -163,3 +163,16 @@ def test_attach_without_a_terminal_in_the_container_goes_on_without(longshore: C
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert said == "error: Unable to use a TTY - container main did not allocate one\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("logs", ""), "error: resource name may not be empty\n"),
+        (("attach", "pod/"), "error: resource name may not be empty\n"),
+        (("cronjob", "next", ""), "longshore: name a CronJob: longshore cronjob next NAME\n"),
+        (("logs", "ü"), 'Error from server (NotFound): pods "ü" not found\n'),
+    ],
+)
+def test_a_name_that_is_none_is_told(longshore: Command, words: tuple[str, ...], message: str) -> None:
+    assert longshore(*words).stderr == message

@@ -7,7 +7,7 @@ import sys
 from longshore.api.types import Obj
 from longshore.cli.arguments import kinds, targets
 from longshore.cli.main import Said
-from longshore.cli.server.requests import Server
+from longshore.cli.server.requests import Server, escaped
 
 _DEFAULT = "kubectl.kubernetes.io/default-container"
 _POD_WAIT_SECONDS = 20.0
@@ -28,7 +28,10 @@ def one(server: Server, word: str, seconds: float = _POD_WAIT_SECONDS) -> Obj:
 def named(server: Server, word: str, seconds: float = _POD_WAIT_SECONDS) -> list[Obj]:
     """All pods behind `NAME` or `TYPE/NAME`; waits for the first pod if there is none yet."""
     if "/" not in word or word.startswith(("pod/", "pods/", "po/")):
-        return [server.json("GET", f"/api/v1/namespaces/{server.namespace}/pods/{word.rpartition('/')[2]}")]
+        name = word.rpartition("/")[2]
+        if not name:
+            raise Said("error: resource name may not be empty", 2)
+        return [server.json("GET", f"/api/v1/namespaces/{server.namespace}/pods/{escaped(name)}")]
     selector = selecting(server, word)
     return matching(server, selector) or _awaited(server, selector, seconds)
 

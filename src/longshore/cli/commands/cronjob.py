@@ -86,8 +86,11 @@ def _next(server: Server, arguments: Namespace) -> str:
 
 
 def _cronjob(server: Server, name: str) -> dict[str, Any]:
+    from longshore.cli.main import Failure
     from longshore.cli.server.requests import escaped
 
+    if not name:
+        raise Failure("name a CronJob: longshore cronjob next NAME", 2)
     return server.json("GET", f"{_BATCH}/{server.namespace}/cronjobs/{escaped(name)}")
 
 
