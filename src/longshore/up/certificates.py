@@ -88,6 +88,15 @@ def server(ca: Pair, now: datetime, days: int, dns: Iterable[str], ips: Iterable
     return _leaf(builder, key, ca, ExtendedKeyUsageOID.SERVER_AUTH)
 
 
+def is_address(name: str) -> bool:
+    """Whether it is an IP address and not a name."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def user(ca: Pair, now: datetime, days: int, name: str, group: str) -> Pair:
     """A client certificate: the common name is the user, the organisation the group."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import getpass
 import logging
 import shlex
 import sys
@@ -44,10 +45,38 @@ async def _until_stopped(options: Options) -> None:
     async with running(options) as longshore:
         stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
+        if lacking := await _lacking(longshore):
+            _say(lacking)
+        if longshore.elsewhere:
+            _say(_open_words(longshore))
         if longshore.api.store.is_short:
             _say(_FULL_DISK)
         await stop.wait()
         _say("longshore is stopping")
+
+
+async def _lacking(longshore: Longshore) -> str:
+    """The shortcomings of this machine in a line; empty if it runs no pods or lacks nothing."""
+    from longshore.api.errors import StatusError
+    from longshore.api.facts import kinds
+    from longshore.node import shortcomings
+    from longshore.up import machine
+
+    try:
+        node = await longshore.client.get(kinds.NODES, machine.name())
+    except StatusError:
+        return ""
+    words = shortcomings.words(node)
+    return f"this machine: {words} (more: longshore doctor)" if words else ""
+
+
+def _open_words(longshore: Longshore) -> str:
+    first = longshore.elsewhere[0]
+    return (
+        f"warning: other machines reach this longshore at {', '.join(longshore.elsewhere)}. "
+        f"Whoever has the token in {longshore.kubeconfig} can start processes here as {getpass.getuser()}. "
+        f"A kubeconfig for another machine: longshore kubeconfig print --server {first}"
+    )
 
 
 def _say(text: str) -> None:

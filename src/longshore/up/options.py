@@ -23,6 +23,10 @@ class Options(msgspec.Struct, frozen=True):
     """None means the default directory, or with `in_memory` one that goes with the process."""
     port: int = DEFAULT_PORT
     """0 means any free one."""
+    listen: tuple[str, ...] = ()
+    """Addresses to listen on besides the loopback address."""
+    tls_names: tuple[str, ...] = ()
+    """More names and addresses that the server's certificate is good for."""
     in_memory: bool = False
     durability: Durability = "normal"
     controllers: tuple[str, ...] | None = None

@@ -1,9 +1,9 @@
 """longshore's own certificate authority: created at the first start and renewed before it expires.
 
-There are three certificates: the authority's, the server's (loopback names only) and the admin's, whose
-organisation `system:masters` may do everything. Keys are EC P-256: created in a millisecond, with short
-handshakes. A certificate and its key are one file, so a crash cannot leave half of a new pair. A file in
-another format is an error and is never overwritten.
+There are three certificates: the authority's, the server's (loopback names, and those it is told) and the
+admin's, whose organisation `system:masters` may do everything. Keys are EC P-256: created in a millisecond,
+with short handshakes. A certificate and its key are one file, so a crash cannot leave half of a new pair. A
+file in another format is an error and is never overwritten.
 
 An ordinary start must not pay for loading the certificate library, so `renewal.json` records when each
 certificate is due; without it, the certificates themselves are read.
@@ -12,6 +12,7 @@ certificate is due; without it, the certificates themselves are read.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -39,7 +40,7 @@ SERVER_DNS = (
 SERVER_IPS = ("127.0.0.1", "::1")
 
 _CA, _SERVER, _ADMIN = _PAIRS = ("ca", "server", "admin")
-_RENEWAL = "renewal.json"
+_RENEWAL, _NAMES = "renewal.json", "names"
 
 
 class BrokenPki(Exception):
@@ -70,16 +71,18 @@ class Pki(msgspec.Struct, frozen=True):
         return self.directory / f"{_ADMIN}.pem"
 
 
-def ensure(directory: Path, now: datetime) -> Pki:
-    """Creates missing certificates and renews due ones in `directory`. `now` is aware."""
+def ensure(directory: Path, now: datetime, names: Sequence[str] = ()) -> Pki:
+    """Creates missing certificates and renews due ones in `directory`. `now` is aware. `names` are the names
+    and addresses of the server besides those of loopback; with others than before it gets a new certificate.
+    """
     directory.mkdir(mode=0o700, exist_ok=True)
-    if _nothing_due(directory, now):
+    if _nothing_due(directory, now, names):
         return Pki(directory, renewed=False)
-    _renew(directory, now)
+    _renew(directory, now, names)
     return Pki(directory, renewed=True)
 
 
-def _renew(directory: Path, now: datetime) -> None:
+def _renew(directory: Path, now: datetime, names: Sequence[str]) -> None:
     from longshore.up import certificates
 
     def current(name: str, renew_before: timedelta) -> certificates.Pair | None:
@@ -96,8 +99,11 @@ def _renew(directory: Path, now: datetime) -> None:
         server, admin = current(_SERVER, LEAF_RENEW_BEFORE), current(_ADMIN, LEAF_RENEW_BEFORE)
     except ValueError as err:
         raise BrokenPki(f"{err}; remove {directory}, and new certificates are created") from err
-    if server is None or not certificates.signed_by(server, ca):
-        server = keep(_SERVER, certificates.server(ca, now, LEAF_DAYS, SERVER_DNS, SERVER_IPS))
+    dns, ips = [*SERVER_DNS], [*SERVER_IPS]
+    for name in names:
+        (ips if certificates.is_address(name) else dns).append(name)
+    if server is None or not certificates.signed_by(server, ca) or _names(directory) != [*names]:
+        server = keep(_SERVER, certificates.server(ca, now, LEAF_DAYS, dns, ips))
     if admin is None or not certificates.signed_by(admin, ca):
         admin = keep(_ADMIN, certificates.user(ca, now, LEAF_DAYS, ADMIN, ADMIN_GROUP))
     due = {
@@ -105,15 +111,27 @@ def _renew(directory: Path, now: datetime) -> None:
         _SERVER: server.expires - LEAF_RENEW_BEFORE,
         _ADMIN: admin.expires - LEAF_RENEW_BEFORE,
     }
-    text = json.dumps({name: moment.isoformat() for name, moment in due.items()}, indent=1)
+    moments = {name: moment.isoformat() for name, moment in due.items()}
+    text = json.dumps({**moments, _NAMES: [*names]}, indent=1)
     write_private(directory / _RENEWAL, text.encode())
 
 
-def _nothing_due(directory: Path, now: datetime) -> bool:
+def _names(directory: Path) -> list[str]:
+    """The names that the server's certificate has besides those of loopback, as far as is known."""
+    try:
+        found = json.loads((directory / _RENEWAL).read_bytes()).get(_NAMES, [])
+    except (OSError, ValueError, AttributeError):
+        return []
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def _nothing_due(directory: Path, now: datetime, names: Sequence[str]) -> bool:
     try:
         due = json.loads((directory / _RENEWAL).read_bytes())
         moments = [datetime.fromisoformat(due[name]) for name in _PAIRS]
     except (OSError, ValueError, KeyError, TypeError):
         return False
     files = [directory / "ca.crt", *(directory / f"{name}.pem" for name in _PAIRS)]
+    if _names(directory) != [*names]:
+        return False
     return all(now < moment for moment in moments) and all(file.is_file() for file in files)

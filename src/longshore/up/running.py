@@ -5,7 +5,6 @@ processes. Comes down in the opposite order.
 from __future__ import annotations
 
 import asyncio
-import errno
 import random
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -27,31 +26,22 @@ from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import files, kubeconfig, node, pki, secrets
+from longshore.up import files, kubeconfig, listening, node, pki, secrets
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import Options
 from longshore.up.volume_directories import LocalDirectories
 
-HOST = "127.0.0.1"
-"""Loopback only: whoever can log in may do everything, once there is a node even start processes."""
+HOST = listening.LOOPBACK
 _RENEWAL_SECONDS = 24 * 3600.0
-
-
-class PortBusy(Exception):
-    """Another process listens on this port. Pass --port 0 for any free one, or another --port."""
-
-    def __init__(self, port: int) -> None:
-        super().__init__(
-            f"port {port} on {HOST} is taken by another process; "
-            "pass --port 0 for any free one, or another --port"
-        )
 
 
 class Longshore(msgspec.Struct, frozen=True):
     """The public face of a running longshore."""
 
     server: str
+    elsewhere: tuple[str, ...]
+    """The server's addresses for other machines, if it has any."""
     kubeconfig: Path
     client: Client
     """Talks to it without HTTP, from the same event loop."""
@@ -62,13 +52,15 @@ class Longshore(msgspec.Struct, frozen=True):
 async def running(options: Options) -> AsyncIterator[Longshore]:
     """Starts a longshore and stops it at the end of the block.
 
-    Raises `store.StoreError`, `files.UnfitDirectory`, `pki.BrokenPki` or `PortBusy` if it cannot start.
+    Raises `store.StoreError`, `files.UnfitDirectory`, `pki.BrokenPki` or `listening.CannotListen` if it
+    cannot start.
     """
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         clock = RealClock()
         store = _store(options, directory, stack)
-        certificates = pki.ensure(directory / "pki", clock.now())
+        names = listening.names(options.listen, options.tls_names)
+        certificates = pki.ensure(directory / "pki", clock.now(), names)
         tls = _tls(certificates)
         own = secrets.ensure(directory)
         plane = Plane(
@@ -91,12 +83,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         await plane.prepare()
         http = HttpServer(api, tls=tls)
         stack.push_async_callback(http.close)
-        try:
-            port = await http.start(HOST, options.port)
-        except OSError as err:
-            if err.errno == errno.EADDRINUSE:
-                raise PortBusy(options.port) from None
-            raise
+        port = await listening.start(http, options.listen, options.port)
         await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
@@ -105,14 +92,17 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             tls.load_cert_chain(fresh.server)
             kubeconfig.write(config, server=url, pki=fresh, token=own.admin_token)
 
-        renewal = asyncio.create_task(_renew(directory / "pki", renewed, clock), name="certificate renewal")
+        renewal = asyncio.create_task(
+            _renew(directory / "pki", names, renewed, clock), name="certificate renewal"
+        )
         stack.push_async_callback(cancelled, [renewal])
         server = Server(HOST, port, plane.parts.ca)
         run_node = (
             partial(node.run, options, node.Place(directory / "node", server)) if options.node else None
         )
         await stack.enter_async_context(plane.running(run_node))
-        yield Longshore(url, config, plane.client, api)
+        elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()
+        yield Longshore(url, elsewhere, config, plane.client, api)
 
 
 def _controllers(options: Options) -> tuple[str, ...]:
@@ -142,10 +132,12 @@ def _tls(certificates: pki.Pki) -> ssl.SSLContext:
     return context
 
 
-async def _renew(directory: Path, renewed: Callable[[pki.Pki], None], clock: Clock) -> None:
+async def _renew(
+    directory: Path, names: tuple[str, ...], renewed: Callable[[pki.Pki], None], clock: Clock
+) -> None:
     """Renews certificates of a longshore that runs for months; new connections get the new one."""
     while True:
         await clock.sleep(_RENEWAL_SECONDS)
-        fresh = pki.ensure(directory, clock.now())
+        fresh = pki.ensure(directory, clock.now(), names)
         if fresh.renewed:
             renewed(fresh)

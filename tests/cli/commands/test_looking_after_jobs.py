@@ -163,6 +163,7 @@ def test_status_counts_what_is_there(longshore: Command) -> None:
     assert re.search(r"^server +https://127\.0\.0\.1:\d+, Kubernetes v1\.\d+", text, re.M)
     assert re.search(rf"^process +\d+, for \w+, on {longshore.home}/data$", text, re.M)
     assert re.search(r"^node +\S+: ready, process://\S+; \d+ pods ask for cpu \S+ of \S+, memory", text, re.M)
+    assert re.search(r", memory [\d.]+ (bytes|[KMG]iB) of [\d.]+ [MGT]iB$", text, re.M)
     assert re.search(r"^jobs +.*\d+ complete", text, re.M)
     found = json.loads(longshore.ok("status", "-o", "json"))
     assert found["nodes"][0]["ready"] == "True"

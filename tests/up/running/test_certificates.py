@@ -48,6 +48,21 @@ def test_the_server_certificate_names_loopback_and_the_cluster_service_and_nothi
     ]
 
 
+def test_other_names_are_in_the_server_certificate_as_long_as_they_are_asked_for(tmp_path: Path) -> None:
+    first = pki.ensure(tmp_path / "pki", NOW)
+    authority = first.ca_cert.read_bytes()
+    made = pki.ensure(tmp_path / "pki", NOW, ("build.example", "192.0.2.7"))
+    assert made.renewed
+    assert not pki.ensure(tmp_path / "pki", NOW, ("build.example", "192.0.2.7")).renewed
+    names = certificate(made.server).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)][-1] == "192.0.2.7"
+    assert names.get_values_for_type(x509.DNSName)[-1] == "build.example"
+    assert made.ca_cert.read_bytes() == authority  # kubeconfigs that were copied stay good
+    assert pki.ensure(tmp_path / "pki", NOW).renewed
+    names = certificate(made.server).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "build.example" not in names.get_values_for_type(x509.DNSName)
+
+
 def test_the_admin_certificate_cannot_pose_as_a_server(tmp_path: Path) -> None:
     made = pki.ensure(tmp_path / "pki", NOW)
     usage = certificate(made.admin).extensions.get_extension_for_class(x509.ExtendedKeyUsage).value

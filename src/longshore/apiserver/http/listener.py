@@ -1,4 +1,4 @@
-"""The listening socket and its connections: TLS, and an orderly end."""
+"""The listening sockets and their connections: TLS, and an orderly end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LOOK_SECONDS: Final = 0.01
 
 
 class Listener:
-    """Serves what `front` answers, on one address, until it is closed."""
+    """Serves what `front` answers until it is closed, on each address that it is started on."""
 
     def __init__(self, front: Front, *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
         self._front, self._tls, self._timeouts = front, tls, timeouts
         self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     async def start(self, host: str, port: int) -> int:
         """Begins to listen and returns the port (the one chosen, for port 0)."""
@@ -32,7 +32,7 @@ class Listener:
         if self._tls is not None:
             limits["ssl_handshake_timeout"] = self._timeouts.head
             limits["ssl_shutdown_timeout"] = self._timeouts.linger
-        self._server = await loop.create_server(
+        server = await loop.create_server(
             lambda: Connection(self._front, self._timeouts, loop, self._connections),
             host,
             port,
@@ -40,14 +40,15 @@ class Listener:
             backlog=_BACKLOG,
             **limits,
         )
-        chosen: int = self._server.sockets[0].getsockname()[1]
+        self._servers.append(server)
+        chosen: int = server.sockets[0].getsockname()[1]
         return chosen
 
     async def close(self) -> None:
         """Stops listening, ends all streams, lets running requests finish for a moment, then hangs up."""
         self._front.close()
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
         for connection in tuple(self._connections):
             connection.stop()
         await _until(lambda: not any(each.busy for each in self._connections), self._timeouts.stop)

@@ -3,20 +3,25 @@
   longshore kubeconfig merge --use     afterwards plain kubectl talks to this longshore
   longshore kubeconfig merge --name here
   longshore kubeconfig remove
+  longshore kubeconfig print --server https://build.example:6443     for another machine (see up --listen)
 
 Other clusters, users and contexts of the file stay as they are; comments in it do not survive.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.types import Obj
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import data_dir
 
-    verbs = parser.add_subparsers(dest="verb", metavar="merge|remove", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="merge|remove|print", required=True)
     merge = verbs.add_parser(
         "merge",
         help="add this longshore to a kubeconfig",
@@ -29,6 +34,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         description="Removes what merge has added.",
         allow_abbrev=False,
     )
+    shown = verbs.add_parser(
+        "print",
+        help="print a kubeconfig for another machine",
+        description="Prints this longshore's kubeconfig, the admin's token in it, with another address.",
+        allow_abbrev=False,
+    )
+    shown.add_argument(
+        "--server",
+        required=True,
+        type=_server,
+        metavar="URL",
+        help="address that the other machine reaches this longshore by",
+    )
+    data_dir.add_arguments(shown)
     for each in (merge, remove):
         each.add_argument(
             "--name",
@@ -52,6 +71,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from longshore.cli.server import data_dir, kubeconfig_files
 
+    if arguments.verb == "print":
+        print(_for_others(kubeconfig_files.read(data_dir.kubeconfig(arguments)), arguments.server), end="")
+        return 0
     file = arguments.into.expanduser().resolve()
     if arguments.verb == "remove":
         if kubeconfig_files.remove(file, arguments.name):
@@ -67,3 +89,19 @@ def run(arguments: Namespace) -> int:
     else:
         print(f"use it with: kubectl --context {arguments.name} get jobs")
     return 0
+
+
+def _for_others(own: Obj, server: str) -> str:
+    import yaml
+
+    own["clusters"][0]["cluster"]["server"] = server
+    return yaml.safe_dump(own, sort_keys=False)
+
+
+def _server(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(text)
+    if parts.scheme != "https" or not parts.hostname or parts.path not in ("", "/"):
+        raise ArgumentTypeError(f"{text!r} is not an address such as https://build.example:6443")
+    return text.rstrip("/")

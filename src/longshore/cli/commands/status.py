@@ -62,6 +62,7 @@ def _found(server: Server) -> Obj:
 def _node(node: Obj, pods: list[Obj]) -> Obj:
     from longshore.api import pod_resources, quantity
     from longshore.api.facts import conditions, pod_state
+    from longshore.node import shortcomings
 
     name, status = node["metadata"]["name"], node.get("status") or {}
     has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
@@ -75,6 +76,7 @@ def _node(node: Obj, pods: list[Obj]) -> Obj:
     return {
         "name": name,
         "ready": ready["status"],
+        "lacks": shortcomings.words(node),
         "runtime": (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
         "pods": len(there),
         "requested": used,
@@ -110,16 +112,29 @@ def _text(found: Obj) -> str:
         ready = "ready" if node["ready"] == "True" else "not ready"
         engine = f", {node['runtime']}" if node["runtime"] else ""
         used = ", ".join(
-            f"{resource} {node['requested'][resource]} of {node['allocatable'][resource]}"
+            f"{resource} {_amount(resource, node['requested'][resource])} of "
+            f"{_amount(resource, node['allocatable'][resource])}"
             for resource in ("cpu", "memory")
         )
         lines.append(f"node\t{node['name']}: {ready}{engine}; {node['pods']} pods ask for {used}")
+        if node["lacks"]:
+            lines.append(f"machine\t{node['lacks']} (more: longshore doctor)")
     if not found["nodes"]:
         lines.append("node\tnone: pods wait")
     for what in ("jobs", "cronjobs", "pods"):
         states = ", ".join(f"{count} {state}" for state, count in sorted(found[what].items()))
         lines.append(f"{what}\t{states or 'none'}")
     return aligned("\n".join(lines) + "\n")
+
+
+def _amount(resource: str, quantity_text: str) -> str:
+    """An amount as people write it: `1.2 GiB`, `0.5`."""
+    from longshore.api import quantity
+    from longshore.cli.printing import sizes
+
+    if resource == "cpu":
+        return f"{quantity.milli_value(quantity_text) / 1000:g}"
+    return sizes.human(quantity.value(quantity_text))
 
 
 def _seconds(pid: int) -> int:

@@ -30,6 +30,23 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"port to listen on, 0 for any free one (default: {DEFAULT_PORT})",
     )
     parser.add_argument(
+        "--listen",
+        type=_address,
+        action="append",
+        default=[],
+        metavar="ADDRESS",
+        help="an address of this machine to listen on besides 127.0.0.1, for use from other machines; "
+        "may be repeated (see the page on security first)",
+    )
+    parser.add_argument(
+        "--tls-name",
+        type=_tls_name,
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name or address that other machines reach this one by, for the certificate; may be repeated",
+    )
+    parser.add_argument(
         "--in-memory",
         action="store_true",
         help="keep nothing on disk; without --data-dir the kubeconfig is removed at the end, too",
@@ -85,13 +102,21 @@ def run(arguments: Namespace) -> int:
     from longshore.store import StoreError
     from longshore.up import foreground
     from longshore.up.files import UnfitDirectory
+    from longshore.up.listening import CannotListen
     from longshore.up.options import Options
     from longshore.up.pki import BrokenPki
-    from longshore.up.running import PortBusy
 
+    everywhere = [address for address in arguments.listen if address in ("0.0.0.0", "::")]
+    if everywhere and not arguments.tls_name:
+        raise Failure(
+            f"--listen {everywhere[0]} needs --tls-name NAME, a name or address that others reach this "
+            "machine by: the certificate must have it"
+        )
     options = Options(
         data_dir=arguments.data_dir,
         port=arguments.port,
+        listen=tuple(dict.fromkeys(arguments.listen)),
+        tls_names=tuple(dict.fromkeys(arguments.tls_name)),
         in_memory=arguments.in_memory,
         durability=arguments.durability,
         controllers=arguments.controllers,
@@ -104,9 +129,31 @@ def run(arguments: Namespace) -> int:
     )
     try:
         foreground.run(options)
-    except (StoreError, UnfitDirectory, BrokenPki, PortBusy) as err:
+    except (StoreError, UnfitDirectory, BrokenPki, CannotListen) as err:
         raise Failure(str(err)) from None
     return 0
+
+
+def _address(text: str) -> str:
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is not an IP address of this machine, such as 192.168.1.5, or 0.0.0.0 for all"
+        ) from None
+
+
+def _tls_name(text: str) -> str:
+    from longshore.api import names
+
+    try:
+        return _address(text)
+    except ArgumentTypeError:
+        if names.dns1123_subdomain(text.lower()):
+            raise ArgumentTypeError(f"{text!r} is neither a host name nor an IP address") from None
+    return text.lower()
 
 
 def _capacity(text: str) -> dict[str, str]:
