@@ -60,9 +60,10 @@ def test_of_several_reasons_only_the_new_ones_are_kept() -> None:
     assert [code for code, _ in kept] == ["PodsCreated", "Failed"]
 
 
-def test_a_problem_is_kept_with_its_words() -> None:
+def test_a_problem_is_kept_with_its_words_and_the_plan_again_once_it_is_carried_out() -> None:
     kept = told(((CREATED,), "quota exceeded"), ((CREATED,), "quota exceeded"), ((CREATED,), ""))
-    assert kept == [("PodsCreated", "creates 2 pods"), ("Problem", "quota exceeded")]
+    created = ("PodsCreated", "creates 2 pods")
+    assert kept == [created, ("Problem", "quota exceeded"), created]
 
 
 def test_reasons_of_a_second_are_one_bundle_and_found_before_it_is_written() -> None:

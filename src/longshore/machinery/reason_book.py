@@ -1,11 +1,12 @@
 """The book of reasons: takes a record of each new one, and puts them on a shelf once a second.
 
 The shelf is the store's notes; what was written since the last second is lost with the process. Controllers
-outside, where there is no store, make Events of their reasons instead (`events/reasons.py`).
+outside, where there is no store, make Events of their reasons instead (`up/outside/event_reasons.py`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final, Protocol
 
@@ -29,35 +30,16 @@ class Shelf(Protocol):
         """All bundles that are kept, oldest first."""
 
 
-class Tellers(Protocol):
+class Tellers(ABC):
     """Takes reasons, and keeps them somewhere."""
+
+    @abstractmethod
+    def note(self, record: Record) -> None:
+        """Keeps a record. Returns at once."""
 
     def teller(self, kind: str, who: str) -> Tell:
         """Takes what `who` says of objects of this kind."""
 
-    def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
-        """Takes what `who` says of objects of several kinds, whose names are `jobs.batch/hello` in its keys.
-        `kinds` are the kinds that are kept, by resource."""
-
-
-class Untold:
-    """Keeps no reasons."""
-
-    def teller(self, kind: str, who: str) -> Tell:
-        return lambda key, uid, at, reason: None
-
-    def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
-        return lambda key, uid, at, reason: None
-
-
-class ReasonBook:
-    """One for all controllers, schedulers and nodes of a process."""
-
-    def __init__(self, clock: Clock, shelf: Shelf) -> None:
-        self._clock, self._shelf = clock, shelf
-        self._new: list[Record] = []
-
-    def teller(self, kind: str, who: str) -> Tell:
         def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
             code, words, numbers = reason
             self.note(Record(at, kind, key[0], key[1], uid, who, code, words, dict(numbers)))
@@ -65,6 +47,9 @@ class ReasonBook:
         return tell
 
     def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
+        """Takes what `who` says of objects of several kinds, whose names are `jobs.batch/hello` in its keys.
+        `kinds` are the kinds that are kept, by resource."""
+
         def tell(key: Key, uid: str, at: float, reason: Reason) -> None:
             resource, _, name = key[1].partition("/")
             if kind := kinds.get(resource):
@@ -72,6 +57,21 @@ class ReasonBook:
                 self.note(Record(at, kind, key[0], name, uid, who, code, words, dict(numbers)))
 
         return tell
+
+
+class Untold(Tellers):
+    """Keeps no reasons."""
+
+    def note(self, record: Record) -> None:
+        pass
+
+
+class ReasonBook(Tellers):
+    """One for all controllers, schedulers and nodes of a process."""
+
+    def __init__(self, clock: Clock, shelf: Shelf) -> None:
+        self._clock, self._shelf = clock, shelf
+        self._new: list[Record] = []
 
     def note(self, record: Record) -> None:
         if not self._new:

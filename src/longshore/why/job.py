@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from longshore.api import indexes
@@ -34,10 +34,18 @@ _SHOWN_DUE: Final = 3
 
 
 def lines(view: View) -> list[Line]:
-    records = view.own
-    if not any(record.who.endswith("controller") for record in records):
-        records = sorted([*records, *inferred.of_job(view)], key=lambda record: record.at)
+    kept = view.own
+    codes = {record.code for record in kept if record.who.endswith("controller")}
+    guessed = [record for record in inferred.of_job(view) if _is_unknown(record, codes)]
+    records = sorted([*kept, *guessed], key=lambda record: record.at)
     return merged(_Telling(view, records).lines())
+
+
+def _is_unknown(guess: Record, codes: Set[str]) -> bool:
+    """Whether the controllers' own reasons say nothing of it: they keep none, or have forgotten it."""
+    if guess.code == "PodFailed":
+        return not codes
+    return not codes & set(_ENDS) if guess.code in _ENDS else guess.code not in codes
 
 
 class _Telling:
@@ -127,7 +135,7 @@ class _Telling:
         )
         words = f"created {pods} more pod{'s' if pods > 1 else ''}{listed}{why}"
         line = of_record(batch[0], words)
-        if len(batch) > 1:
+        if int(batch[-1].at) > int(batch[0].at):
             line.more = (f"the last at {stamp(batch[-1].at)}",)
         yield line
 

@@ -13,6 +13,7 @@ from longshore.api import cron
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 from longshore.machinery.records import Name, Record
+from longshore.why import reason_events
 from longshore.why.kinds import KINDS, Kind
 from longshore.why.story import View
 
@@ -50,12 +51,11 @@ def observe(
 ) -> View:
     """The view of the object of this name. `recall` and `waits` know what only longshore itself knows."""
     obj = api.get(kind, namespace, name)
-    records = recall([(kind.word, namespace, name)])
+    events = api.events(namespace or "default", kind.kind, name)
+    records = _all(recall([(kind.word, namespace, name)]), events, kind)
     uid = obj["metadata"]["uid"] if obj is not None else records[-1].uid if records else ""
     events = [
-        event
-        for event in api.events(namespace or "default", kind.kind, name)
-        if (event.get("involvedObject") or {}).get("uid") in (uid, None, "")
+        event for event in events if _uid(event) in (uid, "") and reason_events.record_of(event, kind) is None
     ]
     pods = _pods(api, kind, namespace, name, uid)
     told = recall(_told_pods(kind, namespace, records, pods))
@@ -82,6 +82,17 @@ def observe(
         waits(*asked),
         zone,
     )
+
+
+def _all(records: Sequence[Record], events: Sequence[Obj], kind: Kind) -> list[Record]:
+    """The records, with those that controllers outside kept as events; oldest first."""
+    kept = [record for event in events if (record := reason_events.record_of(event, kind)) is not None]
+    return sorted([*records, *kept], key=lambda record: record.at)
+
+
+def _uid(event: Obj) -> str:
+    uid: str = (event.get("involvedObject") or {}).get("uid") or ""
+    return uid
 
 
 def _told_pods(kind: Kind, namespace: str, records: Sequence[Record], pods: Sequence[Obj]) -> list[Name]:

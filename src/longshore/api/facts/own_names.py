@@ -44,6 +44,8 @@ ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
 
 # ---- elsewhere
 
+REASON: Final = "longshore.dev/reason"
+"""On an Event: time, author and numbers of the reason that it keeps, as JSON."""
 WORKLOAD_RIGHTS: Final = "longshore.dev/workload-rights"
 """On a namespace: which rights its pods get."""
 JOB_CONTROLLER: Final = "longshore.dev/job-controller"

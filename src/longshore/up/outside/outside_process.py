@@ -23,12 +23,14 @@ from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import RealClock
+from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
 from longshore.up import stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.outside import leading, metrics
+from longshore.up.outside.event_reasons import EventReasons
 from longshore.up.outside.settings import Settings
 
 MANAGER = "longshore-controllers"
@@ -55,6 +57,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+        reasons = EventReasons(client, clock, rng)
         wiring = Wiring(
             clock,
             rng,
@@ -64,9 +67,12 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             namespace=settings.namespace,
             managed_by=settings.managed_by,
             workers=settings.workers,
+            reasons=reasons,
         )
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
+        keeping = asyncio.create_task(reasons.run(), name="reasons")
+        stack.push_async_callback(cancelled, [keeping])
         working = asyncio.create_task(_work(client, connection.server, settings, wiring))
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
