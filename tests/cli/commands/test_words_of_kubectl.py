@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from support.kubectl_binary import Kubectl
 from support.longshore_command import Command
+from support.longshore_process import longshore_up
 
 pytestmark = pytest.mark.xdist_group("cli commands")
 
@@ -152,3 +154,21 @@ def test_top_counts_what_a_pod_uses(longshore: Command) -> None:
 def test_explain_takes_the_group_of_a_kind_in_front_of_the_field(longshore: Command) -> None:
     shown = longshore.ok("explain", "jobs.batch.volcano.sh.spec.minAvailable")
     assert shown.startswith("GROUP:      batch.volcano.sh\nKIND:       Job\n")
+
+
+def test_top_without_a_node_says_what_is_missing_as_kubectl_does(tmp_path: Path) -> None:
+    with longshore_up("--no-node", "--no-scheduler", "--controllers", "none") as running:
+        ours = Command(tmp_path, {"KUBECONFIG": str(running.kubeconfig)})("top", "pods")
+        theirs = Kubectl(tmp_path, running.kubeconfig)("top", "pods")
+    assert (ours.exit, ours.stdout, ours.stderr) == (1, "", "error: Metrics API not available\n")
+    assert (theirs.exit, theirs.stderr) == (ours.exit, ours.stderr)
+
+
+def test_prune_takes_what_kubectl_applied_for_applied(longshore: Command, kubectl: Kubectl) -> None:
+    config = "{apiVersion: v1, kind: ConfigMap, metadata: {name: NAME, labels: {app: both}}}"
+    kubectl.ok("apply", "-f", "-", stdin=config.replace("NAME", "theirs"))
+    kubectl.ok("create", "configmap", "made")
+    kubectl.ok("label", "configmap", "made", "app=both")
+    done = longshore.ok("apply", "--prune", "-l", "app=both", "-f", "-", stdin=config.replace("NAME", "ours"))
+    assert done == "configmap/ours created\nconfigmap/theirs pruned\n"
+    longshore.ok("delete", "cm/ours", "cm/made")

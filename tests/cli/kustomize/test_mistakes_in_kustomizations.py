@@ -15,6 +15,7 @@ CONFIG = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"
 def refusal(folder: Path, text: str) -> str:
     (folder / "kustomization.yaml").write_text(text)
     (folder / "c.yaml").write_text(CONFIG)
+    (folder / "unnamed.yaml").write_text("{apiVersion: batch/v1, kind: Job, metadata: {generateName: x-}}")
     with pytest.raises(Said) as caught:
         kustomize_build.build(folder)
     assert caught.value.code == 2
@@ -34,6 +35,7 @@ def refusal(folder: Path, text: str) -> str:
         ("resources: [../out.yaml]", "../out.yaml: a file must be in or below "),
         ("resources: [https://example.org/x]", "only files and directories of this machine are read"),
         ("resources: [c.yaml, c.yaml]", 'ConfigMap v1 "c" is there twice'),
+        ("resources: [unnamed.yaml]", "unnamed.yaml: a Job has no metadata.name"),
         ("resources: [.]", "it is among its own resources, by way of "),
         ("images: [{name: x, tag: y}]", "images[0].tag: there is no such field"),
         ("configMapGenerator: [{literals: [a=b]}]", "configMapGenerator[0].name: a name is needed"),

@@ -74,8 +74,7 @@ def _add(kustomization: Kustomization, name: str, pieces: list[Piece], above: tu
         return
     raw = kustomization.read(name)
     for manifest in manifest_files.parse(raw, str(kustomization.directory / name)):
-        meta = manifest.obj["metadata"]
-        if not meta.get("name") and not meta.get("generateName"):
+        if not manifest.obj["metadata"].get("name"):
             raise kustomization.wrong(f"{name}: a {manifest.obj['kind']} has no metadata.name")
         pieces.append(Piece(copy_of(manifest.obj)))
 
@@ -89,7 +88,7 @@ def _refuse_twins(kustomization: Kustomization, pieces: list[Piece]) -> None:
     seen = set()
     for piece in pieces:
         key = (piece.group, piece.kind, piece.name)
-        if key in seen and "generateName" not in piece.obj["metadata"]:
+        if key in seen:
             raise kustomization.wrong(f"{piece.text()} is there twice")
         seen.add(key)
 

@@ -45,7 +45,7 @@ class Piece:
     @property
     def name(self) -> Name:
         meta = self.obj["metadata"]
-        return Name(meta.get("namespace") or "", meta.get("name") or meta.get("generateName") or "")
+        return Name(meta.get("namespace") or "", meta["name"])
 
     @property
     def every_name(self) -> Iterable[Name]:
