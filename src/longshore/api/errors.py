@@ -163,3 +163,16 @@ def internal(message: str) -> StatusError:
         f"Internal error occurred: {message}",
         details={"causes": [{"message": message}]},
     )
+
+
+class tolerated:
+    """`with tolerated(404):` goes on after the block if the server refused it for one of these codes or
+    reasons."""
+
+    def __init__(self, *refusals: int | str) -> None:
+        self._refusals = refusals
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: object) -> bool:
+        return isinstance(err, StatusError) and (err.code in self._refusals or err.reason in self._refusals)

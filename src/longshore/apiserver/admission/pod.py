@@ -52,24 +52,19 @@ def _set_priority(pod: Obj, spec: Obj, get: Get, every: List) -> None:
         if defaults:
             spec["priorityClassName"] = chosen["metadata"]["name"]
     value, policy = chosen.get("value") or 0, chosen.get("preemptionPolicy")
-    asked = spec.get("priority")
-    if asked is not None and asked != value:
-        raise _forbidden(
-            pod,
-            f"the integer value of priority ({asked}) must not be provided in pod spec; priority admission "
-            f"controller computed {value} from the given PriorityClass name",
-        )
-    spec["priority"] = value
-    if policy is None:
-        return
-    asked = spec.get("preemptionPolicy")
-    if asked is not None and asked != policy:
-        raise _forbidden(
-            pod,
-            f"the string value of PreemptionPolicy ({asked}) must not be provided in pod spec; priority "
-            f"admission controller computed {policy} from the given PriorityClass name",
-        )
-    spec["preemptionPolicy"] = policy
+    for key, words, computed in (
+        ("priority", "the integer value of priority", value),
+        ("preemptionPolicy", "the string value of PreemptionPolicy", policy),
+    ):
+        asked = spec.get(key)
+        if computed is not None and asked not in (None, computed):
+            raise _forbidden(
+                pod,
+                f"{words} ({asked}) must not be provided in pod spec; priority admission controller computed "
+                f"{computed} from the given PriorityClass name",
+            )
+        if computed is not None:
+            spec[key] = computed
 
 
 def _has_its_account(new: reads.New) -> bool:

@@ -42,13 +42,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--namespace", "-n", default="", metavar="NS", help="only this namespace (default: all)"
     )
-    parser.add_argument(
-        "--controllers",
-        type=outside,
-        default=settings.CONTROLLERS,
-        metavar="LIST",
-        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
-    )
+    add_controllers(parser)
     parser.add_argument(
         "--workers", type=_positive, metavar="N", help="objects handled at the same time (default: 5 Jobs)"
     )
@@ -61,6 +55,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"(default: {settings.LEASE} in the context's namespace)",
     )
     flags.one_of_several(parser)
+
+
+def add_controllers(parser: ArgumentParser) -> None:
+    """Adds the choice of controllers for another cluster."""
+    from longshore.up.outside import settings
+
+    parser.add_argument(
+        "--controllers",
+        type=outside,
+        default=settings.CONTROLLERS,
+        metavar="LIST",
+        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
+    )
 
 
 def run(arguments: Namespace) -> int:

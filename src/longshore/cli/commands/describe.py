@@ -10,6 +10,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Final
 
+from longshore.api import errors
 from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
@@ -124,13 +125,8 @@ def _happened(server: Server, target: Target, obj: Obj) -> list[Obj]:
 
 def _of_node(server: Server, name: str) -> tuple[Obj | None, list[Obj]]:
     """The node's lease, and its pods that have not ended."""
-    from longshore.api.errors import StatusError
-
     lease = None
-    try:
+    with errors.tolerated(403, 404):
         lease = server.json("GET", f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{name}")
-    except StatusError as err:
-        if err.code not in (403, 404):
-            raise
     selector = f"spec.nodeName={name},status.phase!=Succeeded,status.phase!=Failed"
     return lease, server.json("GET", "/api/v1/pods", query={"fieldSelector": selector})["items"]

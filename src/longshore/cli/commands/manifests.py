@@ -13,9 +13,8 @@ from longshore.cli.arguments.flags import switch
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.api.facts import own_names
-    from longshore.cli.commands.controllers import outside
+    from longshore.cli.commands.controllers import add_controllers
     from longshore.up import manifests
-    from longshore.up.outside import settings
 
     parser.epilog = "example:\n  longshore manifests --image registry.example/longshore | kubectl apply -f -"
     parser.add_argument(
@@ -37,13 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--only-namespace", default="", metavar="NS", help="watch only this namespace (default: all)"
     )
-    parser.add_argument(
-        "--controllers",
-        type=outside,
-        default=settings.CONTROLLERS,
-        metavar="LIST",
-        help=f"controllers to run, separated by commas (default: {','.join(settings.CONTROLLERS)})",
-    )
+    add_controllers(parser)
     switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
 
 

@@ -23,19 +23,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.server import connecting
 
     verbs = parser.add_subparsers(dest="verb", metavar="node|pod", required=True)
-    node = verbs.add_parser(
-        "node",
-        aliases=["nodes", "no"],
-        help="the usage of nodes",
-        description="Shows the usage of nodes.",
-        allow_abbrev=False,
-    )
-    pod = verbs.add_parser(
-        "pod",
-        aliases=["pods", "po"],
-        help="the usage of pods",
-        description="Shows the usage of pods.",
-        allow_abbrev=False,
+    node, pod = (
+        verbs.add_parser(
+            name,
+            aliases=[f"{name}s", name[:2]],
+            help=f"the usage of {name}s",
+            description=f"Shows the usage of {name}s.",
+            allow_abbrev=False,
+        )
+        for name in ("node", "pod")
     )
     for each in (node, pod):
         each.add_argument("name", nargs="?", default="", metavar="NAME", help="this one only")

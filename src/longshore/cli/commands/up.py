@@ -8,20 +8,15 @@ next start finds them again, with the exit codes of those that ended meanwhile. 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from pathlib import Path
 
 from longshore.cli.arguments import flags
+from longshore.cli.server import data_dir
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.up.options import DEFAULT_PORT
 
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        metavar="D",
-        help="where to keep data (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
-    )
+    data_dir.add_arguments(parser, "where to keep data")
     parser.add_argument(
         "--port",
         type=flags.port,

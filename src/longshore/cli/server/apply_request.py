@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.cli.arguments import targets
 from longshore.cli.arguments.kinds import Kinds
@@ -35,13 +36,8 @@ def target(server: Server, kinds: Kinds, manifest: Manifest, namespace: str) -> 
 
 def live(server: Server, path: str) -> Obj | None:
     """The object as it is now; None when there is none."""
-    from longshore.api.errors import StatusError
-
-    try:
+    with errors.tolerated(404):
         return server.json("GET", path)
-    except StatusError as err:
-        if err.code != 404:
-            raise
     return None
 
 

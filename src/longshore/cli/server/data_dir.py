@@ -8,12 +8,12 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser, what: str = "data directory") -> None:
     parser.add_argument(
         "--data-dir",
         type=Path,
         metavar="D",
-        help="data directory (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
+        help=f"{what} (default: $LONGSHORE_HOME, else ~/.local/share/longshore)",
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from longshore.api.errors import StatusError
+from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.cli.arguments.kinds import Kind, Kinds
 from longshore.cli.arguments.targets import Target
@@ -81,8 +81,5 @@ def delete(server: Server, target: Target, dry_run: str) -> None:
         options["dryRun"] = ["All"]
     if dry_run == "client":
         return
-    try:
+    with errors.tolerated(404):
         server.json("DELETE", target.path, body=options)
-    except StatusError as err:
-        if err.code != 404:
-            raise

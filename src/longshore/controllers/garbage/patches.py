@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
@@ -80,12 +81,9 @@ async def _change(
     change: Callable[[list[Obj]], list[Obj]],
 ) -> None:
     if row.style != "custom":
-        try:
+        with errors.tolerated(415):
             await client.patch(row, name, strategic, namespace, type=PatchType.STRATEGIC)
             return
-        except StatusError as err:
-            if err.code != 415:
-                raise
     meta = (await client.get(row, name, namespace))["metadata"]
     if meta["uid"] != strategic["metadata"]["uid"]:
         return

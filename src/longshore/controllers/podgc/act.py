@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from longshore.api.errors import StatusError
+from longshore.api import errors
 from longshore.api.facts import conditions, kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, PatchType
@@ -13,7 +13,7 @@ async def act(client: Client, removal: Removal, now: str) -> None:
     """Does nothing if the pod is gone already. `now` is RFC 3339."""
     meta = removal.pod["metadata"]
     name, namespace = meta["name"], meta["namespace"]
-    try:
+    with errors.tolerated(404):
         pod = await client.get(kinds.PODS, name, namespace)
         if pod["metadata"]["uid"] != meta["uid"]:
             return
@@ -24,9 +24,6 @@ async def act(client: Client, removal: Removal, now: str) -> None:
             )
         options = DeleteOptions(grace_period_seconds=0, uid=meta["uid"])
         await client.delete(kinds.PODS, name, namespace, options)
-    except StatusError as err:
-        if err.code != 404:
-            raise
 
 
 def failed(pod: Obj, cause: Cause, now: str) -> Obj | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Literal, NamedTuple
 
-from longshore.api.errors import StatusError
+from longshore.api import errors
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.controllers.volume import decide, names
@@ -59,11 +59,8 @@ class Controller:
     async def _make_class(self) -> None:
         """The class is made once; who changed it meant it."""
         if self._classes.cache.get("", names.CLASS) is None:
-            try:
+            with errors.tolerated("AlreadyExists"):
                 await self._client.create(kinds.STORAGE_CLASSES, names.LOCAL_CLASS)
-            except StatusError as err:
-                if err.reason != "AlreadyExists":
-                    raise
 
     def _claim_changed(self, obj: Obj) -> None:
         meta = obj["metadata"]

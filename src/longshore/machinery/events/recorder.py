@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from longshore.api import names
+from longshore.api import errors, names
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
@@ -173,12 +173,9 @@ class Recorder:
         namespace = obj["metadata"]["namespace"]
         if seen.stored:
             patch = {"count": seen.count, "lastTimestamp": seen.last, "message": seen.message}
-            try:
+            with errors.tolerated(404):
                 await self._client.patch(kinds.EVENTS, seen.name, patch, namespace, type=PatchType.STRATEGIC)
                 return
-            except StatusError as err:
-                if err.code != 404:
-                    raise
         await self._client.create(kinds.EVENTS, obj, namespace)
         seen.stored = True
 

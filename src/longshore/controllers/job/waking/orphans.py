@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from longshore.api import types
+from longshore.api import errors, types
 from longshore.api.errors import StatusError
 from longshore.api.facts import job_state, kinds
 from longshore.api.facts.owners import controller_of, owner_key
@@ -93,13 +93,10 @@ class Orphans:
         if not pod_facts.tracked(pod) or not self._is_nobodys(pod):
             return
         namespace, name = key_of(pod)
-        try:
+        with errors.tolerated(404):
             await self._client.patch(
                 kinds.PODS, name, finalizer_patch(FINALIZER), namespace, type=PatchType.STRATEGIC
             )
-        except StatusError as err:
-            if err.code != 404:
-                raise
 
     def _is_nobodys(self, pod: Obj) -> bool:
         ref = controller_of(pod)

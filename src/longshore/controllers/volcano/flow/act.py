@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.metrics import Counter
@@ -50,8 +51,5 @@ class Act:
         self._recorder.event(about, "Normal", "Created", f"create a job named {name}!")
 
     async def _delete(self, name: str, namespace: str) -> None:
-        try:
+        with errors.tolerated(404):
             await self._client.delete(kinds.VOLCANO_JOBS, name, namespace, _BACKGROUND)
-        except StatusError as err:
-            if err.code != 404:
-                raise

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import Final
 
-from longshore.api.errors import StatusError
+from longshore.api import errors
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano.job import observe
@@ -146,10 +146,7 @@ class VolcanoJobController:
         """There is no such Job. Commands for it are taken away all the same."""
         for request in self._memory.take(key):
             if request.command:
-                try:
+                with errors.tolerated(404):
                     await self._client.delete(kinds.COMMANDS, request.command, key[0])
-                except StatusError as err:
-                    if err.code != 404:
-                        raise
         self._memory.forget(key)
         self._unwritten.settle(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.facts.kinds import Kind
@@ -85,12 +86,9 @@ class Draft:
 
     def found(self, kind: Kind, name: str) -> Course[Obj | None]:
         """An object; None when there is none."""
-        try:
+        with errors.tolerated(404):
             return (yield from self.one(Get(kind, name)))
-        except StatusError as err:
-            if err.code != 404:
-                raise
-            return None
+        return None
 
     # ---- writes of the Job itself
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, volcano_job_state
 from longshore.api.facts.volcano_job_state import phase_of
@@ -198,13 +199,10 @@ def _take(draft: Draft, request: Request, action: str) -> Course[bool]:
 
 def _delete_command(draft: Draft, request: Request) -> Course[bool]:
     """Whether it was there."""
-    try:
+    with errors.tolerated(404):
         yield from draft.one(Delete(kinds.COMMANDS, request.command))
-    except StatusError as err:
-        if err.code != 404:
-            raise
-        return False
-    return True
+        return True
+    return False
 
 
 def _drop_commands(draft: Draft, requests: Sequence[Request]) -> Course[None]:

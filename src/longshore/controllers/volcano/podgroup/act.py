@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
@@ -58,12 +59,9 @@ async def _create(group: Obj, namespace: str, client: Client) -> Obj:
 
 
 async def _remove(name: str, namespace: str, client: Client) -> Obj | None:
-    try:
+    with errors.tolerated(404):
         return await client.delete(kinds.POD_GROUPS, name, namespace)
-    except StatusError as err:
-        if err.code != 404:
-            raise
-        return None
+    return None
 
 
 async def _tell(pod: Obj, namespace: str, client: Client) -> None:

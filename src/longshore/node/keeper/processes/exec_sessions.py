@@ -57,7 +57,7 @@ def execute(
         entered = namespaces.enter_of(entry.pid)
         try:
             command = (argv, env, cwd, stdin, out, err, tty)
-            pid = launching.fork(before, *command) if before else launching.spawn(*command)
+            pid = launching.fork(before, command) if before else launching.spawn(command)
         finally:
             if entered:
                 namespaces.leave()

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from longshore.node.keeper.walls.limits import Limiter
 
     Step = Callable[[], None]
+    Command = tuple[list[str], dict[str, str], str, int, int, int, str]
+    """Arguments, variables, working directory, stdin (negative for nothing to read), stdout, stderr, and the
+    path of a terminal or nothing."""
 
 RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM]
 """Signals the keeper treats in its own way; a container begins with the default."""
@@ -46,7 +49,7 @@ def container(entry: Entry, namespaces: Namespaces, limiter: Limiter, beside: in
         entered = namespaces.enter_of(beside) if beside else namespaces.enter(entry, spec)
         try:
             command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, error, tty)
-            entry.pid = fork(before, *command) if before else spawn(*command)
+            entry.pid = fork(before, command) if before else spawn(command)
         finally:
             if entered:
                 namespaces.leave()
@@ -134,11 +137,10 @@ def find(command: str, search: str) -> str:
     raise cannot_run(f'exec: "{command}": executable file not found in $PATH')
 
 
-def spawn(
-    argv: list[str], env: dict[str, str], cwd: str, stdin: int, output: int, error: int, tty: str
-) -> int:
-    """Starts it in a session of its own. With `tty` the path of a terminal, which becomes the controlling one
-    because a session leader without one opens it. A negative `stdin` means nothing to read."""
+def spawn(command: Command) -> int:
+    """Starts it in a session of its own. A terminal becomes the controlling one, because a session leader
+    without one opens it."""
+    argv, env, cwd, stdin, output, error, tty = command
     actions: list[tuple[object, ...]]
     if tty:
         actions = [
@@ -167,21 +169,12 @@ def spawn(
             os.chdir("/")
 
 
-def fork(
-    before: Callable[[], None],
-    argv: list[str],
-    env: dict[str, str],
-    cwd: str,
-    stdin: int,
-    output: int,
-    error: int,
-    tty: str,
-) -> int:
+def fork(before: Step, command: Command) -> int:
     """Starts it after `before` ran in the child, which may raise Refused or OSError."""
     told, tell = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
-        _child(tell, before, argv, env, cwd, stdin, output, error, tty)
+        _child(tell, before, command)
     os.close(tell)
     try:
         with os.fdopen(told, "rb") as pipe:
@@ -195,18 +188,9 @@ def fork(
     return pid
 
 
-def _child(
-    tell: int,
-    before: Callable[[], None],
-    argv: list[str],
-    env: dict[str, str],
-    cwd: str,
-    stdin: int,
-    output: int,
-    error: int,
-    tty: str,
-) -> NoReturn:
+def _child(tell: int, before: Step, command: Command) -> NoReturn:
     """The forked half: it executes the command or says why not, and never returns into the keeper's loop."""
+    argv, env, cwd, stdin, output, error, tty = command
     problem = Refused("RunContainerError", "the container's process could not be prepared")
     try:
         signal.set_wakeup_fd(-1)
