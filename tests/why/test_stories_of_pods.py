@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from pathlib import Path
 
 from longshore.node.runtime import Container
-from longshore.testing import Run
-from why.why_stage import PODS, Stage, a_job, a_pod, play
+from longshore.testing import Exec, Run
+from longshore.why import text
+from longshore.why.kinds import KINDS
+from longshore.why.story import View
+from longshore.why.tell import tell
+from why.why_stage import PODS, START, Stage, a_job, a_pod, checked, play
 
 NODES = ("v1", "Node")
+AT = "2026-01-01T09:00:00Z"
 
 
 def test_a_pod_that_runs() -> None:
@@ -386,3 +392,112 @@ def test_the_best_of_two_nodes() -> None:
         )
 
     play(script)
+
+
+def test_a_container_whose_liveness_probe_fails() -> None:
+    async def script(stage: Stage) -> None:
+        probe = {"exec": {"command": ["alive"]}, "periodSeconds": 5, "failureThreshold": 2}
+        await stage.create(PODS, a_pod(container={"livenessProbe": probe}))
+        await stage.sleep(30)
+        await stage.tells(
+            "pod/p",
+            """
+            09:00:00  created
+            09:00:00  placed on node node, the only one
+            09:00:00  container main started
+            09:00:00  Liveness probe failed: no answer (2 times, until 09:00:05)
+            09:00:05  Container main failed liveness probe, will be restarted
+            09:00:05  container main was stopped: exit code 143
+            now       the pod has failed
+            next      nothing: the pod has ended. See its logs: longshore logs p
+            """,
+        )
+
+    runs = Run(seconds=None)
+    play(script, lambda container: runs, execs=lambda key, command: Exec(code=1, output="no answer"))
+
+
+def test_a_container_that_is_not_ready() -> None:
+    async def script(stage: Stage) -> None:
+        probe = {"exec": {"command": ["ready"]}, "periodSeconds": 5}
+        await stage.create(PODS, a_pod(container={"readinessProbe": probe}))
+        await stage.sleep(12)
+        await stage.tells(
+            "pod/p",
+            """
+            09:00:00  created
+            09:00:00  placed on node node, the only one
+            09:00:00  container main started
+            09:00:00  Readiness probe failed: not yet (3 times, until 09:00:10)
+            now       it runs on node node, but main is not ready
+            next      it runs until its containers end
+            """,
+        )
+
+    runs = Run(seconds=None)
+    play(script, lambda container: runs, execs=lambda key, command: Exec(code=1, output="not yet"))
+
+
+def by_events(*events: tuple[str, str, int], waiting: str = "ContainerCreating", message: str = "") -> str:
+    """The story of a pod with these events: reason, message, and how often it happened."""
+    obj = {
+        "metadata": {"name": "p", "namespace": "default", "uid": "u", "creationTimestamp": AT},
+        "spec": {"nodeName": "n", "containers": [{"name": "main"}]},
+        "status": {
+            "phase": "Pending",
+            "containerStatuses": [
+                {"name": "main", "state": {"waiting": {"reason": waiting, "message": message}}}
+            ],
+        },
+    }
+    told = [
+        {
+            "metadata": {"creationTimestamp": AT},
+            "reason": reason,
+            "message": words,
+            "count": count,
+            "firstTimestamp": "2026-01-01T09:00:02Z",
+            "lastTimestamp": "2026-01-01T09:01:00Z",
+        }
+        for reason, words, count in events
+    ]
+    story = tell(View(KINDS["pod"], "default", "p", START.timestamp(), obj, events=told))
+    assert story is not None
+    return "\n".join(text.lines(story.document(), UTC, START))
+
+
+def test_an_image_that_cannot_be_pulled() -> None:
+    said = by_events(
+        ("Pulling", 'Pulling image "nowhere/x"', 4),
+        ("Failed", 'Failed to pull image "nowhere/x": no such host', 4),
+        ("BackOff", 'Back-off pulling image "nowhere/x"', 9),
+        waiting="ImagePullBackOff",
+        message='Back-off pulling image "nowhere/x"',
+    )
+    checked(
+        said,
+        """
+        09:00:00  created
+        09:00:02  Pulling image "nowhere/x" (4 times, until 09:01:00)
+        09:00:02  Failed to pull image "nowhere/x": no such host (4 times, until 09:01:00)
+        now       waits: container main: ImagePullBackOff: Back-off pulling image "nowhere/x"
+        next      it is tried again, after longer and longer pauses. See: longshore describe pod p
+        """,
+    )
+
+
+def test_a_volume_that_cannot_be_mounted() -> None:
+    said = by_events(
+        ("Scheduled", "Successfully assigned default/p to n", 1),
+        ("FailedMount", 'MountVolume.SetUp failed for volume "c" : configmap "settings" not found', 6),
+    )
+    checked(
+        said,
+        """
+        09:00:00  created
+        09:00:02  placed: Successfully assigned default/p to n
+        09:00:02  MountVolume.SetUp failed for volume "c" : configmap "settings" not found (6 times, until 09:01:00)
+        now       waits: MountVolume.SetUp failed for volume "c" : configmap "settings" not found
+        next      it is tried again, after longer and longer pauses. See: longshore describe pod p
+        """,
+    )

@@ -22,7 +22,7 @@ from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
 from longshore.store import Store
 from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
-from longshore.testing.scripted_runtime import RunScript
+from longshore.testing.scripted_runtime import Exec, Execs, RunScript
 from longshore.why import kinds, text
 
 _SUFFIX = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
@@ -86,6 +86,7 @@ def play(
     capacity: Capacity = SMALL,
     node: bool = True,
     root: Path = Path("a-scripted-node-has-no-directory"),
+    execs: Execs = lambda key, command: Exec(),
     **more: Any,
 ) -> None:
     """Plays a script beside a whole plane."""
@@ -95,6 +96,8 @@ def play(
         plane = Plane(Parts(Store.open(None), clock, clock.rng, cron.UTC, SeededKeys(clock.rng), **given))
         await plane.prepare()
         stand = ScriptedNode(clock, runs, capacity=capacity, root=root) if node else None
+        if stand is not None:
+            stand.machine.execs = execs
         async with plane.running(stand):
             await script(Stage(plane, clock))
 

@@ -54,7 +54,7 @@ async def _run(
     gangs = Settings() if actions is None else Settings(actions=actions)
     schedulers = Schedulers(
         wiring.context(client, wiring.reasons.teller("pod", "scheduler")),
-        group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler")),
+        group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler"), per_object=1),
         gangs=gangs,
         names=names,
     )

@@ -53,14 +53,14 @@ class Wiring(msgspec.Struct, frozen=True):
     """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
 
     def context(self, client: Client, tell: Tell | None = None) -> ControllerContext:
-        """The context of one user, whose new reasons go to `tell`."""
+        """The context of one user, whose new reasons go to `tell`; only the last look is remembered here."""
         return ControllerContext(
             client,
             clock=self.clock,
             rng=self.rng,
             informers=self.informers.share(),
             registry=self.registry,
-            explanations=Explanations(tell),
+            explanations=Explanations(tell, per_object=1),
         )
 
 

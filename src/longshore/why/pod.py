@@ -21,6 +21,8 @@ _TOLD_OTHERWISE: Final = frozenset(
     ("BackOff", "Created", "ImageNotUsed", "Killing", "Pulled", "Scheduled", "Started")
 )
 """Reasons of events that say what the records and the status say."""
+_UNPREPARED: Final = frozenset(("FailedAttachVolume", "FailedCreatePodSandBox", "FailedMount"))
+"""Reasons of events that the status of a pod says nothing about."""
 _WAITS_FOR_NODE: Final = "FailedScheduling"
 _CREATED, _STARTED, _ENDED_WELL = "Created", "ContainerStarted", "ContainerEnded"
 _RANKS: Final = {
@@ -170,13 +172,26 @@ def now(view: View) -> list[str]:
         ]
     if "deletionTimestamp" in view.meta:
         return [f"it is being deleted, and gone at {view.meta['deletionTimestamp']} at the latest"]
-    waits = pod_now.why_it_waits(view.obj)
+    waits = _waits(view)
     if not waits:
+        unready = pod_now.unready(view.obj)
         node = view.spec.get("nodeName")
-        return [f"it runs on node {node}"] if phase == "Running" else ["it is about to start"]
+        runs = f"it runs on node {node}" + (f", but {unready} is not ready" if unready else "")
+        return [runs] if phase == "Running" else ["it is about to start"]
     if view.spec.get("nodeName"):
         return [f"waits: {waits}"]
     return [f"waits: {waits}", *(reason.words for reason in view.waits if _adds(reason, waits))]
+
+
+def _waits(view: View) -> str:
+    """The reason why the pod waits: by its status or, while it is prepared, by its last event."""
+    assert view.obj is not None
+    if waits := pod_now.why_it_waits(view.obj):
+        return waits
+    last = sorted(view.events, key=lambda event: str(event.get("lastTimestamp") or ""))[-1:]
+    if pod_state.phase_of(view.obj) != "Pending" or not last or last[0]["reason"] not in _UNPREPARED:
+        return ""
+    return str(last[0].get("message") or last[0]["reason"])
 
 
 def _adds(reason: Reason, said: str) -> bool:
@@ -201,7 +216,7 @@ def following(view: View) -> list[str]:
         return [said, *also]
     if not view.spec.get("nodeName"):
         return [*_without_node(view), *also]
-    if pod_now.why_it_waits(view.obj):
+    if _waits(view):
         last = view.own[-1] if view.own else None
         if last is not None and last.code == "CrashLoopBackOff":
             return [_backoff(last), f"see its logs: longshore logs {name} --previous", *also]

@@ -44,3 +44,13 @@ def why_it_waits(pod: Obj) -> str:
                 said = f"{waiting.get('reason')}: {message}" if message else str(waiting.get("reason"))
                 return f"container {container['name']}: {said}"
     return ""
+
+
+def unready(pod: Obj) -> str:
+    """The containers that run and are not ready, by name; empty if there are none."""
+    found = [
+        container["name"]
+        for container in (pod.get("status") or {}).get("containerStatuses") or ()
+        if (container.get("state") or {}).get("running") and container.get("ready") is False
+    ]
+    return ", ".join(found)

@@ -1,8 +1,8 @@
 """Which namespaces lack the binding that gives their accounts rights, or have it against their will. Pure.
 
 The rights are those of one ClusterRole, bound in each namespace to all its service accounts and to nobody
-else: read pods, their logs, events and ConfigMaps; run batch work. No Secrets, no other namespaces. Role
-and bindings are only ever created: whoever changes one is left alone. A namespace annotated
+else: read pods, their logs and stories, events and ConfigMaps; run batch work. No Secrets, no other
+namespaces. Role and bindings are only ever created: whoever changes one is left alone. A namespace annotated
 `longshore.dev/workload-rights: none` has no binding.
 """
 
@@ -31,6 +31,7 @@ ROLE: Final[Obj] = {
         {"apiGroups": ["batch"], "resources": ["cronjobs", "jobs"], "verbs": _WORK},
         {"apiGroups": ["batch"], "resources": ["cronjobs/status", "jobs/status"], "verbs": ["get"]},
         {"apiGroups": ["batch.volcano.sh"], "resources": ["cronjobs", "jobs"], "verbs": _WORK},
+        {"apiGroups": ["longshore.dev"], "resources": ["explanations"], "verbs": ["get"]},
     ],
 }
 
