@@ -275,3 +275,18 @@ def test_logs_of_one_run_are_bounded_and_failed_pods_come_first(
     shelf.tidy(small, 2000.0)
     with ZipFile(small / "logs.zip") as packed:
         assert len(packed.namelist()) == 2
+
+
+def test_logs_in_several_files_and_of_several_runs_come_in_their_order(longshore: Command) -> None:
+    longshore.ok("run", "--", "true")
+    made = kept_run(runs_of(longshore), time.time() + 5, 0)
+    logs = made / "live" / "node" / "logs" / "default_j-z_u" / "main"
+    stamp = b"2026-11-16T00:00:00.000000000Z stdout"
+    for name, texts in {"0.log": ["F c"], "0.log.1": ["R 9", "F b"], "0.log.2": ["P a", "F A"]}.items():
+        (logs / name).write_bytes(b"".join(b"%b %b\n" % (stamp, text.encode()) for text in texts))
+    (logs / "1.log").write_bytes(b"%b P again" % stamp + b"\n")
+    assert longshore.ok("logs", "j") == "aA\nb\nc\nagain"
+    assert longshore.ok("logs", "j", "--tail", "1", "--prefix") == "[j-z] c\n[j-z] again\n"
+    longshore.ok("run", "--", "true")
+    assert (made / "logs.zip").exists()
+    assert longshore.ok("logs", "j") == "aA\nb\nc\nagain"

@@ -37,6 +37,12 @@ class _Files:
             self.names = self._packed.namelist()
         except (OSError, BadZipFile):
             self.names = [str(file.relative_to(self._live)) for file in self._live.glob("*/*/*.log*")]
+        self._rotated = [name for name in self.names if not name.endswith(".log")]
+
+    def of(self, name: str) -> list[str]:
+        """The files of one log, oldest first."""
+        older = [each for each in self._rotated if each.startswith(f"{name}.")]
+        return [*sorted(older, key=lambda each: -int(each.rpartition(".")[2])), name]
 
     def open(self, name: str) -> IO[bytes]:
         return self._packed.open(name) if self._packed is not None else Path(self._live / name).open("rb")
@@ -91,9 +97,8 @@ def _copy(files: _Files, log: _Log, prefix: bytes, arguments: Namespace) -> None
 
 def _lines(files: _Files, path: str, *, timestamps: bool) -> Iterator[bytes]:
     """The lines of a log in all its files, as they were written."""
-    older = [name for name in files.names if name.startswith(f"{path}.")]
     begun = b""
-    for name in (*sorted(older, key=lambda name: -int(name.rpartition(".")[2])), path):
+    for name in files.of(path):
         with files.open(name) as stored:
             for line in stored:
                 parts = line.removesuffix(b"\n").split(b" ", 3)
