@@ -9,6 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
 GROUPS = (
     (
         "Run it",
@@ -123,6 +127,7 @@ class Said(Failure):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code."""
+    _open_closed_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) > 1 and words[0] == "help":
         words = [*words[1:], "--help"]
@@ -140,20 +145,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return parsers.run(name, rest)
     except Failure as failure:
-        sys.stderr.write(f"{failure.speaker}{failure}\n")
+        _tell(f"{failure.speaker}{failure}\n")
         return failure.code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # whoever read the output has seen enough: longshore get pods | head
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop(sys.stdout)
         return 141
+    except OSError as err:  # of the machine: a full disk, a directory that is gone
+        _tell(f"longshore: {err.strerror or err}{f': {err.filename}' if err.filename else ''}\n")
+        return 1
 
 
 def names() -> list[str]:
     """The names of all commands."""
     return [command for _, commands in GROUPS for command, _ in commands]
+
+
+def _tell(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        drop(sys.stderr)  # whoever cannot be told goes without; the exit code tells
+
+
+def drop(stream: TextIO) -> None:
+    """Writes the stream to nowhere from now on, also what is buffered: Python would complain about it at the
+    end of the program."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_closed_streams() -> None:
+    """Opens the null device for each standard stream that the caller closed (`>&-`): a socket that got
+    its number would be taken for it."""
+    import os
+
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, fd)
+            if null != fd:
+                os.close(null)
+            setattr(sys, name, os.fdopen(fd, mode, closefd=False))
 
 
 def help_text() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
@@ -26,7 +26,9 @@ class JobLog:
 
     def __init__(self, path: Path, place: Place, run: Run, command: Callable[[int], str]) -> None:
         self._place, self._run, self._command = place, run, command
-        self._file = open_log(path)
+        self._path = path
+        self.problem = ""
+        """Why lines are missing; empty while none are."""
         self._seen: set[str] = set()
 
     async def follow(self) -> None:
@@ -45,7 +47,6 @@ class JobLog:
             return
         for pod in found.items:
             self._pod(pod)
-        self._file.close()
 
     def _pod(self, pod: Obj) -> None:
         meta = pod["metadata"]
@@ -61,16 +62,17 @@ class JobLog:
             number = code - 128  # the node tells a signal as a shell does
         line = (index + 1, platform.node(), f"{begun:.3f}", f"{took:10.3f}", 0, 0)
         end = (0 if number else code, number, self._command(index))
-        self._file.write("\t".join(map(str, (*line, *end))).replace("\n", " ") + "\n")
-        self._file.flush()
+        text = "\t".join(map(str, (*line, *end))).replace("\n", " ") + "\n"
+        try:
+            with self._path.open("a", errors="surrogateescape") as file:
+                file.write(text)
+        except OSError as err:
+            self.problem = f"--joblog {self._path}: {err.strerror}"
 
 
-def open_log(path: Path) -> TextIO:
-    """A new file with the header. Raises Failure where it cannot be written."""
+def begin(path: Path) -> None:
+    """Makes a new file with the header. Raises Failure where it cannot be written."""
     try:
-        file = path.open("w")
+        path.write_text(_HEADER)
     except OSError as err:
         raise Failure(f"--joblog {path}: {err.strerror}", 2) from None
-    file.write(_HEADER)
-    file.flush()
-    return file

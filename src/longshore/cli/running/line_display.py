@@ -7,6 +7,7 @@ import sys
 import time
 from typing import Final
 
+from longshore.cli.main import drop
 from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
@@ -23,7 +24,10 @@ class LineDisplay:
         self._failures = 0
 
     def say(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except OSError:
+            drop(sys.stderr)  # whoever cannot be told goes without
 
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,12 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.indexes import Runs
 from longshore.cli.arguments import manifest_files
-from longshore.cli.main import Failure
+from longshore.cli.main import Failure, drop
 from longshore.cli.printing import objects
 from longshore.cli.running import (
     each_items,
     hindrances,
+    joblog,
     missing_variables,
     place,
     pod_templates,
@@ -68,10 +69,12 @@ async def main(arguments: Namespace) -> int:
         raise Failure("these files hold nothing to run", 2)
     if arguments.dry_run:
         wanted = _wanted(arguments, given, Path("ITEMS") if given else None)
-        sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, os.getcwd())))
+        sys.stdout.write(objects.as_yaml(shorthand.job(wanted, os.environ, _directory())))
         return 0
     if arguments.results is not None:
         result_files.prepared(arguments.results)
+    if arguments.joblog is not None:
+        joblog.begin(arguments.joblog)
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
@@ -82,7 +85,7 @@ async def main(arguments: Namespace) -> int:
 
 
 async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Wanted) -> int:
-    job = shorthand.job(wanted, os.environ, os.getcwd())
+    job = shorthand.job(wanted, os.environ, _directory())
     session = Session(here, arguments, wanted)
     rest = await resuming.rest(here, job, wanted.items) if arguments.resume else resuming.Rest(job)
     if rest.complete:
@@ -130,6 +133,13 @@ def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> sho
     )
 
 
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        raise Failure("the current directory is gone, and the command is to run in it", 2) from None
+
+
 def _check(arguments: Namespace, here: Place) -> None:
     """Refuses a command that does not exist, before it fails a hundred times."""
     import shutil
@@ -167,6 +177,8 @@ class Session:
         self._streams: list[Streams] = []
         self._closed = asyncio.Event()
         """Nobody reads standard output any more."""
+        self._unwritten = ""
+        """Why output could not be written; empty while it can."""
         self._told = asyncio.Event()
         """A failed pod was looked at."""
 
@@ -215,36 +227,47 @@ class Session:
             for task in self._background:
                 task.cancel()
             await asyncio.gather(*self._background, return_exceptions=True)
-            self._close_display()
+            with self._printing():
+                self._display.close()
         if self._closed.is_set():
             outcome = "closed"
         else:
             await self._last_words(runs, outcome)
         self._write_failed(runs)
         code = result.CODES[outcome]
-        if not complete:
+        for problem in self._lacks(complete):
             code = code or 1
-            notes.append(_INCOMPLETE)
-            self._display.say(_INCOMPLETE)
-        if self._results is not None and self._results.problem:
-            code = code or 1
-            notes.append(f"--results: {self._results.problem}")
-            self._display.say(notes[-1])
+            notes.append(problem)
+            self._display.say(problem)
         if self._arguments.output == "json" and not self._closed.is_set():
             took = time.monotonic() - self._begun
-            sys.stdout.write(
-                objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
-            )
-            sys.stdout.flush()
+            text = objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
+            with self._printing():
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            if self._unwritten:
+                print(f"longshore: {self._unwritten}", file=sys.stderr)
+                code = code or 1
         if self._here.journal is not None:
             self._here.journal.ended(runs, outcome, code)
         await self._tidy(runs)
         return code
 
+    def _lacks(self, complete: bool) -> list[str]:
+        """Sentences on what was asked for and is missing. `complete` says whether all output was read."""
+        found = [] if complete else [_INCOMPLETE]
+        if self._unwritten:
+            found.append(self._unwritten)
+        if self._results is not None and self._results.problem:
+            found.append(f"--results: {self._results.problem}")
+        if self._joblog is not None and self._joblog.problem:
+            found.append(self._joblog.problem)
+        return found
+
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
         """Waits until all runs have ended (None), time is up, or the person stops."""
-        ends = [asyncio.create_task(run_watches.to_the_end(self._here, run, self._changed)) for run in runs]
         self._in_background(runs)
+        ends = [asyncio.create_task(run_watches.to_the_end(self._here, run, self._changed)) for run in runs]
         stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
         closed: asyncio.Future[Any] = asyncio.create_task(self._closed.wait())
         everything: asyncio.Future[Any] = asyncio.gather(*ends)
@@ -294,27 +317,25 @@ class Session:
         """Shows a line of output, as long as somebody reads it."""
         if self._closed.is_set():
             return
-        try:
+        with self._printing():
             self._display.line(prefix, line)
-        except BrokenPipeError:
-            self._nobody_reads()
 
     async def _draw(self) -> None:
-        try:
+        with self._printing():
             await self._display.follow()
-        except BrokenPipeError:
-            self._nobody_reads()
 
-    def _close_display(self) -> None:
+    @contextlib.contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Notes that nobody reads standard output any more, or that its disk is full."""
         try:
-            self._display.close()
+            yield
         except BrokenPipeError:
-            self._nobody_reads()
-
-    def _nobody_reads(self) -> None:
-        """Drops buffered output, so that Python does not complain at the end of the program."""
-        self._closed.set()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._closed.set()
+        except OSError as err:
+            self._unwritten = f"output is missing, as it could not be written: {err.strerror}"
+        else:
+            return
+        drop(sys.stdout)
 
     def _changed(self, run: Run) -> None:
         self._display.changed(run)

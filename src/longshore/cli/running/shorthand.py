@@ -58,6 +58,9 @@ class Wanted:
 
 def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
     """The manifest. `directory` is the command's working directory."""
+    for word in (*wanted.command, directory):
+        if not _is_text(word):
+            raise Failure(f"{word!r} is not UTF-8 text: give such arguments with --each, one per line", 2)
     container: dict[str, Any] = {
         "name": "main",
         "image": "host",  # the process engine uses the machine's own files
@@ -132,11 +135,11 @@ def _kept(text: str) -> str:
 
 
 def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the command, sorted by name."""
+    """The variables of the command, sorted by name; without those that are no text, unless they are named."""
     found = {
         name: value
         for name, value in environ.items()
-        if wanted.env_all or name in PASSED_VARIABLES or name.startswith("LC_")
+        if (wanted.env_all or name in PASSED_VARIABLES or name.startswith("LC_")) and _is_text(name + value)
     }
     for given in wanted.env:
         name, equals, value = given.partition("=")
@@ -145,7 +148,18 @@ def variables(wanted: Wanted, environ: Mapping[str, str]) -> dict[str, str]:
                 f"--env {name}: this variable is not set here; give it a value with {name}=VALUE", 2
             )
         found[name] = value if equals else environ[name]
+        if not _is_text(name + found[name]):
+            raise Failure(f"--env {name}: its value is not UTF-8 text", 2)
     return dict(sorted(found.items()))
+
+
+def _is_text(text: str) -> bool:
+    """Whether an object can hold it: an argument may be any bytes, JSON may not."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _name(command: str) -> str:
