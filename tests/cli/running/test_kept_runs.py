@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -91,6 +92,31 @@ def test_it_is_retried_without_an_up(longshore: Command) -> None:
     assert second["name"] == "conv"
     assert "retry of conv" in longshore.ok("history")
     assert longshore("retry", "gone").exit == 1
+
+
+def test_rows_of_a_table_are_retried_with_their_fields(longshore: Command) -> None:
+    (longshore.home / "t.csv").write_text('name,size\n"a, b",3\nc,4\n')
+    script = 'echo "$1 of $2"; [ "$1" != c ] || [ -e cure ]'
+    words = (
+        "run",
+        "--each-csv",
+        "t.csv",
+        "--name",
+        "rows",
+        "--",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "{name}",
+        "{size}",
+    )
+    assert longshore(*words).exit == 1
+    (longshore.home / "cure").touch()
+    done = longshore("retry", "rows", "--logs")
+    assert (done.exit, done.stdout) == (0, "[rows-retry-1-1] c of 4\n"), done.stderr
+    again = longshore(words[0], "--resume", *words[1:])
+    assert (again.exit, "has done all 2 already" in again.stderr) == (0, True)
 
 
 def test_a_retry_of_manifests_has_the_objects_they_need(longshore: Command) -> None:
@@ -252,6 +278,23 @@ def test_old_runs_and_those_that_are_too_many_or_too_large_go(
     (kept_run(tmp_path, now - 10, 1000) / "items").write_bytes(b"x" * 2300)
     shelf.prune(tmp_path, now)
     assert [record.begun for record in run_records.every(tmp_path)] == [now - 10]
+
+
+def test_a_run_that_another_process_tidies_is_left_to_it(tmp_path: Path) -> None:
+    made = kept_run(tmp_path, 1000.0, 1000)
+    descriptor = os.open(made, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    shelf.tidy(made, 2000.0)
+    assert (made / "live").exists()
+    os.close(descriptor)
+    shelf.tidy(made, 2000.0)
+    assert not (made / "live").exists()
+    before = (made / "logs.zip").read_bytes()
+    shelf.tidy(made, 3000.0)
+    assert (made / "logs.zip").read_bytes() == before
+    record = run_records.read(made)
+    assert record is not None
+    assert (record.ended, [len(each.failures) for each in record.objects.values()]) == (2000.0, [1])
 
 
 def test_logs_of_one_run_are_bounded_and_failed_pods_come_first(

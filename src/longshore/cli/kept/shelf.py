@@ -7,6 +7,7 @@ thousand small files take 12 MB of most disks.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -42,7 +43,19 @@ def begin(root: Path, now: float) -> Path:
 
 
 def tidy(directory: Path, now: float) -> None:
-    """Keeps the logs of a run whose longshore is gone, and removes everything else of it."""
+    """Keeps the logs of a run whose longshore is gone, and removes everything else of it. Leaves a run alone
+    that another process tidies already."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _tidy(directory, now)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _tidy(directory: Path, now: float) -> None:
     record = run_records.read(directory)
     if record is None:
         shutil.rmtree(directory, ignore_errors=True)
@@ -51,8 +64,10 @@ def tidy(directory: Path, now: float) -> None:
         _pack_logs(record)
     shutil.rmtree(directory / LIVE, ignore_errors=True)
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
-    kept = [line for line in run_records.lines(directory) if record.ended is None or not _superseded(line)]
-    if kept[-1].get("result") is None:
+    lines = run_records.lines(directory)
+    told = "runs" in lines[-1]  # the end says it all again
+    kept = [line for line in lines if not (told and ("done" in line or "failure" in line))]
+    if "result" not in kept[-1]:
         kept.append({"ended": now, "result": "interrupted"})
     kept[-1]["size"] = size
     _replace(directory / JOURNAL, kept)
@@ -112,11 +127,6 @@ def _last_lines(file: Path) -> bytes:
             log.seek(size - MAX_LOG_BYTES)
             log.readline()
         return log.read()
-
-
-def _superseded(line: dict[str, Any]) -> bool:
-    """Whether the line of the end says it all again."""
-    return "done" in line or "failure" in line
 
 
 def _replace(path: Path, lines: list[dict[str, Any]]) -> None:
