@@ -16,14 +16,14 @@ from longshore.node.registration import Machine
 _ARCH: Final = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
 
-def capacity(storage: Path, *, declared: Mapping[str, str] | None = None, pods: int = PODS) -> Capacity:
+def capacity(storage: Path, *, declared: Mapping[str, str] | None = None) -> Capacity:
     """The capacity of this machine. `storage` is on the disk that pods write to."""
     disk = os.statvfs(storage)
     found = {
         "cpu": str(len(os.sched_getaffinity(0))),
         "memory": f"{_memory() // 1024}Ki",
         "ephemeral-storage": f"{disk.f_blocks * disk.f_frsize // 1024}Ki",
-        "pods": str(pods),
+        "pods": str(PODS),
     }
     return Capacity({**found, **(declared or {})})
 

@@ -16,6 +16,8 @@ from longshore.machinery.records import Record
 from longshore.why.kinds import Kind
 
 _GENERATED: Final = re.compile(r'("[a-z0-9.-]+)-[bcdfghjklmnpqrstvwxz2456789]{5}"')
+_MAX_QUOTED: Final = 100
+"""Characters of a quotation."""
 _NUMBERS: Final = ("no", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
@@ -189,13 +191,13 @@ def ranges(listed: str) -> str:
     return ", ".join(part.replace("-", "–") for part in listed.split(","))
 
 
-def quoted(text: str, most: int = 100) -> str:
+def quoted(text: str) -> str:
     """The last line of a text, in quotes; empty for none."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if not lines:
         return ""
     last = lines[-1]
-    return f'"{last if len(last) <= most else last[: most - 1] + "…"}"'
+    return f'"{last if len(last) <= _MAX_QUOTED else last[: _MAX_QUOTED - 1] + "…"}"'
 
 
 def problem(words: str) -> str:

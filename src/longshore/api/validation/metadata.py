@@ -120,12 +120,12 @@ def validate_update(new: Obj, old: Obj, path: str = "metadata") -> list[FieldErr
     return found + _changes(new, old, path)
 
 
-def validate_update_again(new: Obj, old: Obj, path: str = "metadata") -> list[FieldError]:
+def validate_update_again(new: Obj, old: Obj) -> list[FieldError]:
     """Checks that built-in kinds repeat on an update, on top of `validate_update`."""
-    found = [] if same(new, old) else _changes(new, old, path)
+    found = [] if same(new, old) else _changes(new, old, "metadata")
     finalizers = new.get("finalizers")
     if finalizers:
-        found += validate_finalizer_style(finalizers, f"{path}.finalizers")
+        found += validate_finalizer_style(finalizers, "metadata.finalizers")
     return found
 
 
@@ -311,13 +311,13 @@ def validate_finalizer_style(finalizers: Iterable[str], path: str) -> list[Field
     ]
 
 
-def finalizer_warnings(new: Obj, old: Obj | None = None, path: str = "metadata") -> list[str]:
+def finalizer_warnings(new: Obj, old: Obj | None = None) -> list[str]:
     """Warnings that custom resources get instead of a refusal, for finalizers that this write adds."""
     added = set(new.get("finalizers") or ())
     if old is not None:
         added.difference_update(old.get("finalizers") or ())
     return [
-        f"{path}.finalizers: {field.quoted(name)}: prefer a domain-qualified finalizer name including a "
+        f"metadata.finalizers: {field.quoted(name)}: prefer a domain-qualified finalizer name including a "
         "path (/) to avoid accidental conflicts with other finalizer writers"
         for name in sorted(added)
         if "/" not in name and name not in STANDARD_FINALIZERS

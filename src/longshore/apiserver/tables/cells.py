@@ -46,9 +46,9 @@ def column(
     }
 
 
-def wide(name: str, description: str, type: str = "string") -> Column:
+def wide(name: str, description: str) -> Column:
     """A column that only `-o wide` shows."""
-    return column(name, description, type, priority=1)
+    return column(name, description, priority=1)
 
 
 NAME: Final = column("Name", "Name of the object, unique among its kind in its namespace.", format="name")

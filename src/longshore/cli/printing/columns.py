@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def aligned(text: str, *, padding: int = 2, least: int = 0) -> str:
+def aligned(text: str) -> str:
     """`text` with every tab replaced by as many spaces as its column needs."""
     rows = [line.split("\t") for line in text.split("\n")]
     out = [""] * len(rows)
-    _place(rows, out, 0, len(rows), 0, padding, least)
+    _place(rows, out, 0, len(rows), 0)
     return "\n".join(out)
 
 
-def _place(
-    rows: Sequence[list[str]], out: list[str], start: int, end: int, column: int, padding: int, least: int
-) -> None:
+def _place(rows: Sequence[list[str]], out: list[str], start: int, end: int, column: int) -> None:
     at = start
     while at < end:
         if column >= len(rows[at]) - 1:  # the last cell, which ends no column
@@ -29,25 +27,24 @@ def _place(
         last = at
         while last < end and column < len(rows[last]) - 1:
             last += 1
-        width = max(least, max(len(rows[i][column]) for i in range(at, last)) + padding)
+        width = max(len(rows[i][column]) for i in range(at, last)) + 2
         for i in range(at, last):
             out[i] += rows[i][column].ljust(width)
-        _place(rows, out, at, last, column + 1, padding, least)
+        _place(rows, out, at, last, column + 1)
         at = last
 
 
 class Columns:
     """A table that grows: the first lines set the widths, and wider cells push the cells on their right."""
 
-    def __init__(self, padding: int = 3, least: int = 6) -> None:
-        self._padding, self._least = padding, least
+    def __init__(self) -> None:
         self._widths: list[int] = []
 
     def lines(self, rows: Sequence[Sequence[str]]) -> str:
         """The rows as text, each ended by a line feed."""
         for row in rows:
             for column, cell in enumerate(row[:-1]):
-                width = max(self._least, len(cell) + self._padding)
+                width = max(6, len(cell) + 3)
                 if column == len(self._widths):
                     self._widths.append(width)
                 elif width > self._widths[column]:

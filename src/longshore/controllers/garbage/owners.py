@@ -25,14 +25,13 @@ _REMEMBERED: Final = 500
 class Absent:
     """The owners last found absent; the longest unused are forgotten first."""
 
-    def __init__(self, room: int = _REMEMBERED) -> None:
-        self._room = room
+    def __init__(self) -> None:
         self._known: OrderedDict[Identity, None] = OrderedDict()
 
     def add(self, identity: Identity) -> None:
         self._known[identity] = None
         self._known.move_to_end(identity)
-        if len(self._known) > self._room:
+        if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
 
     def __contains__(self, identity: Identity) -> bool:

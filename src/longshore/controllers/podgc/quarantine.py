@@ -11,8 +11,8 @@ QUARANTINE_SECONDS: Final = 40.0
 
 
 class Quarantine:
-    def __init__(self, clock: Clock, seconds: float = QUARANTINE_SECONDS) -> None:
-        self._clock, self._seconds = clock, seconds
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._since: dict[str, float] = {}
 
     def missing(self, names: Collection[str]) -> list[str]:
@@ -22,7 +22,7 @@ class Quarantine:
         """
         now = self._clock.monotonic()
         self._since = {name: self._since.get(name, now) for name in sorted(names)}
-        due = [name for name, since in self._since.items() if now - since >= self._seconds]
+        due = [name for name, since in self._since.items() if now - since >= QUARANTINE_SECONDS]
         for name in due:
             del self._since[name]
         return due

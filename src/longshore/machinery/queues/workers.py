@@ -15,10 +15,9 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from longshore.api.errors import StatusError
-from longshore.api.time.doubling import Doubling
 from longshore.client import Unreachable
 from longshore.machinery.queues.try_again import TryAgain
-from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, Gauges, ShutDown, WorkQueue
+from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
 from longshore.machinery.time.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
@@ -142,16 +141,8 @@ class Crowd(Generic[K]):
 class Shards(Generic[K]):
     """So many queues with one worker each. `object_of` names what must be kept in order."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        count: int,
-        object_of: Callable[[K], str],
-        *,
-        pauses: Doubling = DEFAULT_PAUSES,
-        gauges: Gauges | None = None,
-    ) -> None:
-        self.queues = tuple(WorkQueue[K](clock, pauses=pauses, gauges=gauges) for _ in range(count))
+    def __init__(self, clock: Clock, count: int, object_of: Callable[[K], str]) -> None:
+        self.queues = tuple(WorkQueue[K](clock) for _ in range(count))
         self._object_of = object_of
 
     def queue_of(self, key: K) -> WorkQueue[K]:

@@ -32,10 +32,7 @@ _TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so 
 
 
 class Keeper:
-    def __init__(
-        self, directory: str, server: socket.socket, namespaces: Namespaces, *, idle: float = _IDLE_SECONDS
-    ) -> None:
-        self._idle = idle
+    def __init__(self, directory: str, server: socket.socket, namespaces: Namespaces) -> None:
         self._loop = Loop()
         self._book = Book(os.path.join(directory, "journal"))
         self._namespaces = namespaces
@@ -83,7 +80,7 @@ class Keeper:
         """Leaves when there has been nothing to do and nobody to do it for."""
         self._idle_since = time.monotonic()
         if self._is_idle():
-            self._loop.at("idle", 0.0 if self._leaving else self._idle, self._leave_if_idle)
+            self._loop.at("idle", 0.0 if self._leaving else _IDLE_SECONDS, self._leave_if_idle)
 
     def _is_idle(self) -> bool:
         return not self._connections and not self._containers.busy
@@ -91,7 +88,7 @@ class Keeper:
     def _leave_if_idle(self) -> None:
         if not self._is_idle():
             return
-        left = self._idle_since + self._idle - time.monotonic()
+        left = self._idle_since + _IDLE_SECONDS - time.monotonic()
         if left <= 0 or self._leaving:
             self._loop.stop()
         else:

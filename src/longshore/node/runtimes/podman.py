@@ -49,14 +49,12 @@ class PodmanRuntime:
 
     name = "podman"
 
-    def __init__(
-        self, directory: Path, *, cli: Cli | None = None, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, directory: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._pulls: dict[str, tuple[float, float, str]] = {}
         """Images that could not be pulled: not before when, after which pause, and why."""
         self._notes = directory
-        self._cli = cli or Cli()
+        self._cli = Cli()
         self._machine = arguments.Machine(hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:16])
         self._is_asked = False
         self._trouble, self._ask_at = "", 0.0
@@ -217,7 +215,7 @@ class PodmanRuntime:
 
     async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
         tag = uuid.uuid4().hex
-        words = [self._cli.program, "exec", "--env", f"{EXEC_TAG}={tag}"]
+        words = ["podman", "exec", "--env", f"{EXEC_TAG}={tag}"]
         words += ["--interactive"] * stdin + ["--tty"] * tty
         session = PodmanSession(tag=tag)
         await session.start([*words, arguments.name_of(key), *command], stdin=stdin, tty=tty)
@@ -228,7 +226,7 @@ class PodmanRuntime:
         if seen is None or not seen["State"]["Running"]:
             raise CannotStart("RunContainerError", "the container does not run")
         stdin, tty = bool(seen["Config"].get("OpenStdin")), bool(seen["Config"].get("Tty"))
-        words = [self._cli.program, "attach", "--sig-proxy=false", *(["--no-stdin"] * (not stdin))]
+        words = ["podman", "attach", "--sig-proxy=false", *(["--no-stdin"] * (not stdin))]
 
         async def exit_code() -> int:
             """That of the container, once it has ended."""

@@ -37,8 +37,7 @@ class PodmanMissing(Exception):
 
 
 class Cli:
-    def __init__(self, program: str = "podman") -> None:
-        self.program = program
+    def __init__(self) -> None:
         self._turns = asyncio.Semaphore(_MAX_COMMANDS)
 
     async def run(self, *words: str) -> Ran:
@@ -47,7 +46,7 @@ class Cli:
         try:
             async with self._turns:
                 process = await asyncio.create_subprocess_exec(
-                    self.program,
+                    "podman",
                     *words,
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=out,

@@ -51,17 +51,17 @@ class Meter:
         return self._last
 
 
-def machine_seconds(proc: Path = _PROC) -> float:
+def machine_seconds() -> float:
     """Seconds of CPU that all processors together have worked since the machine started."""
-    ticks = [int(text) for text in (proc / "stat").read_text().split("\n", 1)[0].split()[1:9]]
+    ticks = [int(text) for text in (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:9]]
     user, nice, system, _idle, _waiting, irq, softirq, steal = ticks
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def machine_memory(proc: Path = _PROC) -> int:
+def machine_memory() -> int:
     """Bytes in use that cannot be had back without taking them from somebody."""
     values: Mapping[str, int] = {
         name: int(rest.split()[0]) * 1024
-        for name, _, rest in (line.partition(":") for line in (proc / "meminfo").read_text().splitlines())
+        for name, _, rest in (line.partition(":") for line in (_PROC / "meminfo").read_text().splitlines())
     }
     return values["MemTotal"] - values["MemAvailable"]

@@ -48,10 +48,9 @@ class StatusWriter:
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         closed: Callable[[Life], None],
         wake: Callable[[Life], None],
-        hold: float = HOLD_SECONDS,
     ) -> None:
         self.writes = 0
-        self._client, self._clock, self._hold = client, clock, hold
+        self._client, self._clock = client, clock
         self._spawn, self._closed, self._wake = spawn, closed, wake
         self._holding: deque[tuple[float, Life]] = deque()
         """Lives whose status is held back, and until when. All are held equally long, so the first is due
@@ -69,10 +68,10 @@ class StatusWriter:
             self._keep(life, now)
 
     def _keep(self, life: Life, now: float) -> None:
-        life.hold = due = now + self._hold
+        life.hold = due = now + HOLD_SECONDS
         self._holding.append((due, life))
         if self._timer is None:
-            self._timer = self._clock.call_later(self._hold, self._ring)
+            self._timer = self._clock.call_later(HOLD_SECONDS, self._ring)
 
     def _ring(self) -> None:
         now, self._timer = self._clock.monotonic(), None

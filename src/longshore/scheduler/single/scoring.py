@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-import msgspec
-
 from longshore.scheduler.amounts import CPU, MEMORY
 from longshore.scheduler.fitting import affinity, spreading, taints
 from longshore.scheduler.fitting.affinity import NamespaceLabels
@@ -16,25 +14,20 @@ from longshore.scheduler.ledger import Node
 _MAX_SCORE: Final = 100.0
 
 
-class Weights(msgspec.Struct, frozen=True):
-    """How much each view counts."""
-
-    least_allocated: int = 1
-    balanced: int = 1
-    node_affinity: int = 2
-    pod_affinity: int = 2
-    taints: int = 3
-    spread: int = 2
+_EMPTINESS_WEIGHT: Final = 1
+_BALANCED_WEIGHT: Final = 1
+_NODE_AFFINITY_WEIGHT: Final = 2
+_POD_AFFINITY_WEIGHT: Final = 2
+_TAINTS_WEIGHT: Final = 3
+_SPREAD_WEIGHT: Final = 2
+"""How much each view counts, upstream's numbers."""
 
 
-UPSTREAM: Final = Weights()
-
-
-def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels, weights: Weights = UPSTREAM) -> Node:
+def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels) -> Node:
     """The node to take; at least one is given."""
     if len(nodes) == 1:
         return nodes[0]
-    scored = scores(pod, nodes, namespaces, weights)
+    scored = scores(pod, nodes, namespaces)
     return max(nodes, key=lambda node: scored[node.name])
 
 
@@ -42,34 +35,28 @@ def scores(
     pod: Pod,
     nodes: Sequence[Node],
     namespaces: NamespaceLabels,
-    weights: Weights = UPSTREAM,
     *,
     indifferent: bool = False,
 ) -> dict[str, float]:
     """All views together, by node. `indifferent` when it is known that no pod there has any affinity."""
     shape = pod.shape
-    total = {node.name: _resources(pod, node, weights) for node in nodes}
+    total = {node.name: by_resources(pod, node) for node in nodes}
     if shape.preferred:
         wanted = {
             node.name: sum(weight for weight, chooses in shape.preferred if chooses(node.labels, node.name))
             for node in nodes
         }
-        _blend(total, _scaled(wanted), weights.node_affinity)
+        _blend(total, _scaled(wanted), _NODE_AFFINITY_WEIGHT)
     if any(node.taints for node in nodes):
         disliked = {node.name: taints.disliked(node.taints, shape.tolerations) for node in nodes}
-        _blend(total, _scaled({name: -count for name, count in disliked.items()}), weights.taints)
+        _blend(total, _scaled({name: -count for name, count in disliked.items()}), _TAINTS_WEIGHT)
     if shape.affinity is not None or (not indifferent and _any_affinity(nodes)):
-        _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), weights.pod_affinity)
+        _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), _POD_AFFINITY_WEIGHT)
     for spread in spreading.spreads(pod, nodes, required=False) if shape.spread else ():
         key = spread.constraint.topology
         counts = {node.name: -spread.counts.get(node.labels.get(key, ""), 0) for node in nodes}
-        _blend(total, _scaled(counts), weights.spread)
+        _blend(total, _scaled(counts), _SPREAD_WEIGHT)
     return total
-
-
-def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAM) -> float:
-    """The score of a node where nothing else counts (`only_resources_count`)."""
-    return _resources(pod, node, weights)
 
 
 def only_resources_count(shape: Shape, nodes: Iterable[Node]) -> bool:
@@ -82,13 +69,14 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
     return any(other.shape.affinity is not None for node in nodes for other in node.pods.values())
 
 
-def _resources(pod: Pod, node: Node, weights: Weights) -> float:
-    """Emptier is better, and so is cpu and memory in balance."""
+def by_resources(pod: Pod, node: Node) -> float:
+    """The score of a node where nothing else counts (`only_resources_count`): emptier is better, and so is
+    cpu and memory in balance."""
     cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
     memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
     empty = _MAX_SCORE * ((1 - cpu) + (1 - memory)) / 2
     balanced = _MAX_SCORE * (1 - abs(cpu - memory) / 2)
-    return weights.least_allocated * empty + weights.balanced * balanced
+    return _EMPTINESS_WEIGHT * empty + _BALANCED_WEIGHT * balanced
 
 
 def _fraction(used: int, all_: int) -> float:

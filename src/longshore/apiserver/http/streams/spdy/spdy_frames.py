@@ -138,8 +138,8 @@ def _text(block: bytes, at: int) -> tuple[str, int]:
     return block[at + 4 : end].decode(), end
 
 
-def control(type_: int, body: bytes, flags: int = 0) -> bytes:
-    return struct.pack(">HHI", _VERSION, type_, flags << 24 | len(body)) + body
+def control(type_: int, body: bytes) -> bytes:
+    return struct.pack(">HHI", _VERSION, type_, len(body)) + body
 
 
 def data(stream: int, body: bytes, flags: int = 0) -> bytes:
