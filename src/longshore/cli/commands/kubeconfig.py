@@ -10,9 +10,11 @@ Other clusters, users and contexts of the file stay as they are; comments in it 
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -62,9 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
             metavar="F",
             help="the kubeconfig to change (default: ~/.kube/config)",
         )
-    merge.add_argument(
-        "--use", action=BooleanOptionalAction, default=False, help="make it the current context, too"
-    )
+    switch(merge, "--use", help="make it the current context, too")
     data_dir.add_arguments(merge)
 
 

@@ -17,8 +17,10 @@ the output.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
+
+from longshore.cli.arguments.flags import switch
 
 INTERMIXED = True
 TAKES_A_COMMAND = True
@@ -78,7 +80,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("-0", "--null", action="store_true", help="items of --each end with a zero byte, as of find -print0")
     add("--each-csv", default="", metavar="FILE", help="once per row of a table, with {column}")
-    add("--shuffle", action=BooleanOptionalAction, default=False, help="take the items in a random order")
+    switch(parser, "--shuffle", help="take the items in a random order")
     add(
         "--failed-to",
         type=Path,
@@ -106,12 +108,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--no-fail-unstartable", action="store_true", help="wait for ever for pods that cannot be started")
     add("--run-as-me", action="store_true", help="ignore runAsUser and groups of manifests, as if not set")
-    add(
-        "--fail-fast",
-        action=BooleanOptionalAction,
-        default=False,
-        help="stop everything when one run has failed",
-    )
+    switch(parser, "--fail-fast", help="stop everything when one run has failed")
     add("--name", default="", metavar="NAME", help="name of the Job (default: made from the command)")
     add(
         "--env",
@@ -120,7 +117,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K[=V]",
         help="set a variable; without a value, take the caller's",
     )
-    add("--env-all", action=BooleanOptionalAction, default=False, help="pass all variables of this shell")
+    switch(parser, "--env-all", help="pass all variables of this shell")
     add(
         "--cpu",
         type=resource_amounts.quantity,
@@ -136,44 +133,27 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="memory each run requests and may not exceed, e.g. 1Gi",
     )
     add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add(
+    switch(
+        parser,
         "--logs",
-        action=BooleanOptionalAction,
-        default=None,
         help="print the output of the processes (default: of a command that runs once)",
+        default=None,
     )
-    add(
+    switch(
+        parser,
         "--keep-order",
         "-k",
-        action=BooleanOptionalAction,
-        default=False,
         help="--logs in the order of the items: each is printed when all before it are done",
     )
-    add(
-        "--tag",
-        action=BooleanOptionalAction,
-        default=False,
-        help="--logs with the item and a tab before each line",
-    )
+    switch(parser, "--tag", help="--logs with the item and a tab before each line")
     add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")
     add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
-    add(
-        "--replace",
-        action=BooleanOptionalAction,
-        default=False,
-        help="delete an existing object of the same name first",
-    )
-    add("--rm", action=BooleanOptionalAction, default=False, help="delete the Jobs at the end")
-    add(
-        "--throw-away",
-        action=BooleanOptionalAction,
-        default=False,
-        help="do not use a longshore that runs here",
-    )
-    add(
+    switch(parser, "--replace", help="delete an existing object of the same name first")
+    switch(parser, "--rm", help="delete the Jobs at the end")
+    switch(parser, "--throw-away", help="do not use a longshore that runs here")
+    switch(
+        parser,
         "--resume",
-        action=BooleanOptionalAction,
-        default=False,
         help="go on where the last run of the same --name stopped: what is done is not run again",
     )
     add(
