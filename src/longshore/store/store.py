@@ -123,7 +123,8 @@ class Store:
 
     def check_room(self) -> None:
         """Refuses new objects while the disk is full: raises `DiskFull`."""
-        if self.is_short:
+        disk = self._disk
+        if disk is not None and disk.journal.reserve.was_short and disk.is_short:
             raise DiskFull("new objects are refused; changes and deletions are not")
 
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
