@@ -55,7 +55,7 @@ def test_the_same_seed_gives_the_same_writes_at_the_same_times_under_any_hash_se
     one, again, hashed, other = traces((7, 1), (7, 1), (7, 2), (8, 1))
     missing = [part for part, sign in SIGNS.items() if sign not in one]
     assert not missing, f"took no part: {missing}"
-    assert one.count(b"\n") > 2500
+    assert one.count(b"\n") > 2000
     assert one == again
     assert one == hashed
     assert one != other
