@@ -55,7 +55,12 @@ class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
 
     def document(self) -> Obj:
         out: Obj = {
-            "metadata": {"name": self.id, "namespace": self.namespace, "uid": self.uid},
+            "metadata": {
+                "name": self.id,
+                "namespace": self.namespace,
+                "uid": self.uid,
+                "creationTimestamp": rfc3339.from_seconds(self.ended),
+            },
             "job": self.name,
             "result": self.result,
             "endTime": rfc3339.from_seconds(self.ended),

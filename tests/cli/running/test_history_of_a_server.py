@@ -40,6 +40,11 @@ def check(longshore: Command) -> None:
         assert listed["kind"] == "FinishedJobList"
         assert sorted(each["job"] for each in listed["items"]) == ["bad", "brief", "good", "there"]
         name = listed["items"][0]["metadata"]["name"]
+    table = [line.split() for line in longshore.ok("get", "finishedjobs").splitlines()]
+    assert (table[0], sorted(row[0].partition(".")[0] for row in table[1:])) == (
+        ["NAME", "AGE"],
+        ["bad", "brief", "good", "there"],
+    )
     one = longshore.ok("get", "--raw", f"/apis/longshore.dev/v1/namespaces/default/finishedjobs/{name}")
     assert json.loads(one)["job"] == "bad"
 

@@ -80,6 +80,8 @@ def _tables(server: Server, chosen: Sequence[Target], arguments: Namespace) -> i
     for target in chosen:
         table, refused = _asked(server, target, arguments, tables.ACCEPT)
         code = code or refused
+        if table is not None and table.get("kind") != "Table":
+            table = tables.of_objects(table)
         if table is None or not table.get("rows"):
             continue
         printer = printers.setdefault(target.kind, _printer(target, arguments, mixed))

@@ -69,10 +69,10 @@ def _served(arguments: Namespace) -> list[Row]:
         where = "" if arguments.all_namespaces else f"/namespaces/{server.namespace}"
         jobs = server.json("GET", f"/apis/batch/v1{where}/jobs")["items"]
         answer = server.request("GET", f"/apis/longshore.dev/v1{where}/finishedjobs")
-        gone = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
-        there = {job["metadata"]["uid"] for job in jobs}
-        rows = [history_rows.of_job(job) for job in jobs]
-        return rows + [history_rows.of_gone(job) for job in gone if job["metadata"]["uid"] not in there]
+        known = json.loads(answer.body)["items"] if answer.code == 200 else []  # another server has none
+        records = {record["metadata"]["uid"]: record for record in known}
+        rows = [history_rows.of_job(job, records.pop(job["metadata"]["uid"], {})) for job in jobs]
+        return rows + [history_rows.of_gone(record) for record in records.values()]
 
 
 def _table(rows: list[Row], *, wide: bool) -> str:

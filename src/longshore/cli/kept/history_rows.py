@@ -88,15 +88,17 @@ def _words(failure: Obj) -> str:
     return f"{who}{item}: {failure['why']}"
 
 
-def of_job(job: Obj) -> Row:
-    """A Job as the server has it."""
+def of_job(job: Obj, record: Obj) -> Row:
+    """A Job as the server has it, with its record if it has ended."""
     meta, spec, status = job["metadata"], job["spec"], job.get("status") or {}
     end = job_state.end_of(job)
     result = "suspended" if spec.get("suspend") else "running"
-    ended = None
+    ended, failure = None, ""
     if end is not None:
         result = "complete" if end["type"] == "Complete" else "failed"
         ended = rfc3339.seconds(end["lastTransitionTime"]) if end.get("lastTransitionTime") else None
+        if result == "failed":
+            failure = record.get("lastFailure") or f"{end['reason']}: {end['message']}"
     return Row(
         "job",
         meta["name"],
@@ -111,7 +113,7 @@ def of_job(job: Obj) -> Row:
         meta["namespace"],
         "",
         (meta.get("annotations") or {}).get(own_names.RETRY_OF, ""),
-        f"{end['reason']}: {end['message']}" if end is not None and end["type"] == "Failed" else "",
+        failure,
     )
 
 

@@ -71,3 +71,21 @@ def written(cell: Any) -> str:
         if character in _ENDS:
             return text[:at] + "..."
     return text
+
+
+def of_objects(answer: Obj) -> Obj:
+    """The table of an object or a list from a server that makes no tables of this kind: names and ages."""
+    from datetime import UTC, datetime
+
+    from longshore.api.time import ages
+
+    now = datetime.now(UTC)
+    objects = answer.get("items", [answer])
+    rows = [
+        {
+            "cells": [obj["metadata"]["name"], ages.age(obj["metadata"].get("creationTimestamp"), now)],
+            "object": obj,
+        }
+        for obj in objects
+    ]
+    return {"kind": "Table", "columnDefinitions": [{"name": "Name"}, {"name": "Age"}], "rows": rows}
