@@ -79,6 +79,12 @@ def a_job(name: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"template": template, **spec}}
 
 
+def told(longshore: RunningLongshore, name: str) -> list[str]:
+    """The lines of the Job's story in which one of the controllers speaks."""
+    path = f"/apis/longshore.dev/v1/namespaces/default/explanations/job.{name}"
+    return [line["words"] for line in longshore.made("GET", path)["story"] if "who" in line]
+
+
 def as_account(longshore: RunningLongshore, into: Path) -> Path:
     """Installs what `longshore manifests` prints; a kubeconfig with a token of the account in it."""
     plural = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles"}
@@ -103,7 +109,8 @@ def test_a_job_runs_with_the_rights_of_the_manifests(longshore: RunningLongshore
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with controllers("--kubeconfig", str(config), "--metrics-port", str(port)) as running:
+    words = ("--kubeconfig", str(config), "--metrics-port", str(port), "--keep-reasons")
+    with controllers(*words) as running:
         assert running.line() == (
             f"longshore {__version__} controllers are ready at {longshore.server}: job, "
             f"for Jobs managed by {MANAGED_BY}\n"
@@ -117,6 +124,8 @@ def test_a_job_runs_with_the_rights_of_the_manifests(longshore: RunningLongshore
             longshore.made("PATCH", path, status, content_type="application/merge-patch+json")
         done = until(lambda: longshore.made("GET", f"{JOBS}/ours")["status"].get("completionTime"))
         assert done
+        until(lambda: "the Job is complete: 2 of 2 succeeded" in told(longshore, "ours"))
+        assert told(longshore, "ours")[0] == "created 2 pods: all 2 completions at once"
         assert not longshore.made("GET", f"{JOBS}/not-ours").get("status")
         lease = longshore.made("GET", LEASE.format("longshore-system"))
         assert re.fullmatch(r".+_[0-9a-f-]{36}", lease["spec"]["holderIdentity"])

@@ -82,6 +82,7 @@ def one_of_several(parser: ArgumentParser) -> None:
         metavar="[ADDRESS:]N",
         help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
     )
+    switch(parser, "--keep-reasons", help="keep reasons as Events of the cluster, for longshore why")
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -86,6 +86,7 @@ def run(arguments: Namespace) -> int:
         leader_elect=arguments.leader_elect,
         lease=lease,
         lease_namespace=lease_namespace,
+        keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
     )
     return elsewhere.run(settings)

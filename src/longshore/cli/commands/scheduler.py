@@ -50,6 +50,7 @@ def run(arguments: Namespace) -> int:
         scheduler_actions=arguments.scheduler_actions,
         leader_elect=arguments.leader_elect,
         lease=arguments.lease,
+        keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
     )
     return elsewhere.run(settings)

@@ -22,6 +22,7 @@ from longshore.client import Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.reason_book import Untold
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
@@ -57,7 +58,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
         client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
-        reasons = EventReasons(client, clock, rng)
+        reasons = EventReasons(client, clock, rng) if settings.keep_reasons else Untold()
         wiring = Wiring(
             clock,
             rng,
@@ -71,8 +72,9 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         )
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
-        keeping = asyncio.create_task(reasons.run(), name="reasons")
-        stack.push_async_callback(cancelled, [keeping])
+        if isinstance(reasons, EventReasons):
+            keeping = asyncio.create_task(reasons.run(), name="reasons")
+            stack.push_async_callback(cancelled, [keeping])
         working = asyncio.create_task(_work(client, connection.server, settings, wiring))
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):

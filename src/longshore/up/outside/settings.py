@@ -32,5 +32,7 @@ class Settings(msgspec.Struct, frozen=True):
     lease: str = LEASE
     lease_namespace: str = ""
     """Empty means the context's own; in a pod, the pod's."""
+    keep_reasons: bool = False
+    """Whether reasons are kept as Events of the cluster, beside those that Kubernetes and Volcano write."""
     metrics: tuple[str, int] | None = None
     """Address and port; None shows no metrics."""
