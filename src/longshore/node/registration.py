@@ -96,7 +96,7 @@ class Registration:
             await self._clock.sleep(_REGISTRATION_PAUSES.after(failures))
 
     async def cannot_run(self, problem: str) -> None:
-        """Says once that the node is not ready, for want of an engine."""
+        """Says once that the node is not ready, because it has no engine."""
         self._problem = problem
         try:
             await self._register()

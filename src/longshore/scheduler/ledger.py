@@ -2,7 +2,7 @@
 
 A pod counts from the moment a scheduler assumes a node for it, before the binding is written, until it has
 ended or is gone; so quick decisions never give the same room twice. Kept up to date change by change, never
-counted anew. Knows nothing of queues, watches and writes.
+counted again. Knows nothing of queues, watches and writes.
 """
 
 from __future__ import annotations

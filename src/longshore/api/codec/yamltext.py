@@ -21,7 +21,7 @@ from longshore.api.field import quoted
 from longshore.api.types import copy_of
 
 try:
-    # libyaml is what Go's parser was ported from, so its messages are the same.
+    # Go's parser is a port of libyaml, so the messages are the same.
     from yaml.cyaml import CParser as Parser  # type: ignore[attr-defined]
 except ImportError:  # PyYAML built without libyaml: other words for syntax errors, all else alike
     from yaml import Loader as Parser  # type: ignore[assignment]

@@ -2,7 +2,7 @@
 
 The older form is one document for every group and version; the aggregated one tells everything at
 `/api` and `/apis`. Both come from the rows of the resource table, in its order: groups as they stand,
-resources by name. Documents are built on first use and built anew when the rows change.
+resources by name. Documents are built on first use and built again when the rows change.
 """
 
 from __future__ import annotations

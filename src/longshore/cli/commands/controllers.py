@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_lease,
         default=("", settings.LEASE),
         metavar="[NS/]NAME",
-        help="the Lease that processes share when one of them shall work "
+        help="the Lease that processes share when one of them is to work "
         f"(default: {settings.LEASE} in the context's namespace)",
     )
     flags.one_of_several(parser)

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--lease",
         default="longshore-scheduler",
         metavar="NAME",
-        help="the Lease that processes share when one of them shall work (default: longshore-scheduler)",
+        help="the Lease that processes share when one of them is to work (default: longshore-scheduler)",
     )
     flags.one_of_several(parser)
 

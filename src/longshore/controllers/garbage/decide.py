@@ -67,7 +67,7 @@ class Action(Enum):
     ORPHAN_DEPENDENTS = "remove it from the references of its dependents"
     REMOVE_FINALIZER = "remove `finalizer` from it"
     FORGET = "take it for gone"
-    START_OVER = "look at it anew, from the beginning"
+    START_OVER = "look at it again, from the beginning"
 
 
 class Plan(msgspec.Struct, frozen=True):

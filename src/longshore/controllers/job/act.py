@@ -65,7 +65,7 @@ class Act:
 
     async def settled(self) -> None:
         """Waits until all that was written is durable. If it cannot be made so, forgets it, as a controller
-        does that starts anew: it was written in such an order that this is safe."""
+        does that starts over: it was written in such an order that this is safe."""
         try:
             await self._settled()
         except FAILURES:

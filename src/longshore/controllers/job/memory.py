@@ -1,5 +1,5 @@
 """The controller's memory between syncs. All of it may be lost: a restarted controller reads
-everything anew, and only waits shorter than it would have."""
+everything again, and only waits shorter than it would have."""
 
 from __future__ import annotations
 

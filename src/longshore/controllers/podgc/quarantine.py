@@ -18,7 +18,7 @@ class Quarantine:
     def missing(self, names: Collection[str]) -> list[str]:
         """Takes note of the nodes that are missing now, and tells which of them have been for long enough.
 
-        Those may be asked for on the server, and begin anew if they are still missing at the next call.
+        Those may be asked for on the server, and start over if they are still missing at the next call.
         """
         now = self._clock.monotonic()
         self._since = {name: self._since.get(name, now) for name in sorted(names)}

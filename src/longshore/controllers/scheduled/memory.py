@@ -1,4 +1,4 @@
-"""The controller's memory between syncs. All of it may be lost: a restarted controller reads it anew."""
+"""The controller's memory between syncs. All of it may be lost: a restarted controller reads it again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """How long a container that ended waits for its next start: not at all the first time, then 10 s, twice that
-and so on up to five minutes; one that ran for ten minutes begins anew. Upstream's numbers.
+and so on up to five minutes; one that ran for ten minutes starts over. Upstream's numbers.
 """
 
 from __future__ import annotations

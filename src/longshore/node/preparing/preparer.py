@@ -118,7 +118,7 @@ class Preparer:
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
         """The container as the engine starts it for the `attempt`-th time, counted from 0.
 
-        Raises CannotPrepare; where that is for want of a ConfigMap or Secret, `refresh` looks for it again.
+        Raises CannotPrepare; where a ConfigMap or Secret is missing, `refresh` looks for it again.
         """
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]

@@ -97,7 +97,7 @@ class PodmanRuntime:
 
     async def features(self) -> Features:
         notes = [f"the OCI runtime is {self._machine.runtime}"] if self._machine.runtime else []
-        notes.append("a log that grows beyond 50 MB begins anew")
+        notes.append("a log that grows beyond 50 MB starts over")
         return Features(mounts=True, limits="podman", notes=tuple(notes))
 
     async def problem(self) -> str:

@@ -14,7 +14,7 @@ from longshore.node.runtime import Container, Key, Mount
 KEY_LABEL: Final = "dev.longshore.key"
 OWNER_LABEL: Final = "dev.longshore.owner"
 _LOG_SIZE: Final = "50mb"
-"""The size of the other engine's five log files. Podman cannot rotate: the file begins anew."""
+"""The size of the other engine's five log files. Podman cannot rotate: the file starts over."""
 
 _DOMAIN: Final = (
     r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*"

@@ -159,7 +159,7 @@ class StatusWriter:
         return await self._client.update_status(kinds.PODS, obj, meta["namespace"], manager=MANAGER)
 
     async def _fresh(self, life: Life) -> bool:
-        """Reads the pod anew; False when it is gone, or another one has its name."""
+        """Reads the pod again; False when it is gone, or another one has its name."""
         facts = life.memory.facts
         try:
             pod = await self._client.get(kinds.PODS, facts.name, facts.namespace)

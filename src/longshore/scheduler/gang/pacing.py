@@ -108,7 +108,7 @@ class Pace:
 
 
 class Traffic:
-    """How many groups and pods of groups change, counted anew every `LATER_SECONDS` seconds."""
+    """How many groups and pods of groups change, counted again every `LATER_SECONDS` seconds."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

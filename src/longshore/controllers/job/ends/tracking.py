@@ -108,7 +108,7 @@ def _verdict(plan: Plan, active: int) -> tuple[Outcome | None, tuple[Reason, ...
 
 
 def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
-    """Says whether the Job is suspended. A resumed one starts its time anew."""
+    """Says whether the Job is suspended. The time of a resumed one starts over."""
     known = status.get("conditions") or []
     if not known and not plan.spec.suspended:
         return ()

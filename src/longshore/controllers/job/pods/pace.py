@@ -2,7 +2,7 @@
 
 `longshore.dev/start-interval` is the time from one start to the next, `longshore.dev/retry-backoff` the pause
 after a first failure. A value that is no duration counts as none. The moment of the last start is kept in
-memory only: a controller that starts anew waits a whole interval first, so two pods are never closer than
+memory only: a controller that is restarted waits a whole interval first, so two pods are never closer than
 asked for.
 """
 

@@ -1,7 +1,7 @@
 """The loop of the pod group controller. It watches only pods of Volcano's scheduler; others cost nothing.
 
 ReplicaSets and StatefulSets are followed where the server has them: one that is scaled to nothing loses
-its group, one that changes has it written anew from its first pod.
+its group, one that changes has it written again from its first pod.
 """
 
 from __future__ import annotations

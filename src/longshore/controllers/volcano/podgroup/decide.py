@@ -88,7 +88,7 @@ def _of_pod(view: View, pod: Obj) -> Plan:
 
 
 def _of_workload(view: View, workload: Obj) -> Plan:
-    """The group of a workload that is scaled to nothing goes; else it is written anew from the first pod."""
+    """The group of a workload that is scaled to nothing goes; else it is written again from the first pod."""
     said = f"{view.kind} {workload['metadata']['name']}"
     if workload["spec"].get("replicas") == 0:
         why = Reason("ScaledToNothing", f"{said} is scaled to nothing: removes its group")

@@ -82,7 +82,7 @@ class Journal:
         return self._size > max(_COMPACT_FROM, 4 * self._compacted)
 
     def rewrite(self, lines: Iterable[str]) -> None:
-        """Begins anew with only these events. The old journal stays until the new one is complete."""
+        """Starts over with only these events. The old journal stays until the new one is complete."""
         new = self._path + ".new"
         fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
         data = memoryview("".join(lines).encode("ascii"))

@@ -244,7 +244,7 @@ class Namespaces:
 
 
 def _key(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """An identity that is equal for equal files: a source that was made anew is another one."""
+    """An identity that is equal for equal files: a source that was made again is another one."""
     try:
         sources = [os.stat(source) for source, _, _ in mounts]
     except OSError as error:

@@ -2,7 +2,7 @@
 
 All pods of an account mount the same directory, so that pods without volumes share one set of mounts. The
 account itself is read again every few seconds at most, when a pod needs it: whether its token is to be
-mounted may change, and an account that was made anew has another token.
+mounted may change, and an account that was made again has another token.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Volumes:
         }
 
     async def follow(self, sources: Sources) -> None:
-        """Writes those that the API fills anew, where their source changed. What cannot be had stays as it
+        """Writes those again that the API fills, where their source changed. What cannot be had stays as it
         is; the first reason is raised at the end."""
         first: NotReady | None = None
         for volume in self._pod["spec"]["volumes"]:

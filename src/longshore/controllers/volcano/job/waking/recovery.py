@@ -1,7 +1,7 @@
 """Recovery of a Job's missed changes: requests read off its state. Pure.
 
 Upstream takes every pod it finds at its start for a new one, so that a failure it missed is never answered
-and timers begin anew. Here a restart changes nothing: a policy that was not applied shows, since applying it
+and timers start over. Here a restart changes nothing: a policy that was not applied shows, since applying it
 removes the pod or raises the Job's version.
 """
 
