@@ -16,6 +16,8 @@ class LogOptions(msgspec.Struct, frozen=True):
     """Go on with what the container writes, until it ends."""
     previous: bool = False
     """The run before the present one."""
+    attempt: int | None = None
+    """This run of the container, counted from 0: longshore's own option, for followers of restarts."""
     since_seconds: int | None = None
     since_time: Instant | None = None
     """Not both of these two."""

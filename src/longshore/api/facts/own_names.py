@@ -44,6 +44,9 @@ ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
 
 # ---- elsewhere
 
+LOG_ATTEMPT: Final = "longshoreAttempt"
+"""The option of pods/log that names a run of a container, counted from 0; another Kubernetes ignores it."""
+
 REASON: Final = "longshore.dev/reason"
 """On an Event: time, author and numbers of the reason that it keeps, as JSON."""
 WORKLOAD_RIGHTS: Final = "longshore.dev/workload-rights"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from longshore.api import errors, field
+from longshore.api.facts import own_names
 from longshore.api.log_options import LogOptions
 from longshore.api.time import rfc3339
 from longshore.apiserver.answer import LogAnswer
@@ -35,6 +36,7 @@ def _options(call: Call) -> LogOptions:
     return LogOptions(
         follow=truth(call.one("follow")),
         previous=truth(call.one("previous")),
+        attempt=integer(call.one(own_names.LOG_ATTEMPT)),
         since_seconds=integer(call.one("sinceSeconds")),
         since_time=rfc3339.parse(since) if since else None,
         timestamps=truth(call.one("timestamps")),

@@ -235,6 +235,9 @@ class Session:
             await self._last_words(runs, outcome)
         self._write_failed(runs)
         code = result.CODES[outcome]
+        if hint := self._hint(runs[0]):
+            notes.append(hint)
+            self._display.say(hint)
         for problem in self._lacks(complete):
             code = code or 1
             notes.append(problem)
@@ -252,6 +255,15 @@ class Session:
             self._here.journal.ended(runs, outcome, code)
         await self._tidy(runs)
         return code
+
+    def _hint(self, run: Run) -> str:
+        """Variables of the caller that the command seems to lack; empty without any."""
+        if self._wanted is None:
+            return ""
+        lines = (line for failure in run.failures for line in failure.lines)
+        got = shorthand.variables(self._wanted, os.environ)
+        text = missing_variables.hint(lines, got, os.environ)
+        return f"hint: {text}" if text else ""
 
     def _lacks(self, complete: bool) -> list[str]:
         """Sentences on what was asked for and is missing. `complete` says whether all output was read."""
@@ -408,11 +420,6 @@ class Session:
                 self._display.say(report_lines.left(run, stays=not self._here.throw_away))
             if self._can_be_retried(run):
                 self._display.say(report_lines.again(run))
-        if self._wanted is not None:
-            lines = (line for failure in runs[0].failures for line in failure.lines)
-            got = shorthand.variables(self._wanted, os.environ)
-            if text := missing_variables.hint(lines, got, os.environ):
-                self._display.say(f"hint: {text}")
         if text := report_lines.summary(runs):
             self._display.say(text)
         if outcome == "timed out":

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
 from longshore.cli.running.held_output import HeldOutput
@@ -31,6 +31,27 @@ _SILENT_SECONDS = 10.0
 """A log without a new byte for this long is taken to have ended."""
 
 
+class Log(NamedTuple):
+    """The log of one run of a container."""
+
+    pod: Obj
+    container: str
+    attempt: int
+    """Counted from 0."""
+    previous: bool
+    """Whether the container has been restarted since."""
+
+    @property
+    def uid(self) -> str:
+        uid: str = self.pod["metadata"]["uid"]
+        return uid
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the container may be restarted."""
+        return bool(self.pod["spec"].get("restartPolicy") != "Never")
+
+
 class Streams:
     """The output of one run. Call `follow` until the run has ended, then `finish`.
 
@@ -45,7 +66,9 @@ class Streams:
         self._turns = _turns(run) if in_order and run.indexed else None
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
-        self._seen: set[tuple[str, str]] = set()
+        self._last: dict[tuple[str, str], asyncio.Task[None]] = {}
+        """The task that copies the last log of each container that may be restarted."""
+        self._seen: set[tuple[str, str, int]] = set()
         self._places = asyncio.Semaphore(_MAX_STREAMS)
         self._chunks = 0
         self._over = False
@@ -95,22 +118,32 @@ class Streams:
     def _pod(self, pod: Obj) -> None:
         status = pod.get("status") or {}
         for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
-            key = (pod["metadata"]["uid"], each["name"])
-            state = each.get("state") or {}
-            if key in self._seen or not (state.get("running") or state.get("terminated")):
-                continue
-            self._seen.add(key)
-            show = partial(self._line, self._prefix(pod, each["name"]))
-            if self._turns is None:
-                copying = self._copy(pod, each["name"], show)
-            else:
-                index = _index(pod) or 0
-                copying = self._in_turn(pod, each["name"], show, self._turns, index, self._turns.add(index))
-            task = asyncio.create_task(copying)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            for attempt, previous in attempts(each, exact=self._place.directory is not None):
+                key = (pod["metadata"]["uid"], each["name"], attempt)
+                if key not in self._seen:
+                    self._seen.add(key)
+                    self._begin(Log(pod, each["name"], attempt, previous))
         if self._turns is not None and self._is_last(pod):
             self._turns.over(_index(pod) or 0)
+
+    def _begin(self, log: Log) -> None:
+        show = partial(self._line, self._prefix(log.pod, log.container))
+        if self._turns is None:
+            before = self._last.get((log.uid, log.container))
+            copying = self._copy(log, show) if before is None else self._after(before, log, show)
+        else:
+            index = _index(log.pod) or 0
+            copying = self._in_turn(log, show, self._turns, index, self._turns.add(index))
+        task = asyncio.create_task(copying)
+        if log.restarts:
+            self._last[log.uid, log.container] = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _after(self, before: asyncio.Task[None], log: Log, show: Show) -> None:
+        """Copies the log of a restarted container when that of the run before is copied."""
+        await asyncio.wait([before])
+        await self._copy(log, show)
 
     def _is_last(self, pod: Obj) -> bool:
         """Whether no other pod of its index comes after this one."""
@@ -120,13 +153,13 @@ class Streams:
         return int((pod["metadata"].get("annotations") or {}).get(_FAILURES, "0")) >= self._run.retries
 
     async def _in_turn(
-        self, pod: Obj, container: str, show: Show, turns: Turns, index: int, turn: asyncio.Future[None]
+        self, log: Log, show: Show, turns: Turns, index: int, turn: asyncio.Future[None]
     ) -> None:
         """Reads a log from the start, since its pod may go, and shows it from its turn on."""
         held = HeldOutput(show)
         turn.add_done_callback(lambda _: held.release())
         try:
-            await self._copy(pod, container, held.write)
+            await self._copy(log, held.write)
             await turn
             held.release()
             turns.printed(index)
@@ -143,17 +176,19 @@ class Streams:
         several = len(pod["spec"]["containers"]) > 1 or bool(pod["spec"].get("initContainers"))
         return f"[{name}/{container}] " if several else f"[{name}] " if self._style == "pod" else ""
 
-    async def _copy(self, pod: Obj, container: str, show: Show) -> None:
+    async def _copy(self, log: Log, show: Show) -> None:
         rest = b""
         async with self._places:
             try:
-                async for chunk in self._chunks_of(pod, container):
+                async for chunk in self._chunks_of(log):
                     self._chunks += 1
                     *lines, rest = (rest + chunk).split(b"\n")
                     for line in lines:
                         show(line + b"\n")
             except StatusError as err:
-                kept = await run_watches.of_gone(self._place, pod, container) if err.code == 404 else ""
+                kept = (
+                    await run_watches.of_gone(self._place, log.pod, log.container) if err.code == 404 else ""
+                )
                 for text in kept.splitlines():
                     show(f"{text}\n".encode())
                 if not kept:
@@ -165,16 +200,18 @@ class Streams:
         if rest:
             show(rest + b"\n")
 
-    async def _chunks_of(self, pod: Obj, container: str) -> AsyncIterator[bytes]:
+    async def _chunks_of(self, log: Log) -> AsyncIterator[bytes]:
         """A log as it arrives. Goes on where it broke off when the server is back, until the run is over."""
-        meta = pod["metadata"]
+        meta = log.pod["metadata"]
         path = f"/api/v1/namespaces/{meta['namespace']}/pods/{meta['name']}/log"
+        query = {"container": log.container, own_names.LOG_ATTEMPT: str(log.attempt)}
+        query |= {"previous": "true"} if log.previous else {"follow": "true"}
         read, broke = 0, False
         while True:
             skip = read
             try:
-                last = not broke or not await self._runs(pod, container)
-                opened = self._place.http.stream(path, {"container": container, "follow": "true"})
+                last = not broke or not await self._runs(log)
+                opened = self._place.http.stream(path, query)
                 async with opened as chunks:
                     async for chunk in chunks:
                         known, skip = min(skip, len(chunk)), max(0, skip - len(chunk))
@@ -189,16 +226,17 @@ class Streams:
                 broke = True
             await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _runs(self, pod: Obj, container: str) -> bool:
+    async def _runs(self, log: Log) -> bool:
         """Whether the container still runs: a server that has just started ends logs of what it has not found
         yet."""
-        meta = pod["metadata"]
+        meta = log.pod["metadata"]
         try:
             now = await self._place.client.get(kinds.PODS, meta["name"], meta["namespace"])
         except StatusError:
             return False
         every = (now.get("status") or {}).get("containerStatuses") or ()
-        return any(each["name"] == container and "running" in (each.get("state") or {}) for each in every)
+        same = (each for each in every if each["name"] == log.container)
+        return any("running" in (each.get("state") or {}) for each in same)
 
 
 def _turns(run: Run) -> Turns:
@@ -208,6 +246,17 @@ def _turns(run: Run) -> Turns:
         for index in range(first, last + 1):
             turns.over(index)
     return turns
+
+
+def attempts(status: Obj, *, exact: bool) -> list[tuple[int, bool]]:
+    """The runs of a container whose logs can be read, and whether it has been restarted since. `exact` says
+    that the server takes the number of a run: others have only the last one of a container that waits."""
+    count, state = status.get("restartCount", 0), status.get("state") or {}
+    begun = bool(state.keys() & {"running", "terminated"})
+    if not begun and not (status.get("lastState") or {}).get("terminated"):
+        return []
+    before = [(count - 1, True)] if count and (begun or exact) else []
+    return [*before, (count, False)]
 
 
 def _index(pod: Obj) -> int | None:

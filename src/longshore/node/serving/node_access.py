@@ -42,9 +42,11 @@ class Door:
     async def logs(self, pod: Obj, container: str, options: LogOptions) -> AsyncGenerator[bytes, None]:
         meta = pod["metadata"]
         running = self._running(pod, container)
-        attempt = attempts.of_log(
-            pod, container, previous=options.previous, running=running[1].attempt if running else None
-        )
+        attempt = options.attempt
+        if attempt is None:
+            attempt = attempts.of_log(
+                pod, container, previous=options.previous, running=running[1].attempt if running else None
+            )
         key = Key(meta["uid"], container, attempt)
         path = self._logs / f"{meta['namespace']}_{meta['name']}_{meta['uid']}" / container / f"{attempt}.log"
         if running is None or not options.follow:
