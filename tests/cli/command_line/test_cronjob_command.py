@@ -181,7 +181,7 @@ def test_why_tells_what_the_controller_decided(command: Any, capsys: pytest.Capt
     assert main(["why", "cronjob/asleep"]) == 0
     assert "  suspended: starts nothing\n" in capsys.readouterr().out
     assert main(["why", "cj", "backup"]) == 0
-    assert "  nothing is due before " in capsys.readouterr().out
+    assert "run it now: longshore cronjob run backup;" in capsys.readouterr().out
     assert main(["why", "cronjob/nobody"]) == 1
     assert capsys.readouterr().err == 'longshore: cronjobs.batch "nobody" not found\n'
     assert main(["why", "service/x"]) == 2
