@@ -57,9 +57,12 @@ class _Parsed(NamedTuple):
     """Whether the text passed Kubernetes' cheap test for being canonical already."""
 
 
-def parse(text: str) -> Quantity:
-    """The quantity that `text` stands for; QuantityError if it is none."""
-    return _parse(text).quantity
+def parse(text: str | int) -> Quantity:
+    """The quantity that `text` stands for; QuantityError if it is none.
+
+    Kinds with a structural schema (Volcano's) keep `cpu: 1` as the whole number it is.
+    """
+    return _parse(text if isinstance(text, str) else str(text)).quantity
 
 
 @lru_cache(maxsize=4096)

@@ -56,6 +56,10 @@ def test_sums_keep_the_format_of_the_first_unless_it_is_zero() -> None:
     assert quantity.subtract("1", "1500m") == "-500m"
 
 
+def test_a_number_is_the_quantity_that_its_text_is() -> None:
+    assert quantity.parse(2) == quantity.parse("2")
+
+
 def test_values_are_rounded_away_from_zero() -> None:
     assert (quantity.value("1.1"), quantity.value("-1.1"), quantity.value("1Ki")) == (2, -2, 1024)
     assert (quantity.milli_value("0.0001"), quantity.milli_value("2")) == (1, 2000)

@@ -39,6 +39,18 @@ def test_no_pod_is_made_before_the_scheduler_lets_the_gang_in() -> None:
     live(tell)
 
 
+def test_a_gang_whose_requests_are_numbers_starts() -> None:
+    async def tell(world: World) -> None:
+        task = a_task("w", 2)
+        task["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": 1, "memory": 1024}}
+        await world.job([task])
+        await world.phase("Running")
+        group = (await world.client.list(GROUPS, NS)).items[0]
+        assert group["spec"]["minResources"]["cpu"] == "2"
+
+    live(tell, FOR_EVER)
+
+
 def test_the_third_resume_fails_the_job() -> None:
     async def tell(world: World) -> None:
         await world.job({"w": 1}, maxRetry=3)
