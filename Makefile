@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs test test-long-way lint format kubectl man clean
+.PHONY: help demo docs pictures test test-long-way lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -14,6 +14,7 @@ help:
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
 	@echo 'make docs      build the handbook into build/docs; warnings and dead links are errors'
+	@echo 'make pictures  record the pictures of the docs anew, from real sessions'
 	@echo 'make kubectl   fetch a kubectl into .tools'
 	@echo 'make man       write the manual pages into build/man'
 	@echo 'make clean     remove what the others made'
@@ -51,6 +52,10 @@ docs:
 	@tools/venv dev
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo 'read it: build/docs/index.html'
+
+pictures:
+	@tools/venv dev
+	PYTHONPATH=tools $(BIN)/python -m handbook.pictures
 
 kubectl:
 	@tools/install-kubectl .tools

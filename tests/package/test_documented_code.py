@@ -14,7 +14,7 @@ from longshore.up.options import Options
 from longshore.up.running import running
 from support.places import ROOT
 
-PAGE = ROOT / "docs" / "start" / "index.md"
+PAGE = ROOT / "docs" / "how-to" / "call-it-from-python.md"
 JOBS = ("batch/v1", "Job")
 
 

@@ -1,7 +1,7 @@
 """Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
 
 With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. The
-image must contain longshore; docs/reference/controllers.md says how to build one.
+image must contain longshore; docs/how-to/move-to-a-cluster.md says how to build one.
 """
 
 from __future__ import annotations

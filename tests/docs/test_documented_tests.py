@@ -1,0 +1,33 @@
+"""The tests that docs/how-to/test-code.md shows pass as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from support.places import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "test-code.md"
+
+
+def test_both_files_pass_under_pytest(tmp_path: Path) -> None:
+    files = re.findall(r"```python\n# (test_\w+\.py)\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert len(files) == 2
+    for name, text in files:
+        (tmp_path / name).write_text(text)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
