@@ -326,12 +326,42 @@ def test_too_many_failed_indexes() -> None:
             "job/x",
             """
             09:00:00  created 3 pods (indexes 0–2): 3 of 6 completions wanted at a time
-            09:00:05  index 0 failed: exit code 1 in container main; its retries are used up, so the index has failed
+            09:00:05  indexes 0–2 failed: exit code 1 in container main; their retries are used up, so the indexes have failed
                       backoffLimitPerIndex is 0
-            09:00:05  index 1 failed: exit code 1 in container main; its retries are used up, so the index has failed
-            09:00:05  index 2 failed: exit code 1 in container main; its retries are used up, so the index has failed
             09:00:05  the Job failed: MaxFailedIndexesExceeded, 3 indexes failed, maxFailedIndexes is 1; 0 succeeded
             next      nothing: the Job has ended. See its logs: longshore logs --failed job/x; run it again: longshore retry job/x
+            """,
+        )
+
+    play(script, ends(1), capacity=BIG)
+
+
+def test_pods_that_fail_together_and_are_retried_together() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, indexed(completions=4, parallelism=4, backoffLimitPerIndex=1))
+        await stage.sleep(8)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 4 pods (indexes 0–3): all 4 completions at once
+            09:00:05  indexes 0–3 failed: exit code 1 in container main
+                      backoffLimitPerIndex is 1
+            09:00:05  indexes 0–3 will be retried at 09:00:15 (first failure, 10 s)
+            now       0 of 4 succeeded
+            next      indexes 0–3 are tried again at 09:00:15
+            """,
+        )
+        await stage.create(JOBS, a_job("plain", completions=3, parallelism=3))
+        await stage.sleep(8)
+        await stage.tells(
+            "job/plain",
+            """
+            09:00:08  created 3 pods: all 3 completions at once
+            09:00:13  3 pods (plain-xxxxx, …) failed: exit code 1 in container main
+                      backoffLimit is 6
+            09:00:13  3 pods failed in a row: the next one starts at 09:00:53
+            now       0 of 3 succeeded, 3 failed
+            next      a failed pod is tried again at 09:00:53
             """,
         )
 

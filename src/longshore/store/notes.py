@@ -21,8 +21,8 @@ class Shelf(NamedTuple):
 
 
 REASONS: Final = Shelf("reasons", 30_000, 7 * 86_400.0)
-"""Some 5 MB of reasons (`machinery/records.py`): the last 6,000 one-pod Jobs, for a week. Who asks
-later looks at the logs."""
+"""Some 5.5 MB of reasons (`machinery/records.py`): those of the last 10,000 one-pod Jobs, for a week. Who
+asks later looks at the logs."""
 FINISHED_JOBS: Final = Shelf("finished-jobs", 5_000, 30 * 86_400.0)
 """Some 0.9 MB of records of Jobs that have ended (`plane/job_history.py`)."""
 

@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 from longshore.api import indexes
-from longshore.api.facts import job_state
-from longshore.api.time import rfc3339
-from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import PROBLEM, Record
-from longshore.why import inferred, pod_now
+from longshore.why import inferred
 from longshore.why.deletion import deleted
-from longshore.why.job_failures import Failures
-from longshore.why.story import Line, View, counted, merged, of_record, problem, ranges, stamp
+from longshore.why.job_failures import Failures, folded
+from longshore.why.story import Line, View, counted, merged, of_record, problem, ranges, single, stamp
 
 _ENDS: Final = ("Complete", "Failed")
 _VERDICTS: Final = frozenset(
@@ -30,7 +27,6 @@ _VERDICTS: Final = frozenset(
 )
 """Codes of a verdict that is on record while pods still go; the end itself comes after."""
 _UNTOLD: Final = frozenset(("TtlRuns", "BadTtl"))
-_SHOWN_DUE: Final = 3
 
 
 def lines(view: View) -> list[Line]:
@@ -38,7 +34,7 @@ def lines(view: View) -> list[Line]:
     codes = {record.code for record in kept if record.who.endswith("controller")}
     guessed = [record for record in inferred.of_job(view) if _is_unknown(record, codes)]
     records = sorted([*kept, *guessed], key=lambda record: record.at)
-    return merged(_Telling(view, records).lines())
+    return merged(folded(_Telling(view, records).lines()))
 
 
 def _is_unknown(guess: Record, codes: Set[str]) -> bool:
@@ -108,13 +104,13 @@ class _Telling:
     def _is_retry(self, record: Record) -> bool:
         listed = str(record.numbers.get("indexes", ""))
         known = self._failures.indexes
-        return bool(listed) and all(index in known for index in _single(listed))
+        return bool(listed) and all(index in known for index in single(listed))
 
     def created(self, numbers: Mapping[str, Number]) -> str:
         pods, first, resumed = int(numbers.get("pods", 0)), not self._created, self._suspended
         self._created, self._suspended = self._created + pods, False
         listed = str(numbers.get("indexes", ""))
-        if not first and listed and all(index in self._failures.indexes for index in _single(listed)):
+        if not first and listed and all(index in self._failures.indexes for index in single(listed)):
             return f"{_indexes(listed)} started again"
         said = f"created {counted(pods, 'pod')}" + (f" ({_indexes(listed)})" if listed else "")
         if resumed:
@@ -127,7 +123,7 @@ class _Telling:
         pods = sum(int(record.numbers.get("pods", 0)) for record in batch)
         runs: indexes.Runs = ()
         for record in batch:
-            runs = indexes.merge(runs, indexes.from_sorted(_single(str(record.numbers.get("indexes", "")))))
+            runs = indexes.merge(runs, indexes.from_sorted(single(str(record.numbers.get("indexes", "")))))
         listed = f" ({_indexes(indexes.write(runs))})" if runs else ""
         failed = "the one that failed" if pods == 1 else "those that failed"
         why = (
@@ -148,7 +144,7 @@ class _Telling:
         reason, spec = str(numbers.get("reason", "")), self._view.spec
         succeeded, many = int(numbers.get("succeeded", 0)), int(numbers.get("failed", 0))
         listed = str(numbers.get("failedIndexes", ""))
-        count = len(_single(listed))
+        count = len(single(listed))
         of = spec.get("completions")
         so = f"; {succeeded} succeeded"
         match reason:
@@ -204,100 +200,5 @@ def _at_a_time(pods: int, numbers: Mapping[str, Number]) -> str:
     return f": {parallelism} of {completions} completions wanted at a time"
 
 
-def _single(listed: str) -> list[int]:
-    return [index for first, last in indexes.read(listed, 1 << 31) for index in range(first, last + 1)]
-
-
 def _indexes(listed: str) -> str:
     return f"index{'es' if not listed.isdigit() else ''} {ranges(listed)}"
-
-
-# ---- what is so now, and what is next
-
-
-def now(view: View) -> list[str]:
-    if view.obj is None or job_state.end_of(view.obj):
-        return []
-    status = view.status
-    done, of = status.get("succeeded") or 0, view.spec.get("completions")
-    said = [f"{done} of {of} succeeded" if of is not None else f"{done} succeeded"]
-    said += [
-        f"{status[key]} {word}"
-        for key, word in (("active", "active"), ("terminating", "terminating"), ("failed", "failed"))
-        if status.get(key)
-    ]
-    return [", ".join(said), *pod_now.waiting(view.pods)]
-
-
-def following(view: View) -> list[str]:
-    name = view.name
-    if view.obj is None:
-        return ["nothing: the Job is gone"]
-    ended = job_state.end_of(view.obj)
-    if ended:
-        return _after_the_end(view, ended)
-    if "deletionTimestamp" in view.meta:
-        held = ", ".join(view.meta.get("finalizers") or ()) or "nothing"
-        return [f"it goes as soon as nothing holds it any more; it is held by: {held}"]
-    if manager := _manager(view.obj):
-        return [f"{manager} decides: longshore leaves it alone"]
-    if view.spec.get("suspend"):
-        return [f"nothing until it is resumed: longshore resume job/{name}"]
-    found = _due(view)
-    stuck = next((pod for pod in view.pods if pod_now.why_it_waits(pod)), None)
-    if stuck is not None:
-        found.append(f"more about a pod: longshore why pod/{stuck['metadata']['name']}")
-    return found
-
-
-def _manager(job: Obj) -> str:
-    manager: str = (job.get("spec") or {}).get("managedBy") or ""
-    return "" if manager == "kubernetes.io/job-controller" else manager
-
-
-def _after_the_end(view: View, ended: Obj) -> list[str]:
-    name = view.name
-    if ended["type"] == "Complete":
-        said = f"nothing: the Job is complete. See its logs: longshore logs job/{name}"
-    else:
-        logs, again = f"longshore logs --failed job/{name}", f"longshore retry job/{name}"
-        said = f"nothing: the Job has ended. See its logs: {logs}; run it again: {again}"
-    ttl = view.spec.get("ttlSecondsAfterFinished")
-    if ttl is None:
-        return [said]
-    assert view.obj is not None
-    at = inferred.end_time(view.obj, ended)
-    return [said, f"it is deleted at {stamp(at + ttl)} (ttlSecondsAfterFinished is {ttl})"]
-
-
-def _due(view: View) -> list[str]:
-    """All that happens by itself, the soonest first."""
-    due: list[tuple[float, str]] = []
-    for record in view.own:
-        at = rfc3339.seconds(str(record.numbers.get("retryAt") or record.numbers.get("until") or "") or None)
-        if at > view.now:
-            what = f"index {record.numbers['index']} is" if "index" in record.numbers else "a failed pod is"
-            due.append((at, f"{what} tried again at {stamp(at)}"))
-    deadline, started = view.spec.get("activeDeadlineSeconds"), view.status.get("startTime")
-    if deadline is not None and started:
-        at = rfc3339.seconds(started) + deadline
-        due.append((at, f"it fails at {stamp(at)} unless it is done (activeDeadlineSeconds is {deadline})"))
-    found = list(dict.fromkeys(words for _, words in sorted(due)))[:_SHOWN_DUE]
-    found += [reason.words for reason in view.waits if reason.code == "StartsPaced"]
-    if found:
-        return found
-    if view.status.get("active"):
-        return [_when_one_ends(view)]
-    if view.own and view.own[-1].code == PROBLEM:
-        return ["it is tried again, after longer and longer pauses"]
-    return ["the Job controller looks at it"]
-
-
-def _when_one_ends(view: View) -> str:
-    completions, parallelism = view.spec.get("completions"), view.spec.get("parallelism", 1)
-    done, active = view.status.get("succeeded") or 0, view.status.get("active") or 0
-    left = (completions - done - active) if completions is not None else 0
-    if left > 0 and active >= parallelism:
-        one = f"one of the {active}" if active > 1 else "the one that runs"
-        return f"the next pod is created when {one} ends; {left} are still to come"
-    return "the Job ends when its pods have" if active > 1 else "the Job ends when its pod has"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
+from longshore.api import indexes
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
 from longshore.why.deletion import ASKED
-from longshore.why.story import Line, View, of_record, ordinal, quoted, span
+from longshore.why.story import Line, View, of_record, ordinal, quoted, ranges, span, stamp
 
 _MEANINGS = {
     "Count": "so it counts",
@@ -16,6 +19,58 @@ _MEANINGS = {
     "FailJob": "so the Job fails",
     "Ignore": "so it does not count",
 }
+
+
+_FAILED, _RETRY = "PodFailed", "IndexRetried"
+_ONE: Final = re.compile(r"^(index \d+|pod \S+) ")
+_PLURALS: Final = (
+    (
+        "its retries are used up, so the index has failed",
+        "their retries are used up, so the indexes have failed",
+    ),
+    (
+        " was deleted before it ended, which counts as a failure",
+        " were deleted before they ended, which counts as failures",
+    ),
+)
+
+
+def folded(lines: Iterable[Line]) -> list[Line]:
+    """The lines; failures in a row for the same cause are one, and so are their retries."""
+    found: list[Line] = []
+    row: list[Line] = []
+    for line in lines:
+        if line.code in (_FAILED, _RETRY):
+            row.append(line)
+        else:
+            found += _together(row)
+            row = []
+            found.append(line)
+    return found + _together(row)
+
+
+def _together(row: list[Line]) -> list[Line]:
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in row:
+        groups.setdefault((line.code, _ONE.sub("", line.words)), []).append(line)
+    return [_one_line(rest, group) for (_, rest), group in groups.items()]
+
+
+def _one_line(rest: str, group: list[Line]) -> Line:
+    first, last = group[0], group[-1]
+    if len(group) == 1 or _ONE.match(first.words) is None:
+        return first
+    if first.words.startswith("index "):
+        listed = indexes.write(indexes.from_sorted(sorted({int(line.numbers["index"]) for line in group})))
+        who = f"indexes {ranges(listed)}"
+    else:
+        who = f"{len(group)} pods ({first.numbers.get('pod')}, …)"
+    for one, many in _PLURALS:
+        rest = rest.replace(one.lstrip(), many.lstrip())
+    more = first.more
+    if int(last.at) > int(first.at):
+        more = (*more, f"the last at {stamp(last.at)}")
+    return Line(first.at, f"{who} {rest}", more, first.code, {"pods": len(group)}, first.who)
 
 
 class Failures:
@@ -42,7 +97,8 @@ class Failures:
         if "retryAt" in numbers:
             nth = ordinal(int(numbers.get("failures", 1)))
             words = f"index {index} will be retried at {numbers['retryAt']}"
-            yield Line(record.at, f"{words} ({nth} failure, {span(float(numbers['seconds']))})")
+            words = f"{words} ({nth} failure, {span(float(numbers['seconds']))})"
+            yield Line(record.at, words, code=_RETRY, numbers={"index": numbers.get("index", 0)})
 
     def _words(self, numbers: Mapping[str, Number], *, again: bool) -> str:
         index = numbers.get("index")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api import cron
+from longshore.api import cron, indexes
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number, Reason
@@ -189,6 +189,11 @@ def ordinal(number: int) -> str:
 def ranges(listed: str) -> str:
     """Indexes as people write them: `0-2,5` becomes `0–2, 5`."""
     return ", ".join(part.replace("-", "–") for part in listed.split(","))
+
+
+def single(listed: str) -> list[int]:
+    """The indexes of a list, one by one: `0-2,5` is 0, 1, 2, 5."""
+    return [index for first, last in indexes.read(listed, 1 << 31) for index in range(first, last + 1)]
 
 
 def quoted(text: str) -> str:

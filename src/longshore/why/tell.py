@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from longshore.why import claim, cronjob, job, namespace, pod, volcano
+from longshore.why import claim, cronjob, job, job_next, namespace, pod, volcano
 from longshore.why.deletion import ASKED, by_somebody
 from longshore.why.story import Line, Story, View
 
@@ -21,7 +21,7 @@ class Teller(NamedTuple):
 _CRONJOB: Final = Teller(cronjob.lines, cronjob.now, cronjob.following)
 _CLAIM: Final = Teller(claim.lines, claim.now, claim.following)
 TELLERS: Final[Mapping[str, Teller]] = {
-    "job": Teller(job.lines, job.now, job.following),
+    "job": Teller(job.lines, job_next.now, job_next.following),
     "cronjob": _CRONJOB,
     "cronvcjob": _CRONJOB,
     "pod": Teller(pod.lines, pod.now, pod.following),

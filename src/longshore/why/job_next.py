@@ -1,0 +1,114 @@
+"""The next steps of a Job, and how it stands: from its status, its pods and the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from longshore.api import indexes
+from longshore.api.facts import job_state
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.machinery.records import PROBLEM
+from longshore.why import inferred, pod_now
+from longshore.why.story import View, ranges, stamp
+
+_SHOWN_DUE: Final = 3
+
+
+def now(view: View) -> list[str]:
+    if view.obj is None or job_state.end_of(view.obj):
+        return []
+    status = view.status
+    done, of = status.get("succeeded") or 0, view.spec.get("completions")
+    said = [f"{done} of {of} succeeded" if of is not None else f"{done} succeeded"]
+    said += [
+        f"{status[key]} {word}"
+        for key, word in (("active", "active"), ("terminating", "terminating"), ("failed", "failed"))
+        if status.get(key)
+    ]
+    return [", ".join(said), *pod_now.waiting(view.pods)]
+
+
+def following(view: View) -> list[str]:
+    name = view.name
+    if view.obj is None:
+        return ["nothing: the Job is gone"]
+    ended = job_state.end_of(view.obj)
+    if ended:
+        return _after_the_end(view, ended)
+    if "deletionTimestamp" in view.meta:
+        held = ", ".join(view.meta.get("finalizers") or ()) or "nothing"
+        return [f"it goes as soon as nothing holds it any more; it is held by: {held}"]
+    if manager := _manager(view.obj):
+        return [f"{manager} decides: longshore leaves it alone"]
+    if view.spec.get("suspend"):
+        return [f"nothing until it is resumed: longshore resume job/{name}"]
+    found = _due(view)
+    stuck = next((pod for pod in view.pods if pod_now.why_it_waits(pod)), None)
+    if stuck is not None:
+        found.append(f"more about a pod: longshore why pod/{stuck['metadata']['name']}")
+    return found
+
+
+def _manager(job: Obj) -> str:
+    manager: str = (job.get("spec") or {}).get("managedBy") or ""
+    return "" if manager == "kubernetes.io/job-controller" else manager
+
+
+def _after_the_end(view: View, ended: Obj) -> list[str]:
+    name = view.name
+    if ended["type"] == "Complete":
+        said = f"nothing: the Job is complete. See its logs: longshore logs job/{name}"
+    else:
+        logs, again = f"longshore logs --failed job/{name}", f"longshore retry job/{name}"
+        said = f"nothing: the Job has ended. See its logs: {logs}; run it again: {again}"
+    ttl = view.spec.get("ttlSecondsAfterFinished")
+    if ttl is None:
+        return [said]
+    assert view.obj is not None
+    at = inferred.end_time(view.obj, ended)
+    return [said, f"it is deleted at {stamp(at + ttl)} (ttlSecondsAfterFinished is {ttl})"]
+
+
+def _due(view: View) -> list[str]:
+    """All that happens by itself, the soonest first."""
+    due = [(at, f"{who} tried again at {stamp(at)}") for at, who in _retries(view)]
+    deadline, started = view.spec.get("activeDeadlineSeconds"), view.status.get("startTime")
+    if deadline is not None and started:
+        at = rfc3339.seconds(started) + deadline
+        due.append((at, f"it fails at {stamp(at)} unless it is done (activeDeadlineSeconds is {deadline})"))
+    found = list(dict.fromkeys(words for _, words in sorted(due)))[:_SHOWN_DUE]
+    found += [reason.words for reason in view.waits if reason.code == "StartsPaced"]
+    if found:
+        return found
+    if view.status.get("active"):
+        return [_when_one_ends(view)]
+    if view.own and view.own[-1].code == PROBLEM:
+        return ["it is tried again, after longer and longer pauses"]
+    return ["the Job controller looks at it"]
+
+
+def _retries(view: View) -> Iterator[tuple[float, str]]:
+    """The times of retries that are still to come, and what is tried again then."""
+    found: dict[float, set[int]] = {}
+    for record in view.own:
+        at = rfc3339.seconds(str(record.numbers.get("retryAt") or record.numbers.get("until") or "") or None)
+        if at > view.now:
+            which = found.setdefault(at, set())
+            if "index" in record.numbers:
+                which.add(int(record.numbers["index"]))
+    for at, which in found.items():
+        listed = ranges(indexes.write(indexes.from_sorted(sorted(which))))
+        several = f"indexes {listed} are" if len(which) > 1 else f"index {listed} is"
+        yield at, several if which else "a failed pod is"
+
+
+def _when_one_ends(view: View) -> str:
+    completions, parallelism = view.spec.get("completions"), view.spec.get("parallelism", 1)
+    done, active = view.status.get("succeeded") or 0, view.status.get("active") or 0
+    left = (completions - done - active) if completions is not None else 0
+    if left > 0 and active >= parallelism:
+        one = f"one of the {active}" if active > 1 else "the one that runs"
+        return f"the next pod is created when {one} ends; {left} are still to come"
+    return "the Job ends when its pods have" if active > 1 else "the Job ends when its pod has"
