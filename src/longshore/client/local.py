@@ -10,7 +10,7 @@ import asyncio
 import builtins
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from longshore.store import Staged
 
 
+_Sort: TypeAlias = tuple[int, str, str, str]
+"""Of requests that take one route: the identity of the row they name, verb, subresource, content type."""
+_Route: TypeAlias = tuple[Resource, bool, Resource]
+"""The row served, whether objects are handed over as they are, the row named (its identity must last)."""
+
 _WRITES_PER_TURN: Final = 64
 """Writes that a pipeline makes before others in the event loop get their turn."""
 _NO_QUERY: Final[Query] = {}
@@ -48,6 +53,7 @@ class LocalClient(Client):
         self._api, self._user = api, user
         self.creates_together = api.shortcuts.on
         self._front: FrontDoor | None = None
+        self._routes: dict[_Sort, _Route] = {}
 
     async def resource(self, what: What) -> Resource:
         if isinstance(what, Resource):
@@ -175,24 +181,15 @@ class LocalClient(Client):
         """The call that a request for this would become. Refuses a request that the network's router would
         refuse.
         """
-        named, verb, subresource, value = ask.resource, ask.verb, ask.subresource, ask.value
-        row = self._api.catalog.find(named.group, named.version, named.plural)
-        if row is None or (subresource and subresource not in row.subresources):
-            raise router.missing()
-        if verb not in (row.subresources[subresource].verbs if subresource else row.verbs):
-            raise errors.method_not_allowed()
-        as_value = (
-            self._api.shortcuts.on
-            and (row.style == "builtin" or row.strategy.keeps_parts)
-            and subresource in _AS_VALUES
-            and _by_value(ask, row)
-        )
+        sort = (id(ask.resource), ask.verb, ask.subresource, ask.content_type)
+        row, as_value, _ = self._routes.get(sort) or self._route(ask, sort)
+        value = ask.value
         return Call(
             row,
-            verb,
+            ask.verb,
             ask.namespace,
             ask.name,
-            subresource,
+            ask.subresource,
             {key: (text,) for key, text in ask.query.items()} if ask.query else _NO_QUERY,
             self._user,
             self.manager,
@@ -200,6 +197,25 @@ class LocalClient(Client):
             None if value is None else ask.content_type,
             value=value if as_value else None,
         )
+
+    def _route(self, ask: Ask, sort: _Sort) -> _Route:
+        """The row for a request, and whether its object or patch is handed over as it is."""
+        named, subresource = ask.resource, ask.subresource
+        row = self._api.catalog.find(named.group, named.version, named.plural)
+        if row is None or (subresource and subresource not in row.subresources):
+            raise router.missing()
+        if ask.verb not in (row.subresources[subresource].verbs if subresource else row.verbs):
+            raise errors.method_not_allowed()
+        as_value = (
+            self._api.shortcuts.on
+            and (row.style == "builtin" or row.strategy.keeps_parts)
+            and subresource in _AS_VALUES
+            and _by_value(ask, row)
+        )
+        route = row, as_value, named
+        if named.style == row.style == "builtin":  # others may change, or go
+            self._routes[sort] = route
+        return route
 
 
 class Pipeline(LocalClient):

@@ -28,12 +28,13 @@ class WriteOptions(msgspec.Struct, frozen=True):
 
 def write_options(call: Call, kind: str) -> WriteOptions:
     """Checks the options of a write. `kind` is CreateOptions, UpdateOptions or PatchOptions."""
-    named = call.query.get("fieldManager")
     applies = kind == "PatchOptions" and is_apply(call.content_type)
-    if not applies and len(call.query) == (named is not None):
-        usual = _usual(named[0] if named else "", call.agent)
-        if usual is not None:
-            return usual
+    if not applies:
+        named = call.query.get("fieldManager") if call.query else None
+        if len(call.query) == (named is not None):
+            usual = _usual(named[0] if named else "", call.agent)
+            if usual is not None:
+                return usual
     problems: list[FieldError] = []
     dry = list(call.query.get("dryRun", ()))
     if dry and set(dry) != {"All"}:
