@@ -84,13 +84,18 @@ def _user(home: Path) -> Iterator[pwd.struct_passwd]:
         pytest.skip("there is no useradd here")
     with contextlib.suppress(KeyError):
         pwd.getpwnam(USER)
-        subprocess.run(["userdel", USER], check=True)  # of a test that was killed
+        _remove_user()  # of a test that was killed
     subprocess.run(["useradd", "--no-create-home", "--home-dir", str(home), USER], check=True)
     try:
         yield pwd.getpwnam(USER)
     finally:
         _end_processes_of(pwd.getpwnam(USER).pw_uid)  # keepers stay ten seconds after their longshore
-        subprocess.run(["userdel", USER], check=True)
+        _remove_user()
+
+
+def _remove_user() -> None:
+    """Forced, as an ended process that nobody has collected yet counts as one of the user's."""
+    subprocess.run(["userdel", "--force", USER], check=True)
 
 
 def _end_processes_of(uid: int) -> None:

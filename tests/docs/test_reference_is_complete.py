@@ -15,6 +15,7 @@ from longshore.api.kinds.table import RESOURCES
 from longshore.cli import main
 from support.longshore_process import longshore_up
 
+pytestmark = pytest.mark.xdist_group("reference")  # the pages are made once, not once per worker
 PACKAGE = Path(longshore.__file__).parent
 COMMANDS = [name for _, listed in main.GROUPS for name, *_ in listed]
 
