@@ -17,7 +17,8 @@ from longshore.cli.main import Failure
 from longshore.cli.running import each_items, place, run_creation, run_watches
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
-from longshore.cli.running.run import Session, interrupts
+from longshore.cli.running.run_session import Session
+from longshore.cli.running.run_stopping import interrupts
 from longshore.cli.server import refusals
 
 _SPELLINGS: Final = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from argparse import Namespace
 from typing import Protocol
 
 from longshore.cli.running.progress import Failed, Run
@@ -45,3 +48,16 @@ class Quiet:
     async def follow(self) -> None: ...
 
     def close(self) -> None: ...
+
+
+def chosen(arguments: Namespace, *, logs: bool) -> Display:
+    """The display for these arguments and this terminal, or lack of one. With `logs`, output is shown too."""
+    if arguments.output == "json" and not logs:
+        return Quiet()
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from longshore.cli.running.live_display import Live
+
+        return Live()
+    from longshore.cli.running.line_display import LineDisplay
+
+    return LineDisplay()

@@ -19,7 +19,7 @@ from longshore.cli.kept.run_records import Record
 from longshore.cli.main import Failure
 from longshore.cli.running import again, attaching, each_items, place, run_creation
 from longshore.cli.running.place import Place
-from longshore.cli.running.run import Session
+from longshore.cli.running.run_session import Session
 from longshore.cli.server import refusals
 
 _VOLCANO: Final = (

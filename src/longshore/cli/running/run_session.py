@@ -1,0 +1,319 @@
+"""Follows runs to their end: what is shown and written meanwhile, and the exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from longshore.api.indexes import Runs
+from longshore.cli.arguments import manifest_files
+from longshore.cli.main import Failure, drop
+from longshore.cli.printing import objects
+from longshore.cli.running import (
+    display,
+    each_items,
+    hindrances,
+    missing_variables,
+    pod_templates,
+    report_lines,
+    result,
+    run_creation,
+    run_stopping,
+    run_watches,
+    shorthand,
+    why_it_failed,
+)
+from longshore.cli.running.joblog import JobLog
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Failed, Run
+from longshore.cli.running.result_files import ResultFiles
+from longshore.cli.running.streaming import Streams, Style
+
+_FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
+"""Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
+_RUNNING_OUTPUT_SECONDS = 0.2
+"""Seconds for log lines of pods that still run when this command ends: what was written is on its way."""
+_INCOMPLETE = "the output above is not complete: some of it could not be read"
+
+
+class Session:
+    """Follows runs to their end, from the first line of the display to the exit code."""
+
+    def __init__(
+        self,
+        here: Place,
+        arguments: Namespace,
+        wanted: shorthand.Wanted | None = None,
+        *,
+        watching: bool = False,
+    ) -> None:
+        """`wanted` is the command that is run; None for manifests. With `watching`, the runs go on when the
+        person stops looking."""
+        self._here, self._arguments, self._wanted = here, arguments, wanted
+        alone = wanted is not None and wanted.completions == 1
+        self.shows_logs: bool = arguments.tag or arguments.keep_order
+        if not self.shows_logs:
+            self.shows_logs = alone and not arguments.output if arguments.logs is None else arguments.logs
+        self._alone, self._watching = alone, watching
+        self._begun = time.monotonic()
+        self._joblog: JobLog | None = None
+        self._results: ResultFiles | None = None
+        self._display = display.chosen(arguments, logs=self.shows_logs)
+        self._background: list[asyncio.Task[None]] = []
+        self._streams: list[Streams] = []
+        self._closed = asyncio.Event()
+        """Nobody reads standard output any more."""
+        self._unwritten = ""
+        """Why output could not be written; empty while it can."""
+        self._told = asyncio.Event()
+        """A failed pod was looked at."""
+
+    def say(self, text: str) -> None:
+        """A line above the display."""
+        self._display.say(text)
+
+    async def run(
+        self,
+        manifests: list[manifest_files.Manifest],
+        *,
+        done: Runs = (),
+        said: Sequence[str] = (),
+        command: str = "",
+    ) -> int:
+        """Creates the objects and follows them. `done` are indexes of the Job that an earlier run completed,
+        `said` lines to begin with, `command` what is run, for people."""
+        changes = pod_templates.asked_for(self._arguments, logs=self.shows_logs)
+        plan = await run_creation.plan(self._here, manifests, self._arguments.namespace, changes)
+        plan.said[:0] = said
+        for text in plan.said:
+            self._display.say(text)
+        if not plan.wanted:
+            raise Failure(
+                "nothing in these files ever ends, so there is nothing to run; use: longshore apply", 2
+            )
+        interrupted = run_stopping.interrupts()
+        runs = await run_creation.start(self._here, plan, replace=self._arguments.replace, done=done)
+        for run in runs:
+            known = self._wanted.items if self._wanted is not None else None
+            run.items = known.names if known is not None else each_items.names_of(run.created)
+        if self._here.journal is not None:
+            self._here.journal.created(runs, [obj for _, obj, _ in plan.needed], command)
+        return await self.to_the_end(runs, interrupted, plan.said)
+
+    async def to_the_end(self, runs: list[Run], interrupted: asyncio.Event, notes: list[str]) -> int:
+        """Shows the runs until they have ended, or somebody stops. Returns the exit code."""
+        self._display.begin(runs)
+        try:
+            stopped = await self._follow(runs, interrupted)
+            outcome = result.of(runs, stopped)
+            if stopped is not None and not self._here.throw_away and not self._watching:
+                await run_stopping.stop(self._here, [run for run in runs if run.end is None])
+            complete = await self._settle(runs, stopped)
+        finally:
+            for task in self._background:
+                task.cancel()
+            await asyncio.gather(*self._background, return_exceptions=True)
+            with self._printing():
+                self._display.close()
+        if self._closed.is_set():
+            outcome = "closed"
+        else:
+            await self._last_words(runs, outcome)
+        self._write_failed(runs)
+        code = result.CODES[outcome]
+        if hint := self._hint(runs[0]):
+            notes.append(hint)
+            self._display.say(hint)
+        for problem in self._lacks(complete):
+            code = code or 1
+            notes.append(problem)
+            self._display.say(problem)
+        if self._arguments.output == "json" and not self._closed.is_set():
+            took = time.monotonic() - self._begun
+            text = objects.as_json(result.document(runs, outcome, code, took, self._here.server, notes))
+            with self._printing():
+                sys.stdout.write(text)
+                sys.stdout.flush()
+            if self._unwritten:
+                print(f"longshore: {self._unwritten}", file=sys.stderr)
+                code = code or 1
+        if self._here.journal is not None:
+            self._here.journal.ended(runs, outcome, code)
+        if not self._here.throw_away:
+            await run_stopping.tidy(self._here, runs if self._arguments.rm else ())
+        return code
+
+    def _hint(self, run: Run) -> str:
+        """Variables of the caller that the command seems to lack; empty without any."""
+        if self._wanted is None:
+            return ""
+        lines = (line for failure in run.failures for line in failure.lines)
+        got = shorthand.variables(self._wanted, os.environ)
+        text = missing_variables.hint(lines, got, os.environ)
+        return f"hint: {text}" if text else ""
+
+    def _lacks(self, complete: bool) -> list[str]:
+        """Sentences on what was asked for and is missing. `complete` says whether all output was read."""
+        found = [] if complete else [_INCOMPLETE]
+        if self._unwritten:
+            found.append(self._unwritten)
+        if self._results is not None and self._results.problem:
+            found.append(f"--results: {self._results.problem}")
+        if self._joblog is not None and self._joblog.problem:
+            found.append(self._joblog.problem)
+        return found
+
+    async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
+        """Waits until all runs have ended (None), time is up, or the person stops."""
+        self._in_background(runs)
+        ends = [asyncio.create_task(run_watches.to_the_end(self._here, run, self._changed)) for run in runs]
+        stop: asyncio.Future[Any] = asyncio.create_task(interrupted.wait())
+        closed: asyncio.Future[Any] = asyncio.create_task(self._closed.wait())
+        everything: asyncio.Future[Any] = asyncio.gather(*ends)
+        try:
+            async with asyncio.timeout(self._arguments.timeout):
+                await asyncio.wait([stop, closed, everything], return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            return "timed out"
+        finally:
+            stop.cancel()
+            closed.cancel()
+            if not everything.done():
+                everything.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await everything
+        if self._closed.is_set():
+            return "closed"
+        return "interrupted" if any(run.end is None for run in runs) else None
+
+    def _in_background(self, runs: list[Run]) -> None:
+        start = asyncio.create_task
+        self._background.append(start(self._draw()))
+        for run in runs:
+            self._background.append(start(run_watches.failures(self._here, run, self._failed, self._looked)))
+            if run.kind == "vcjob":
+                self._background.append(start(hindrances.of_gang(self._here, run, self._display.changed)))
+            if self.shows_logs:
+                streams = self._output(run)
+                self._streams.append(streams)
+                self._background.append(start(streams.follow()))
+        if self._arguments.joblog is not None and self._wanted is not None:
+            command = partial(shorthand.shown, self._wanted)
+            self._joblog = JobLog(self._arguments.joblog, self._here, runs[0], command)
+            self._background.append(start(self._joblog.follow()))
+        if self._arguments.results is not None:
+            self._results = ResultFiles(self._arguments.results, self._here, runs[0])
+            self._background.append(start(self._results.follow()))
+        for namespace in dict.fromkeys(run.namespace for run in runs):
+            said = hindrances.notices(self._here, namespace, runs, self._display.changed)
+            self._background.append(start(said))
+
+    def _output(self, run: Run) -> Streams:
+        style: Style = "tag" if self._arguments.tag else "plain" if self._alone else "pod"
+        return Streams(self._here, run, self._line, style=style, in_order=self._arguments.keep_order)
+
+    def _line(self, prefix: str, line: bytes) -> None:
+        """Shows a line of output, as long as somebody reads it."""
+        if self._closed.is_set():
+            return
+        with self._printing():
+            self._display.line(prefix, line)
+
+    async def _draw(self) -> None:
+        with self._printing():
+            await self._display.follow()
+
+    @contextlib.contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Notes that nobody reads standard output any more, or that its disk is full."""
+        try:
+            yield
+        except BrokenPipeError:
+            self._closed.set()
+        except OSError as err:
+            self._unwritten = f"output is missing, as it could not be written: {err.strerror}"
+        else:
+            return
+        drop(sys.stdout)
+
+    def _changed(self, run: Run) -> None:
+        self._display.changed(run)
+        if self._here.journal is not None:
+            self._here.journal.changed(run)
+
+    def _failed(self, run: Run, failed: Failed) -> None:
+        self._display.failure(run, failed)
+        if self._here.journal is not None:
+            self._here.journal.failure(run, failed)
+
+    def _looked(self, run: Run) -> None:
+        self._display.changed(run)
+        self._told.set()
+
+    async def _settle(self, runs: list[Run], stopped: result.Outcome | None) -> bool:
+        """Waits a moment for reports that come after the end: the last lines of failed pods, and of output.
+
+        False when lines of a run are missing that nobody `stopped`.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FAILURES_SECONDS):
+                while any(run.end is not None and run.looked_at < run.failed for run in runs):
+                    self._told.clear()
+                    await self._told.wait()
+        complete = True
+        running_on = self._here.throw_away or self._watching
+        patience = _RUNNING_OUTPUT_SECONDS if running_on else _OUTPUT_SECONDS
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if stopped is None else patience):
+                for streams in self._streams:
+                    complete = await streams.finish() and complete
+                if self._results is not None:
+                    await self._results.finish()
+        for streams in self._streams:
+            streams.cancel()
+        if self._joblog is not None:
+            await self._joblog.finish()
+        return complete or stopped is not None
+
+    async def _last_words(self, runs: list[Run], outcome: result.Outcome) -> None:
+        for run in runs:
+            if run.end is not None:
+                self._display.say(report_lines.ended(run))
+                for line in [] if run.end.well else await why_it_failed.told(self._here.client, run):
+                    self._display.say(line)
+            elif self._watching:
+                self._display.say(report_lines.going_on(run))
+            else:
+                self._display.say(report_lines.left(run, stays=not self._here.throw_away))
+            if self._can_be_retried(run):
+                self._display.say(report_lines.again(run))
+        if text := report_lines.summary(runs):
+            self._display.say(text)
+        if outcome == "timed out":
+            self._display.say(f"timed out after {report_lines.span(self._arguments.timeout)}")
+
+    def _can_be_retried(self, run: Run) -> bool:
+        """Whether `longshore retry` finds a Job, and something to do for it."""
+        if run.kind != "job" or (self._arguments.rm and not self._here.throw_away):
+            return False
+        if self._here.throw_away:
+            return self._here.journal is not None and (run.end is None or not run.end.well)
+        return run.end is not None and not run.end.well and run.end.reason != "Deleted"
+
+    def _write_failed(self, runs: list[Run]) -> None:
+        """The items that did not complete, ready for the next --each (with -0 if this one had it)."""
+        if self._arguments.failed_to is None:
+            return
+        end = "\0" if self._arguments.null else "\n"
+        left = [runs[0].item(index) + end for index in runs[0].unfinished()]
+        try:
+            self._arguments.failed_to.write_text("".join(left), "utf-8", "surrogateescape", newline="")
+        except OSError as err:
+            self._display.say(f"--failed-to {self._arguments.failed_to}: {err.strerror}")

@@ -1,0 +1,73 @@
+"""The end of runs: they are stopped where somebody can go on with them, and tidied up after."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.cli.running import each_items, run_watches
+from longshore.cli.running.place import Place
+from longshore.cli.running.progress import Run
+from longshore.client import DeleteOptions, Unreachable
+
+_STOP_SECONDS = 10.0
+"""Seconds for the server to answer when a run is to be stopped."""
+
+
+def interrupts() -> asyncio.Event:
+    """An event that is set at Ctrl-C, SIGTERM or SIGHUP."""
+    from longshore.up import stop_signals
+
+    asked = asyncio.Event()
+    stop_signals.on_signal(asked.set)
+    return asked
+
+
+async def stop(here: Place, runs: Sequence[Run]) -> None:
+    """Suspends Jobs, which can be resumed, and deletes the others. A run that goes on notes why."""
+    for run in runs:
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await _stop_one(here, run)
+        except TimeoutError:
+            run.stop_problem = f"{here.server} does not answer"
+        except (StatusError, Unreachable) as err:
+            run.stop_problem = str(err)
+
+
+async def _stop_one(here: Place, run: Run) -> None:
+    if run.kind == "job":
+        await here.client.patch(kinds.JOBS, run.name, {"spec": {"suspend": True}}, run.namespace)
+    else:
+        await _delete(here, run)
+
+
+async def tidy(here: Place, unwanted: Sequence[Run]) -> None:
+    """Deletes the runs that nobody wants to keep, and files of items that no Job names any more."""
+    for run in unwanted:
+        with contextlib.suppress(StatusError):
+            await _delete(here, run)
+    if here.directory is not None:
+        await _forget_items(here, here.directory)
+
+
+async def _delete(here: Place, run: Run) -> None:
+    options = DeleteOptions(propagation="Background")
+    await here.client.delete(run_watches.KINDS[run.kind], run.name, run.namespace, options)
+
+
+async def _forget_items(here: Place, directory: Path) -> None:
+    """Removes old files of items that no Job names any more."""
+    old = each_items.old_files(directory, time.time())
+    if not old:
+        return
+    with contextlib.suppress(StatusError, Unreachable):
+        named = {each_items.file_of(job)[0] for job in (await here.client.list(kinds.JOBS)).items}
+        for path in old:
+            if str(path) not in named:
+                path.unlink(missing_ok=True)
