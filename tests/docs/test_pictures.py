@@ -54,7 +54,7 @@ def test_a_film_shows_its_frames_in_turn_and_rests_on_the_last() -> None:
 
     film = terminal_svg.film(Recording(20, [(0.0, screen("one")), (1.0, screen("<two>"))]), "a film")
     assert "&lt;two&gt;" in film
-    assert "25.00%{transform:translateY(-19px)}" in film
+    assert "25.00%{transform:translateY(-27px)}" in film
     assert "prefers-reduced-motion" in film
     assert ">one<" not in terminal_svg.still(Recording(20, [(0.0, screen("two"))]), "a still")
 

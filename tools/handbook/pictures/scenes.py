@@ -47,7 +47,8 @@ SCENES = {
     "start-each": Scene(
         "longshore run takes one file name per line; one of the four fails, and its last lines are shown",
         ("cat check.sh", _EACH),
-        rows=20,
+        rows=24,
+        columns=124,
         before=_FILES,
     ),
     "start-up": Scene(
@@ -72,6 +73,7 @@ SCENES = {
         "longshore why tells what happened to a Job with a failed item, longshore logs what it printed",
         ("longshore why job/report", "longshore logs --failed job/report"),
         rows=24,
+        columns=130,
         before=(*_FILES, _UP, _EACH),
     ),
     "keeper": Scene(

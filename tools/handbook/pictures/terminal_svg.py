@@ -8,6 +8,8 @@ from handbook.pictures.terminal import Recording, Screen
 
 CHAR_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN, BAR_HEIGHT = 8.4, 19, 14, 16, 30
 MAX_FRAMES = 28
+FRAME_GAP = 8
+"""Between the pictures of a film, so that none looks into another."""
 HOLD_SECONDS = 3.0
 """How long a film rests on its last picture."""
 _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
@@ -43,7 +45,7 @@ def film(recording: Recording, title: str) -> str:
     """All screens, one after the other, for ever; the last alone for readers who want no motion."""
     frames = _few(recording.frames)
     lines = max(_height(screen) for _, screen in frames)
-    height = lines * LINE_HEIGHT
+    height = lines * LINE_HEIGHT + FRAME_GAP
     whole = frames[-1][0] + HOLD_SECONDS
     steps = "".join(
         f"{100 * at / whole:.2f}%{{transform:translateY({-n * height}px)}}"
@@ -60,7 +62,9 @@ def film(recording: Recording, title: str) -> str:
         f"@media (prefers-reduced-motion:reduce)"
         f"{{.film{{animation:none;transform:translateY({rest}px)}}}}</style>"
     )
-    return _window(recording.columns, lines, title, f'<g class="film">{strip}</g>', style)
+    return _window(
+        recording.columns, lines, title, f'<g class="film" transform="translate(0 {rest})">{strip}</g>', style
+    )
 
 
 def _few(frames: list[tuple[float, Screen]]) -> list[tuple[float, Screen]]:
