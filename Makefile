@@ -13,7 +13,7 @@ help:
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
-	@echo 'make docs      build the handbook into build/docs; warnings and dead links are errors'
+	@echo 'make docs      build the handbook into build/docs; warnings, dead links and unrun blocks are errors'
 	@echo 'make pictures  record the pictures of the docs anew, from real sessions'
 	@echo 'make kubectl   fetch a kubectl into .tools'
 	@echo 'make man       write the manual pages into build/man'
@@ -50,6 +50,7 @@ format:
 
 docs:
 	@tools/venv dev
+	$(BIN)/pytest -q -n 0 tests/docs/test_links.py tests/docs/test_unrun_blocks.py
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b html docs build/docs
 	@echo 'read it: build/docs/index.html'
 

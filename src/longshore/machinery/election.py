@@ -72,7 +72,7 @@ class Election:
         self._lease: Obj | None = None
         """The Lease as last read or written."""
         self._seen = 0.0
-        """When it last changed, by the own clock."""
+        """When it last changed, by the clock of this process."""
 
     @property
     def leader(self) -> str:

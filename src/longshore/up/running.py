@@ -122,7 +122,7 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
 
 
 def _tls(certificates: pki.Pki) -> ssl.SSLContext:
-    """The server's side: asks for a client certificate, and takes only those of the own authority."""
+    """The server's side: asks for a client certificate, and takes only those of longshore's own authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificates.server)
