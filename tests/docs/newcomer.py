@@ -121,6 +121,8 @@ def _runs_as(entry: Path, uid: int) -> bool:
 
 def _python() -> Path:
     """A Python of the tests' version that other users may run."""
+    if os.geteuid() != 0:
+        return Path(os.path.realpath(sys.executable))
     name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     for found in (os.path.realpath(sys.executable), f"/usr/local/bin/{name}", f"/usr/bin/{name}"):
         path = Path(found)

@@ -39,8 +39,8 @@ exec "{python}" -m longshore "$@"
 """
 
 
-def page_session(home: Path) -> Session:
-    """A shell in a home of its own, with longshore, kubectl and the examples at hand."""
+def page_session(home: Path, *, kubectl: bool = False) -> Session:
+    """A shell in a home of its own, with longshore, the examples and, where it is needed, kubectl at hand."""
     work, programs = home / "longshore", home / ".local" / "bin"
     work.mkdir()
     (work / "examples").symlink_to(ROOT / "examples")
@@ -48,7 +48,8 @@ def page_session(home: Path) -> Session:
     longshore = programs / "longshore"
     longshore.write_text(_WRAPPER.format(python=sys.executable))
     longshore.chmod(0o755)
-    (programs / "kubectl").symlink_to(kubectl_binary.find())
+    if kubectl:
+        (programs / "kubectl").symlink_to(kubectl_binary.find())
     return Session(home, work, path=f"{programs}:{os.environ['PATH']}")
 
 

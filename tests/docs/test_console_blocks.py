@@ -11,16 +11,20 @@ from docs.shell_session import page_session
 from docs.test_links import written
 from support.places import ROOT
 
-PAGES = [page for page in written() if any(blocks(page))]
+
+def run_here(page: Path) -> list[Step]:
+    """The commands of a page, but for blocks that say that they are not run, or by which other test."""
+    return [step for block in blocks(page) if not (block.not_run or block.run_by) for step in block.steps]
+
+
+PAGES = [page for page in written() if run_here(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
-    to_run = [block for block in blocks(page) if not block.not_run and not block.run_by]
-    if not to_run:
-        return
-    with page_session(tmp_path) as shell:
-        for step in (step for block in to_run for step in block.steps):
+    commands = run_here(page)
+    with page_session(tmp_path, kubectl=any("kubectl " in step.command for step in commands)) as shell:
+        for step in commands:
             shell.check(step)
 
 
