@@ -59,3 +59,13 @@ def test_every_dependency_carries_its_reason() -> None:
     assert len(lines) == len(tomllib.loads(text)["project"]["dependencies"])
     for line in lines:
         assert re.search(r'",\s+# \S+ \w+', line), line
+
+
+def test_the_top_of_the_repository_holds_nothing_that_a_command_wrote_there() -> None:
+    """A command tried at the top, as `longshore man --to .`, leaves files that `git add -A` takes along."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--", ":(glob)*"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    known = {"LICENSE", "Makefile", "pyproject.toml", "requirements-dev.lock"}
+    odd = [name for name in listed.stdout.split() if not name.endswith(".md") and name[0] != "."]
+    assert set(odd) <= known
