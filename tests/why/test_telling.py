@@ -34,6 +34,9 @@ def test_every_kind_has_its_teller() -> None:
         ("PO", "pod"),
         ("vj", "vcjob"),
         ("jobs.batch.volcano.sh", "vcjob"),
+        ("job.batch.volcano.sh", "vcjob"),
+        ("job.batch", "job"),
+        ("podgroup.scheduling.volcano.sh", "podgroup"),
         ("ns", "namespace"),
         ("pg", "podgroup"),
     ],
@@ -160,3 +163,11 @@ def test_reasons_that_no_teller_knows_are_told_in_their_own_words() -> None:
         assert story is not None
         if word != "pod":
             assert [line.words for line in story.lines] == ["does something new"], word
+
+
+def test_control_sequences_in_messages_are_written_out() -> None:
+    said = document(Line(SECONDS, 'exit code 3, "\x1b[31mred\x1b]0;title\x07"'), now=("waits: \x1b[2J",))
+    assert text.lines(said, UTC, NOON) == [
+        '12:00:00  exit code 3, "^[[31mred^[]0;title^G"',
+        "now       waits: ^[[2J",
+    ]

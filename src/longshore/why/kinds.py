@@ -43,8 +43,8 @@ _VOLCANO: Final = "batch.volcano.sh/v1alpha1"
 KINDS: Final = {
     kind.word: kind
     for kind in (
-        Kind("job", "Job", "batch/v1", "jobs", True, ("jobs", "jobs.batch")),
-        Kind("cronjob", "CronJob", "batch/v1", "cronjobs", True, ("cronjobs", "cj", "cronjobs.batch")),
+        Kind("job", "Job", "batch/v1", "jobs", True, ("jobs",)),
+        Kind("cronjob", "CronJob", "batch/v1", "cronjobs", True, ("cronjobs", "cj")),
         Kind("pod", "Pod", "v1", "pods", True, ("pods", "po")),
         Kind(
             "vcjob",
@@ -52,7 +52,7 @@ KINDS: Final = {
             _VOLCANO,
             "jobs",
             True,
-            ("vcjobs", "vj", "jobs.batch.volcano.sh"),
+            ("vcjobs", "vj"),
             "Job",
         ),
         Kind(
@@ -61,7 +61,7 @@ KINDS: Final = {
             _VOLCANO,
             "cronjobs",
             True,
-            ("cronvcjobs", "cronvj", "cronjobs.batch.volcano.sh"),
+            ("cronvcjobs", "cronvj"),
             "CronJob",
         ),
         Kind("podgroup", "PodGroup", _SCHEDULING, "podgroups", True, ("podgroups", "pg")),
@@ -89,7 +89,17 @@ KINDS: Final = {
 """By their short names."""
 
 _BY_RESOURCE: Final = {(kind.group, kind.plural): kind for kind in KINDS.values()}
-_BY_SPELLING: Final = {spelling: kind for kind in KINDS.values() for spelling in (kind.word, *kind.spellings)}
+_BY_SPELLING: Final = {
+    spelling: kind
+    for kind in KINDS.values()
+    for spelling in (
+        kind.word,
+        *kind.spellings,
+        f"{kind.kind.lower()}.{kind.group}",
+        f"{kind.plural}.{kind.group}",
+    )
+}
+"""Also as `get -o name` and `apply` print them: job.batch, job.batch.volcano.sh."""
 
 
 def named(word: str) -> Kind | None:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
+from longshore.api.terminal import harmless
+
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 _INDENT: Final = 10
 
@@ -40,7 +42,7 @@ def _below(title: str, words: Sequence[str], width: int) -> list[str]:
 
 
 def _in_zone(words: str, zone: tzinfo | None, now: datetime) -> str:
-    return _STAMP.sub(lambda found: _shown(found[0], zone, now), words)
+    return _STAMP.sub(lambda found: _shown(found[0], zone, now), harmless(words))
 
 
 def _shown(stamp: str, zone: tzinfo | None, now: datetime) -> str:

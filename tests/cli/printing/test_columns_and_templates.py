@@ -28,6 +28,12 @@ def test_inner_columns_are_aligned_within_their_own_block() -> None:
     assert aligned("a\tb\tc\nd\tlonger\te\nf\tg\n") == "a  b       c\nd  longer  e\nf  g\n"
 
 
+def test_control_sequences_in_objects_are_written_out_and_do_not_reach_the_terminal() -> None:
+    assert aligned("Image:\tbusy\x1b[31mbox\x07\r\n") == "Image:  busy^[[31mbox^G\\r\n"
+    assert Columns().lines([["a\x1b]0;title\x07", "\x9b2J"]]) == "a^[]0;title^G   \\x9b2J\n"
+    assert Columns().lines([["naïve", "日本"]]) == "naïve   日本\n"
+
+
 def test_a_growing_table_keeps_its_widths() -> None:
     columns = Columns()
     assert columns.lines([["NAME", "AGE"], ["pi", "1s"]]) == "NAME   AGE\npi     1s\n"

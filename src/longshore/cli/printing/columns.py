@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from longshore.api.terminal import harmless
+
 
 def aligned(text: str) -> str:
     """`text` with every tab replaced by as many spaces as its column needs."""
-    rows = [line.split("\t") for line in text.split("\n")]
+    rows = [line.split("\t") for line in harmless(text).split("\n")]
     out = [""] * len(rows)
     _place(rows, out, 0, len(rows), 0)
     return "\n".join(out)
@@ -42,6 +44,7 @@ class Columns:
 
     def lines(self, rows: Sequence[Sequence[str]]) -> str:
         """The rows as text, each ended by a line feed."""
+        rows = [[harmless(cell) for cell in row] for row in rows]
         for row in rows:
             for column, cell in enumerate(row[:-1]):
                 width = max(6, len(cell) + 3)
