@@ -91,3 +91,17 @@ async def test_the_schema_sees_what_was_filled_in(server: Server) -> None:
     assert answer.code == 422
     for path in ("spec.minAvailable", "spec.tasks[0].minAvailable", "spec.tasks[0].replicas"):
         assert f"{path}: Invalid value: -1" in answer.message
+
+
+async def test_a_job_that_is_applied_again_is_unchanged_and_may_grow(server: Server) -> None:
+    apply = {"type": "application/apply-patch+yaml", "fieldManager": "one"}
+    body = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", **job(task("w", 2))}
+    first = await server.send("PATCH", f"{JOBS}/j", body, **apply)
+    again = await server.send("PATCH", f"{JOBS}/j", body, **apply)
+    assert (first.code, again.code) == (201, 200), again.body
+    assert again.body == first.body
+    body["spec"]["tasks"][0]["replicas"] = 3
+    grown = await server.send("PATCH", f"{JOBS}/j", body, **apply)
+    assert [(t["replicas"], t["minAvailable"], t["maxRetry"]) for t in grown.body["spec"]["tasks"]] == [
+        (3, 3, 3)
+    ]

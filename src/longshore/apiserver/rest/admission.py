@@ -92,10 +92,16 @@ def mutate_create(api: Api, call: Call, obj: Obj) -> None:
                 call.resource.strategy.default(obj)  # what was not there had no defaults
 
 
-def mutate_update(api: Api, call: Call, new: Obj, old: Obj) -> None:
+def mutate_update(call: Call, new: Obj, old: Obj, *, applied: bool) -> None:
     """Puts back what admission set on create and an update may not know of."""
-    if call.resource.storage == "pods" and not call.subresource and new["spec"] is not old["spec"]:
+    if call.subresource or new.get("spec") is old.get("spec"):
+        return
+    if call.resource.storage == "pods":
         pod.admit_update(new, old)
+    elif applied and call.resource.group.endswith(_VOLCANO):
+        from longshore.apiserver.admission import volcano
+
+        volcano.mutate_applied(call.resource.storage, new)
 
 
 def rules_of(resource: Resource) -> tuple[Callable[..., object], ...]:

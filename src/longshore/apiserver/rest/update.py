@@ -117,7 +117,7 @@ def store_update(
     new = to_stored(call, new)
     meta = new["metadata"]
     meta["resourceVersion"] = str(old.revision)
-    admission.mutate_update(api, call, new, old.obj)
+    admission.mutate_update(call, new, old.obj, applied=applied)
     _keep_system_fields(meta, old_meta)
     context = strategy.Context(api.now(), call.subresource, call.user.name)
     problems = _prepare(call, new, old.obj, context)

@@ -38,6 +38,14 @@ def mutate_create(storage: str, obj: Obj, get: Get) -> None:
     change(obj, get)
 
 
+def mutate_applied(storage: str, obj: Obj) -> None:
+    """Fills in an applied Job like a new one: an apply replaces its list of tasks as a whole, and would
+    take the webhook's values from it. A PUT without them is refused, as Volcano does."""
+    if storage == _JOBS:
+        _read(storage, obj, "mutatejob")
+        defaults.default_job(obj.setdefault("spec", {}))
+
+
 def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a new object that has passed its schema."""
     if storage not in _CHECKS:
