@@ -387,7 +387,7 @@ def test_a_deadline_that_passes() -> None:
             09:00:00  created 1 pod
             09:01:00  deleted 1 pod that still ran
             09:01:00  the Job failed: DeadlineExceeded, it was active for more than 60 s; 0 succeeded
-            next      nothing: the Job has ended. See its logs: longshore logs --failed job/x; run it again: longshore retry job/x
+            next      nothing: the Job has ended; no failed pod is left to read logs of. Run it again: longshore retry job/x
             """,
         )
 

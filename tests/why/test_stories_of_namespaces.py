@@ -47,7 +47,7 @@ def test_a_namespace_that_a_finalizer_holds() -> None:
             now       it is being deleted since 09:00:05
                       Some resources are remaining: configmaps. has 1 resource instances
                       Some content in the namespace has finalizers remaining: example.org/hold in 1 resource instances
-            next      it goes when whoever set these finalizers has removed them from the objects that are left. See them: longshore get jobs,pods,pvc -n team -o yaml
+            next      it goes when whoever set these finalizers has removed them from the objects that are left. See them: longshore get configmaps -n team -o yaml
             """,
             "",
         )
@@ -89,7 +89,7 @@ def test_a_namespace_whose_pods_take_their_time() -> None:
             09:00:04  deleted what is in it: pods (1)
             09:00:04  waits until these are gone: pods (1)
             now       it is being deleted since 09:00:04
-            next      it goes when nothing is left in it. See what is: longshore get jobs,pods,pvc -n team
+            next      it goes when nothing is left in it. See what is: longshore get pods -n team
             """,
             "",
         )

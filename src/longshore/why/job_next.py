@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from longshore.api import indexes
-from longshore.api.facts import job_state
+from longshore.api.facts import job_state, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.records import PROBLEM
@@ -62,7 +62,10 @@ def _after_the_end(view: View, ended: Obj) -> list[str]:
         said = f"nothing: the Job is complete. See its logs: longshore logs job/{name}"
     else:
         logs, again = f"longshore logs --failed job/{name}", f"longshore retry job/{name}"
-        said = f"nothing: the Job has ended. See its logs: {logs}; run it again: {again}"
+        if any(pod_state.phase_of(pod) == "Failed" for pod in view.pods):
+            said = f"nothing: the Job has ended. See its logs: {logs}; run it again: {again}"
+        else:
+            said = f"nothing: the Job has ended; no failed pod is left to read logs of. Run it again: {again}"
     ttl = view.spec.get("ttlSecondsAfterFinished")
     if ttl is None:
         return [said]

@@ -67,10 +67,19 @@ def following(view: View) -> list[str]:
         return ["nothing: the namespace is gone"]
     if "deletionTimestamp" not in view.meta:
         return ["nothing: it takes new objects"]
+    see = f"longshore get {_left(view)} -n {name}"
     found = conditions.find(view.obj, "NamespaceFinalizersRemaining")
     if found is not None and found["status"] == "True":
         return [
             "it goes when whoever set these finalizers has removed them from the objects that are left. "
-            f"See them: longshore get jobs,pods,pvc -n {name} -o yaml"
+            f"See them: {see} -o yaml"
         ]
-    return [f"it goes when nothing is left in it. See what is: longshore get jobs,pods,pvc -n {name}"]
+    return [f"it goes when nothing is left in it. See what is: {see}"]
+
+
+def _left(view: View) -> str:
+    """The kinds of the objects that were seen last, as `longshore get` takes them."""
+    for record in reversed(view.own):
+        if record.code == "ContentRemains" and record.numbers:
+            return ",".join(sorted(record.numbers))
+    return "jobs,pods,pvc"

@@ -105,12 +105,30 @@ def test_namespaces_and_pods_that_were_collected_are_explained_too(
         assert words in shown
 
 
+@pytest.mark.parametrize("words", [("job/s1", "job.batch/s2"), ("job", "s1", "s2")])
+def test_several_stories_are_each_under_their_name(
+    longshore: RunningLongshore, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("s1", "s2"):
+        longshore.request("POST", JOBS, {"metadata": {"name": name}, "spec": {"template": TEMPLATE}})
+    assert main(["why", *words]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line for line in shown if line.startswith("==>")] == ["==> job/s1 <==", "==> job/s2 <=="]
+    assert main(["why", *words, "-o", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["about"]["name"] for one in told["items"]] == ["s1", "s2"]
+    assert main(["why", *words, "--watch"]) == 2
+    assert "--watch follows one object" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("what", "code", "message"),
     [
         ("job/none", 1, 'jobs.batch "none" not found'),
-        ("service/x", 2, "'service/x' is"),
-        ("job/", 2, "'job/' is"),
+        ("service/x", 2, "why knows no kind 'service': write KIND/NAME"),
+        ("convert", 2, "why knows no kind 'convert': write KIND/NAME"),
+        ("job/", 2, "which Job? Write job/NAME"),
+        ("job", 2, "which Job? Write job/NAME"),
     ],
 )
 def test_what_it_cannot_tell_it_says(

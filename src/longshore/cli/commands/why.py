@@ -3,6 +3,7 @@ and what is next.
 
 longshore why job/convert
 longshore why pod/convert-7-x9p2k --watch
+longshore why job/convert job/resize
 longshore why cronjob/nightly -o json
 
 longshore keeps its reasons for a week, also those of objects that are gone. Of another server the story is
@@ -49,12 +50,15 @@ def run(arguments: Namespace) -> int:
     from longshore.cli.server import connecting
     from longshore.client.errors import Unreachable
 
-    kind, name = _named(arguments.what)
+    wanted = _named(arguments.what)
+    if arguments.watch and len(wanted) > 1:
+        raise Failure("--watch follows one object: name one", 2)
     try:
         with closing(connecting.server(arguments)) as server:
             if arguments.watch:
-                return _watch(server, kind, name)
-            _print(document(server, kind, name), arguments)
+                return _watch(server, *wanted[0])
+            told = {f"{kind.word}/{name}": document(server, kind, name) for kind, name in wanted}
+            _print(told, arguments)
     except Unreachable as err:
         raise Failure(str(err)) from None
     except StatusError as err:
@@ -62,21 +66,28 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _named(words: list[str]) -> tuple[Kind, str]:
-    """The kind and the name."""
+def _named(words: list[str]) -> list[tuple[Kind, str]]:
+    """The kinds and names: `job/a pod/b`, or `job a b`."""
+    if "/" in words[0]:
+        return [_one(*word.partition("/")[::2]) for word in words]
+    return [_one(words[0], name) for name in words[1:] or [""]]
+
+
+def _one(word: str, name: str) -> tuple[Kind, str]:
     from longshore.cli.main import Failure
     from longshore.why import kinds
 
-    word, slash, name = " ".join(words).replace(" ", "/", 1).partition("/")
     kind = kinds.named(word)
-    if kind is not None and slash and name and "/" not in name and " " not in name:
-        return kind, name
-    raise Failure(
-        f"{' '.join(words)!r} is not a Job: name it as job/NAME, or cronjob/NAME for a CronJob, vcjob/NAME "
-        "for a Volcano Job, cronvcjob/NAME for its CronJob, pod/NAME for a pod, podgroup/NAME for a gang, "
-        "queue/NAME, jobflow/NAME, pvc/NAME for a claim, pv/NAME for a volume, or namespace/NAME",
-        2,
-    )
+    if kind is None:
+        known = ", ".join(kinds.KINDS)
+        raise Failure(
+            f"why knows no kind {word!r}: write KIND/NAME, as job/convert; the kinds are {known}", 2
+        )
+    if not name or "/" in name:
+        raise Failure(
+            f"which {kind.title}? Write {kind.word}/NAME; there are those of: longshore get {kind.word}", 2
+        )
+    return kind, name
 
 
 def document(server: Server, kind: Kind, name: str) -> Obj:
@@ -109,12 +120,19 @@ def _told_here(server: Server, kind: Kind, name: str) -> Obj:
     return story.document()
 
 
-def _print(story: Obj, arguments: Namespace) -> None:
+def _print(told: dict[str, Obj], arguments: Namespace) -> None:
+    """One story alone; several each under its name, as `logs` heads those of several pods."""
     import json
 
+    from longshore.cli.printing import objects
+
+    stories = list(told.values())
     if arguments.output == "json":
-        print(json.dumps(story, indent=2))
-    else:
+        print(json.dumps(stories[0] if len(stories) == 1 else objects.as_list(stories), indent=2))
+        return
+    for name, story in told.items():
+        if len(told) > 1:
+            print(f"==> {name} <==")
         print("\n".join(_text(story, 0 if arguments.all else _MAX_LINES)))
 
 
