@@ -112,7 +112,9 @@ def test_a_refused_change_is_opened_again_with_the_reason(longshore: Command, tm
     assert done.exit == 1
     assert 'unknown field "nope"' in (tmp_path / "seen").read_text()
     assert done.stderr.endswith("error: Edit cancelled, no valid changes were saved.\n")
-    kept = Path(done.stderr.split('"')[1])
+    reason, copy, _ = done.stderr.splitlines()
+    assert 'unknown field "nope"' in reason
+    kept = Path(copy.split('"')[1])
     assert "nope: 1" in kept.read_text()
     kept.unlink()
 

@@ -54,8 +54,9 @@ def test_only_failed_indexes_run_again_with_their_items_and_numbers(longshore: C
 
 
 def test_both_jobs_name_each_other(longshore: Command) -> None:
-    fails_at_first(longshore, "linked", items="bad\n")
-    longshore.ok("retry", "linked")
+    fails_at_first(longshore, "linked", items="a\nbad\n")
+    done = longshore("retry", "linked")
+    assert (done.exit, "it runs index 1 again" in done.stderr) == (0, True), done.stderr
     assert re.search(r"^Retry Of: +Job/linked$", longshore.ok("describe", "job/linked-retry-1"), re.M)
     assert re.search(r"^Retried By: +Job/linked-retry-1$", longshore.ok("describe", "job/linked"), re.M)
 

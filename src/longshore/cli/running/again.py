@@ -56,7 +56,8 @@ def retry(job: Obj, taken: set[str], *, everything: bool) -> Again:
     if not everything and old.get("completionMode") == "Indexed":
         done = indexes.read(status.get("completedIndexes") or "", completions)
         missing = indexes.from_sorted([*indexes.missing(done, completions)])
-        left = f"indexes {indexes.write(missing)}" if done else left
+        several = "index" if indexes.count(missing) == 1 else "indexes"
+        left = f"{several} {indexes.write(missing)}" if done else left
     elif not everything and completions is not None and status.get("succeeded"):
         spec["completions"] = completions - status["succeeded"]
         left = f"{spec['completions']} of {completions} completions"

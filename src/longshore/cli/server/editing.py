@@ -83,12 +83,11 @@ def edit(server: Server, found: Sequence[Edited], arguments: Namespace) -> int:
                 problems = [str(err)]
             if not problems:
                 return 0
-            if not _comments(arguments):
-                print("\n".join(problems), file=sys.stderr)
+            print("\n".join(problems), file=sys.stderr)
 
 
 def _comments(arguments: Namespace) -> bool:
-    """JSON has no comments: the reason of a refusal goes to standard error there."""
+    """JSON has no comments: the reason of a refusal is on standard error alone there."""
     return bool(arguments.output == "yaml")
 
 
