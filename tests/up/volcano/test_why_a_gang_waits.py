@@ -56,9 +56,9 @@ def test_a_gang_beyond_its_queue_is_told_what_queue_and_nodes_have(
     numbers = "needs 8 × 2 cpu, queue gpu has 6 cpu left, 1 node fits 3"
     text = why("vcjob/big", numbers)
     name = f"big-{jobs.get('big')['metadata']['uid']}"
-    assert f"its gang, podgroup/{name}:" in text
+    assert f"longshore why podgroup/{name}" in text
     assert numbers in why(f"podgroup/{name}", numbers)
-    why("queue/gpu", "is Open now")
+    why("queue/gpu", "the queue is Open, weight 1")
 
 
 def test_a_gang_of_unlike_tasks_is_told_its_sum(jobs: Jobs, why: Callable[[str, str], str]) -> None:
