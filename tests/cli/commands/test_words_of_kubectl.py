@@ -169,6 +169,8 @@ def test_prune_takes_what_kubectl_applied_for_applied(longshore: Command, kubect
     kubectl.ok("apply", "-f", "-", stdin=config.replace("NAME", "theirs"))
     kubectl.ok("create", "configmap", "made")
     kubectl.ok("label", "configmap", "made", "app=both")
-    done = longshore.ok("apply", "--prune", "-l", "app=both", "-f", "-", stdin=config.replace("NAME", "ours"))
-    assert done == "configmap/ours created\nconfigmap/theirs pruned\n"
-    longshore.ok("delete", "cm/ours", "cm/made")
+    done = longshore.ok(
+        "apply", "--prune", "-l", "app=both", "-f", "-", stdin=config.replace("NAME", "pruning")
+    )
+    assert done == "configmap/pruning created\nconfigmap/theirs pruned\n"
+    longshore.ok("delete", "cm/pruning", "cm/made")
