@@ -103,6 +103,30 @@ def test_a_run_that_is_replaced_by_the_next() -> None:
     play(script, lambda container: Run(seconds=420.0))
 
 
+def test_runs_that_give_way_to_a_later_one_while_another_runs() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(CRON_JOBS, a_cronjob(concurrencyPolicy="Forbid"))
+        await stage.sleep(22 * 60)
+        await stage.tells(
+            "cronjob/n",
+            """
+            09:05:00  started the run of 09:05:00: job n-29454305
+            09:10:00  the run of 09:10:00 waits: concurrencyPolicy is Forbid and job n-29454305 is still running
+            09:15:00  the run of 09:15:00 waits: concurrencyPolicy is Forbid and job n-29454305 is still running
+                      since the last run it skipped 1 scheduled time: only the most recent missed time is started
+            09:20:00  the run of 09:20:00 waits: concurrencyPolicy is Forbid and job n-29454305 is still running
+                      since the last run it skipped 2 scheduled times: only the most recent missed time is started
+            now       job/n-29454305 is running
+                      the last run was that of 09:05:00
+            next      the run that waits starts when job/n-29454305 ends (concurrencyPolicy Forbid)
+                      the run of 09:25:00 (schedule "*/5 * * * *")
+                      run it now: longshore cronjob run n; the runs after that: longshore cronjob next n
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=7200.0))
+
+
 def test_a_run_that_fails() -> None:
     async def script(stage: Stage) -> None:
         job = a_job(backoffLimit=0)

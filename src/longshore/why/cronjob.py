@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
+
 from longshore.api import cron
 from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
@@ -12,10 +15,24 @@ from longshore.why.story import Line, View, merged, of_event, of_record, problem
 
 
 def lines(view: View) -> list[Line]:
-    found = [line for record in view.own if (line := _line(view, record)) is not None]
+    found = list(_told(view))
     if not found:
         found = [of_event(event) for event in view.events]
     return merged(found)
+
+
+def _told(view: View) -> Iterator[Line]:
+    """A line for each reason. Every look at a run that waits counts anew what passed since the last run:
+    these counts stand below that run, as lines of their own they would seem to add up."""
+    passed: list[str] = []
+    for record, after in zip_longest(view.own, view.own[1:]):
+        if record.code == "Skipped" and after is not None and after.code == "Forbidden":
+            passed.append(record.words.replace("skips ", "since the last run it skipped ", 1))
+            continue
+        if (line := _line(view, record)) is not None:
+            line.more = (*line.more, *passed)
+            yield line
+        passed = []
 
 
 def _line(view: View, record: Record) -> Line | None:

@@ -61,15 +61,17 @@ def container(pod: Obj, asked: str) -> str:
     meta, spec = pod["metadata"], pod["spec"]
     inits = [each["name"] for each in spec.get("initContainers") or ()]
     plain = [each["name"] for each in spec.get("containers") or ()]
+    ephemeral = [each["name"] for each in spec.get("ephemeralContainers") or ()]
     if asked:
-        if asked not in inits + plain:
+        if asked not in inits + plain + ephemeral:
             raise Said(f"error: container {asked} is not valid for pod {meta['name']}")
         return asked
     chosen: str = (meta.get("annotations") or {}).get(_DEFAULT, "")
     if chosen in plain:
         return chosen
-    if len(plain) + len(inits) > 1:
-        others = ", ".join(plain + [f"{name} (init)" for name in inits])
+    if len(plain) + len(inits) + len(ephemeral) > 1:
+        marked = [f"{name} (ephem)" for name in ephemeral] + [f"{name} (init)" for name in inits]
+        others = ", ".join(plain + marked)
         print(f'Defaulted container "{plain[0]}" out of: {others}', file=sys.stderr)
     return str(plain[0])
 

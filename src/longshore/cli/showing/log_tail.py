@@ -35,8 +35,8 @@ class Source(NamedTuple):
 def sources(pod: Obj, arguments: Namespace) -> Iterator[Source]:
     """The containers in the arguments; without any the first one, with a note if there are more."""
     meta, spec = pod["metadata"], pod["spec"]
-    every = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
-    names = [one["name"] for one in every]
+    parts = ("initContainers", "containers", "ephemeralContainers")
+    names = [one["name"] for part in parts for one in spec.get(part) or ()]
     for name in names if arguments.all_containers else [pod_choice.container(pod, arguments.container)]:
         yield Source(meta["namespace"], meta["name"], name)
 
