@@ -123,7 +123,7 @@ class BoundPods(Handler):
         """A pod that was bound just now."""
         uid, spec = pod["metadata"]["uid"], pod["spec"]
         memory = recall.new(pod, self._address(uid, pod))
-        memory.started_at = float(int(self._clock.now().timestamp()))
+        memory.started_at = self._clock.now().timestamp()
         memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         if "deletionTimestamp" in pod["metadata"]:
@@ -142,7 +142,7 @@ class BoundPods(Handler):
         memory = recall.recalled(pod, self._address(uid, pod), states)
         if not memory.start_time:
             memory.started_at = min((s.started_at for s in states if s.started_at), default=0.0)
-            memory.started_at = float(int(memory.started_at or self._clock.now().timestamp()))
+            memory.started_at = memory.started_at or self._clock.now().timestamp()
             memory.start_time = rfc3339.from_seconds(memory.started_at)
         life = self._life(pod, memory)
         life.keys = {state.key for state in states}

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from longshore.cli.kept import history_rows
+from longshore.cli.kept.history_rows import Row
 from support.longshore_command import Command
 
 
@@ -64,3 +66,9 @@ def test_jobs_are_remembered_after_deletion_ttl_and_a_restart(tmp_path: Path) ->
         check(longshore)
     with running(longshore):
         check(longshore)
+
+
+def test_a_retry_on_a_server_comes_after_the_run_of_the_same_second() -> None:
+    old = Row("job", "a", "failed", 100.6, 100.7, 1, 0, 1, "throw-away")
+    new = Row("job", "a-retry-1", "complete", 100.0, 101.0, 1, 1, 0, "server", retry_of="a")
+    assert sorted([new, old], key=history_rows.order) == [old, new]

@@ -74,6 +74,48 @@ def test_failures_are_named_and_written_for_the_next_run(longshore: Command) -> 
     assert sorted(failure["item"] for failure in run["failures"]) == ["bad one", "bad two"]
 
 
+def test_failed_rows_of_a_table_are_a_table_for_the_next_run(longshore: Command) -> None:
+    (longshore.home / "rows.csv").write_text('name,size\na,1\n"b, c",2\n')
+    words = ("run", "--failed-to", "left.csv", "--each-csv", "rows.csv", "--", "test", "{name}", "=", "a")
+    assert longshore(*words).exit == 1
+    assert (longshore.home / "left.csv").read_text() == 'name,size\n"b, c",2\n'
+
+
+def test_a_file_for_failed_items_that_cannot_be_written_is_told_before_anything_runs(
+    longshore: Command,
+) -> None:
+    done = longshore("run", "--each", "-", "--failed-to", "no/where", "--", "touch", "ran", stdin="a\n")
+    assert (done.exit, done.stderr) == (2, "longshore: --failed-to no/where: No such file or directory\n")
+    assert not (longshore.home / "ran").exists()
+
+
+def test_the_job_log_of_a_resumed_run_keeps_the_lines_of_the_runs_before(longshore: Command) -> None:
+    words = (
+        "run",
+        "--name",
+        "log",
+        "--resume",
+        "--joblog",
+        "log",
+        "--each",
+        "-",
+        "--",
+        "sh",
+        "-c",
+        "test -e {}",
+    )
+    assert longshore(*words, stdin="/\nlater\n").exit == 1
+    (longshore.home / "later").touch()
+    assert longshore(*words, stdin="/\nlater\n").exit == 0
+    header, *lines = (longshore.home / "log").read_text().splitlines()
+    assert header.startswith("Seq\t")
+    assert sorted((line.split("\t")[0], line.split("\t")[6]) for line in lines) == [
+        ("1", "0"),
+        ("2", "0"),
+        ("2", "1"),
+    ]
+
+
 def test_the_job_log_has_gnu_parallels_columns(longshore: Command) -> None:
     done = longshore(
         *("run", "--each", "-", "--joblog", "log", "--", "sh", "-c", "exit $1", "sh", "{}"), stdin="0\n7\n"

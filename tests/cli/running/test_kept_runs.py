@@ -113,8 +113,8 @@ def test_rows_of_a_table_are_retried_with_their_fields(longshore: Command) -> No
     )
     assert longshore(*words).exit == 1
     (longshore.home / "cure").touch()
-    done = longshore("retry", "rows", "--logs")
-    assert (done.exit, done.stdout) == (0, "[rows-retry-1-1] c of 4\n"), done.stderr
+    done = longshore("retry", "rows", "--tag", "-k")
+    assert (done.exit, done.stdout) == (0, "c 4\tc of 4\n"), done.stderr
     again = longshore(words[0], "--resume", *words[1:])
     assert (again.exit, "has done all 2 already" in again.stderr) == (0, True)
 
@@ -164,7 +164,7 @@ def test_a_killed_run_is_interrupted_and_goes_on_where_it_stopped(longshore: Com
     script = "echo {} >> ran"
     done = longshore("run", "--name", "killed", "--resume", "--each", "three", "--", "sh", "-c", script)
     assert done.exit == 0, done.stderr
-    assert "job/killed has done 1 of 3: the other 2 are run" in done.stderr
+    assert "job/killed has done 1 of 3: the rest is run" in done.stderr
     assert sorted((longshore.home / "ran").read_text().split()) == ["a", "b", "b", "c"]
     new, old = history(longshore)
     assert (new["result"], new["succeeded"]) == ("complete", 3)

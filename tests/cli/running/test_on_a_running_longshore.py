@@ -89,7 +89,7 @@ def test_run_with_resume_goes_on_in_the_suspended_job(longshore: Command) -> Non
     uid = longshore.ok("get", "job/two", "-o", "jsonpath={.metadata.uid}")
     done = longshore("run", "--resume", *words)
     assert done.exit == 0, done.stderr
-    assert "job/two has done 1 of 2: the other 1 are run" in done.stderr
+    assert "job/two has done 1 of 2: the rest is run" in done.stderr
     assert longshore.ok("get", "job/two", "-o", "jsonpath={.metadata.uid}") == uid
     assert ran.read_text().split() == ["a", "b", "b"]
     assert "nothing to run" in longshore("run", "--resume", *words).stderr
@@ -101,10 +101,10 @@ def test_run_with_resume_retries_the_last_of_several_failed_jobs(longshore: Comm
     assert longshore(*words, stdin="a\nb\nc\n").exit == 1
     (longshore.home / "chain-b").touch()
     second = longshore(*words, stdin="a\nb\nc\n")
-    assert "job/chain has done 1 of 3: the other 2 are run" in second.stderr
+    assert "job/chain has done 1 of 3: the rest is run" in second.stderr
     (longshore.home / "chain-c").touch()
     third = longshore(*words, stdin="a\nb\nc\nd\n")
-    assert "job/chain-retry-1 has done 2 of 4: the other 2 are run" in third.stderr
+    assert "job/chain-retry-1 has done 2 of 4: the rest is run" in third.stderr
     assert third.exit == 0, third.stderr
     ran = (longshore.home / "chain").read_text()
     assert (ran.count("a"), ran.count("b"), ran.count("c"), ran.count("d")) == (1, 2, 3, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 from longshore.cli.running import report_lines
 from longshore.cli.running.live_display import bar
-from longshore.cli.running.progress import Run
+from longshore.cli.running.progress import Failed, Run
 
 
 def run_of(completions: int | None = 10, mode: str = "Indexed", **status: Any) -> Run:
@@ -62,6 +62,14 @@ def test_a_failure_names_its_indexes() -> None:
         "job/pi failed: FailedIndexes: some failed (after 5.0 s, 7/10 complete, 3 failed); "
         "failed indexes: 7-9"
     )
+
+
+def test_an_item_with_line_ends_stays_on_its_line() -> None:
+    run = run_of(1, conditions=FAILED, failed=1, failedIndexes="0")
+    run.items = ["a\nb\tü"]
+    assert report_lines.ended(run).endswith("; failed: a\\nb\\tü")
+    failure = Failed("pod", 0, "exit code 1", item=run.items[0])
+    assert report_lines.failed(run, failure) == "job/pi index 0 (a\\nb\\tü) failed: exit code 1"
 
 
 def test_what_is_left_says_how_to_go_on() -> None:

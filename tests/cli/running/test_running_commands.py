@@ -39,6 +39,18 @@ def test_one_index_a_line_with_the_line_in_a_variable_and_in_braces(longshore: C
     assert lines == [f"{number}|{item}|{item}" for number, item in enumerate(items, 1)]
 
 
+def test_a_command_without_the_two_dashes_is_told_how_to_write_it(longshore: Command) -> None:
+    done = longshore("run", "echo", "two words")
+    assert done.exit == 2
+    assert done.stderr.endswith("a command comes after two dashes: longshore run -- echo 'two words'\n")
+
+
+def test_a_name_that_no_job_can_have_is_refused_by_its_flag(longshore: Command) -> None:
+    done = longshore("run", "--name", "My_Run", "--", "true")
+    assert done.exit == 2
+    assert done.stderr.startswith("longshore: argument --name: 'My_Run' is not a name: write lower-case")
+
+
 def test_a_failed_index_does_not_stop_the_others_and_its_last_words_are_shown(longshore: Command) -> None:
     broken = "i=$JOB_COMPLETION_INDEX; echo working on $i; [ $i != 1 ] || { echo no way >&2; exit 3; }"
     done = longshore("run", "--completions", "4", "--name", "some", "--", "sh", "-c", broken)
@@ -68,7 +80,7 @@ def test_time_is_up_with_a_code_of_its_own_and_no_process_is_left(longshore: Com
     pids = longshore.home / "pids"
     done = longshore("run", "--timeout", "1s", "--", "sh", "-c", f"echo $$ >> {pids}; exec sleep 600")
     assert done.exit == 124
-    assert "was stopped: 0/1 complete, 1 active; indexes 0 were running" in done.stderr
+    assert "was stopped: 0/1 complete, 1 active; index 0 was running" in done.stderr
     assert "timed out after 1.0 s" in done.stderr
     _assert_gone(pids)
 
@@ -83,7 +95,7 @@ def test_ctrl_c_stops_cleanly_and_says_what_was_left(longshore: Command) -> None
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "job/three was stopped: 1/3 complete, 1 active, 1 waiting; indexes 1 were running" in said
+    assert "job/three was stopped: 1/3 complete, 1 active, 1 waiting; index 1 was running" in said
     _assert_gone(pids)
 
 

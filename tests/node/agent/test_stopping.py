@@ -155,6 +155,17 @@ def test_a_pod_that_is_active_for_too_long_fails_with_deadline_exceeded() -> Non
     told(story, scripted(main=Run(None, on_term=None)))
 
 
+def test_a_deadline_of_a_second_lasts_a_whole_second() -> None:
+    async def story(world: World) -> None:
+        await world.clock.sleep(0.9 - world.clock.now().timestamp() % 1)
+        begun = world.clock.monotonic()
+        await world.create(activeDeadlineSeconds=1, terminationGracePeriodSeconds=1)
+        await world.phase("Failed")
+        assert world.clock.monotonic() - begun >= 1
+
+    told(story, scripted(main=Run(None)))
+
+
 def test_a_pod_that_somebody_else_calls_failed_is_stopped_and_stays_failed() -> None:
     async def story(world: World) -> None:
         await world.create()

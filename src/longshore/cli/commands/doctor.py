@@ -19,7 +19,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=flags.port, default=6443, metavar="N", help="the port to listen on (default: 6443)"
     )
-    parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: output for programs")
+    parser.add_argument(
+        "--output", "-o", default="", choices=("", "json"), metavar="json", help="json: output for programs"
+    )
 
 
 def run(arguments: Namespace) -> int:

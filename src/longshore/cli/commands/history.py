@@ -30,7 +30,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("name", nargs="?", default="", metavar="NAME", help="only runs of this name, and their retries")
     add("--last", type=int, default=_SHOWN_ROWS, metavar="N", help=f"at most N (default: {_SHOWN_ROWS})")
     switch(parser, "--all-namespaces", "-A", help="in all namespaces")
-    add("--output", "-o", default="", choices=("", "json", "wide"), help="json, or wide: with the commands")
+    add(
+        "--output",
+        "-o",
+        default="",
+        choices=("", "json", "wide"),
+        metavar="json|wide",
+        help="json, or wide: with the commands",
+    )
     connecting.add_arguments(parser)
 
 
@@ -41,7 +48,7 @@ def run(arguments: Namespace) -> int:
     rows += _served(arguments)
     name = arguments.name.rpartition("/")[2]
     chosen = [row for row in rows if not name or row.name == name or row.name.startswith(f"{name}-retry-")]
-    chosen = sorted(chosen, key=lambda row: -row.begun)[: max(0, arguments.last)]
+    chosen = sorted(chosen, key=history_rows.order, reverse=True)[: max(0, arguments.last)]
     if arguments.output == "json":
         from longshore.cli.printing import objects
 

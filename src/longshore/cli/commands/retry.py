@@ -25,8 +25,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     switch(parser, "--all", help="run everything again, not only what failed")
     switch(parser, "--follow", help="show progress to the end", default=True)
     switch(parser, "--logs", help="print the output of the processes", default=None)
+    switch(parser, "--keep-order", "-k", help="--logs in the order of the items")
+    switch(parser, "--tag", help="--logs with the item and a tab before each line")
     add("--timeout", type=waiting_times.seconds, metavar="T", help="stop after this time, with exit code 124")
-    add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
+    add(
+        "--output",
+        "-o",
+        default="",
+        choices=("", "json"),
+        metavar="json",
+        help="json: print the result as JSON",
+    )
     connecting.add_arguments(parser)
 
 

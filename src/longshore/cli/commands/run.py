@@ -109,7 +109,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--no-fail-unstartable", action="store_true", help="wait for ever for pods that cannot be started")
     add("--run-as-me", action="store_true", help="ignore runAsUser and groups of manifests, as if not set")
     switch(parser, "--fail-fast", help="stop everything when one run has failed")
-    add("--name", default="", metavar="NAME", help="name of the Job (default: made from the command)")
+    add(
+        "--name",
+        type=_name,
+        default="",
+        metavar="NAME",
+        help="name of the Job (default: made from the command)",
+    )
     add(
         "--env",
         action="append",
@@ -147,7 +153,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     switch(parser, "--tag", help="--logs with the item and a tab before each line")
     add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")
-    add("--output", "-o", default="", choices=("", "json"), help="json: print the result as JSON")
+    add(
+        "--output",
+        "-o",
+        default="",
+        choices=("", "json"),
+        metavar="json",
+        help="json: print the result as JSON",
+    )
     switch(parser, "--replace", help="delete an existing object of the same name first")
     switch(parser, "--rm", help="delete the Jobs at the end")
     switch(parser, "--throw-away", help="do not use a longshore that runs here")
@@ -254,6 +267,16 @@ def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
+
+
+def _name(text: str) -> str:
+    from longshore.api import names
+
+    if text and not names.is_subdomain(text):
+        raise ArgumentTypeError(
+            f"{text!r} is not a name: write lower-case letters, digits and dashes, as in night-run-2"
+        )
+    return text
 
 
 def _natural(text: str) -> int:

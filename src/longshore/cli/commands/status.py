@@ -19,7 +19,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     data_dir.add_arguments(parser)
     connecting.add_arguments(parser)
-    parser.add_argument("--output", "-o", default="", choices=("", "json"), help="json: output for programs")
+    parser.add_argument(
+        "--output", "-o", default="", choices=("", "json"), metavar="json", help="json: output for programs"
+    )
 
 
 def run(arguments: Namespace) -> int:

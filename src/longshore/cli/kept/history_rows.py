@@ -55,6 +55,12 @@ class Row:
         return found
 
 
+def order(row: Row) -> tuple[int, bool, float]:
+    """The key that sorts rows, oldest first. Servers tell whole seconds, records parts of them: within a
+    second a retry comes after what it retries."""
+    return int(row.begun), bool(row.retry_of), row.begun
+
+
 def of_record(record: Record) -> list[Row]:
     """The objects of a throw-away run."""
     return [_kept(record, one) for one in record.objects.values()]

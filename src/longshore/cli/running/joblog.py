@@ -70,9 +70,12 @@ class JobLog:
             self.problem = f"--joblog {self._path}: {err.strerror}"
 
 
-def begin(path: Path) -> None:
-    """Makes a new file with the header. Raises Failure where it cannot be written."""
+def begin(path: Path, *, resume: bool = False) -> None:
+    """Makes a new file with the header; with `resume`, lines of earlier runs stay, as with GNU parallel.
+    Raises Failure where it cannot be written."""
     try:
-        path.write_text(_HEADER)
+        with path.open("a" if resume else "w") as file:
+            if file.tell() == 0:
+                file.write(_HEADER)
     except OSError as err:
         raise Failure(f"--joblog {path}: {err.strerror}", 2) from None

@@ -70,7 +70,7 @@ def _lost(run: Run) -> str:
         return ""
     names = [run.item(index) for first, last in run.lost for index in range(first, last + 1)]
     if all(names) and len(names) <= _MAX_NAMED_ITEMS:
-        return f"; failed: {', '.join(names)}"
+        return f"; failed: {', '.join(map(_in_one_line, names))}"
     return f"; failed indexes: {indexes.write(run.lost)}"
 
 
@@ -83,8 +83,9 @@ def left(run: Run, *, stays: bool) -> str:
         return f"{text} {verb} {where} ({run.stop_problem})"
     text = f"{run.title} was stopped: {counts(run)}"
     if over := run.under_way():
-        verb = "waited" if run.waits else "were running"
-        text += f"; indexes {indexes.write(indexes.from_sorted(over))} {verb}"
+        who, was = ("index", "was") if len(over) == 1 else ("indexes", "were")
+        verb = "waited" if run.waits else f"{was} running"
+        text += f"; {who} {indexes.write(indexes.from_sorted(over))} {verb}"
     if stays:
         text += f"; it is {what}"
         text += f", go on with: longshore resume {where}" if run.kind == "job" else ""
@@ -105,8 +106,13 @@ def going_on(run: Run) -> str:
 def failed(run: Run, failure: Failed) -> str:
     who = f"index {failure.index}" if failure.index is not None else f"pod {failure.pod}"
     if failure.item:
-        who += f" ({failure.item})"
+        who += f" ({_in_one_line(failure.item)})"
     return f"{run.title} {who} failed: {failure.why}"
+
+
+def _in_one_line(item: str) -> str:
+    """An item with its line ends, tabs and other control characters as people write them: `\\n`."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in item)
 
 
 def _in_namespace(run: Run) -> str:

@@ -50,7 +50,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
         return Rest(
             job, done, f"{title} has done all {total} already: there is nothing to run", complete=True
         )
-    said = f"{title} has done {count} of {total}: the other {total - count} are run"
+    said = f"{title} has done {count} of {total}: the rest is run"
     if here.throw_away:
         return Rest(job, done, said)
     if not job_state.has_ended(old):

@@ -14,6 +14,7 @@ from longshore.cli.main import Failure
 from longshore.cli.printing import objects
 from longshore.cli.running import (
     each_items,
+    failed_items,
     joblog,
     place,
     pod_templates,
@@ -36,7 +37,7 @@ async def main(arguments: Namespace) -> int:
     if given is not None and not given.rows:
         print("there are no items, so there is nothing to run", file=sys.stderr)
         return 0
-    manifests = manifest_files.read(arguments.files) if arguments.files else []
+    manifests = _manifests(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
     if arguments.dry_run:
@@ -45,8 +46,10 @@ async def main(arguments: Namespace) -> int:
         return 0
     if arguments.results is not None:
         result_files.prepared(arguments.results)
+    if arguments.failed_to is not None:
+        failed_items.check(arguments.failed_to)
     if arguments.joblog is not None:
-        joblog.begin(arguments.joblog)
+        joblog.begin(arguments.joblog, resume=arguments.resume)
     with refusals.told():
         async with place.opened(arguments) as here:
             if manifests:
@@ -72,6 +75,16 @@ async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Want
     said = [rest.said] if rest.said else []
     command = shlex.join(arguments.after_dashes)
     return await session.run([manifest], done=rest.done, said=said, command=command)
+
+
+def _manifests(files: list[str]) -> list[manifest_files.Manifest]:
+    """The objects in these files. Raises Failure, with the way out, for a command without the two dashes."""
+    import shutil
+
+    if not Path(files[0]).exists() and shutil.which(files[0]) is not None:
+        told = f"{files[0]} is a program, not a manifest; a command comes after two dashes"
+        raise Failure(f"{told}: longshore run -- {shlex.join(files)}", 2)
+    return manifest_files.read(files)
 
 
 def _items(arguments: Namespace) -> Items | None:

@@ -19,6 +19,7 @@ from longshore.cli.printing import objects
 from longshore.cli.running import (
     display,
     each_items,
+    failed_items,
     hindrances,
     missing_variables,
     pod_templates,
@@ -126,12 +127,11 @@ class Session:
             outcome = "closed"
         else:
             await self._last_words(runs, outcome)
-        self._write_failed(runs)
         code = result.CODES[outcome]
         if hint := self._hint(runs[0]):
             notes.append(hint)
             self._display.say(hint)
-        for problem in self._lacks(complete):
+        for problem in self._lacks(complete, runs):
             code = code or 1
             notes.append(problem)
             self._display.say(problem)
@@ -159,7 +159,7 @@ class Session:
         text = missing_variables.hint(lines, got, os.environ)
         return f"hint: {text}" if text else ""
 
-    def _lacks(self, complete: bool) -> list[str]:
+    def _lacks(self, complete: bool, runs: list[Run]) -> list[str]:
         """Sentences on what was asked for and is missing. `complete` says whether all output was read."""
         found = [] if complete else [_INCOMPLETE]
         if self._unwritten:
@@ -168,7 +168,20 @@ class Session:
             found.append(f"--results: {self._results.problem}")
         if self._joblog is not None and self._joblog.problem:
             found.append(self._joblog.problem)
+        if problem := self._write_failed(runs[0]):
+            found.append(problem)
         return found
+
+    def _write_failed(self, run: Run) -> str:
+        """Writes the items that did not complete. Returns what went wrong."""
+        path = self._arguments.failed_to
+        if path is None:
+            return ""
+        known = self._wanted.items if self._wanted is not None else None
+        items = known or each_items.Items([(name,) for name in run.items])
+        if not items.rows:
+            return f"--failed-to {path}: {run.title} has no items"
+        return failed_items.write(path, items, run.unfinished(), null=self._arguments.null)
 
     async def _follow(self, runs: list[Run], interrupted: asyncio.Event) -> result.Outcome | None:
         """Waits until all runs have ended (None), time is up, or the person stops."""
@@ -306,14 +319,3 @@ class Session:
         if self._here.throw_away:
             return self._here.journal is not None and (run.end is None or not run.end.well)
         return run.end is not None and not run.end.well and run.end.reason != "Deleted"
-
-    def _write_failed(self, runs: list[Run]) -> None:
-        """The items that did not complete, ready for the next --each (with -0 if this one had it)."""
-        if self._arguments.failed_to is None:
-            return
-        end = "\0" if self._arguments.null else "\n"
-        left = [runs[0].item(index) + end for index in runs[0].unfinished()]
-        try:
-            self._arguments.failed_to.write_text("".join(left), "utf-8", "surrogateescape", newline="")
-        except OSError as err:
-            self._display.say(f"--failed-to {self._arguments.failed_to}: {err.strerror}")

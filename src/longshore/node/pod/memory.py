@@ -110,7 +110,8 @@ class Memory(msgspec.Struct):
     ephemerals: list[Record] = msgspec.field(default_factory=list)
     start_time: str = ""
     started_at: float = 0.0
-    """The start time in seconds since 1970."""
+    """The start time in seconds since 1970; with its fraction in the process that began the pod, so that a
+    deadline of a second is not cut to a part of one."""
     rejected: bool = False
     """The node did not take it in; nothing of it ever ran."""
     verdict: Verdict | None = None
