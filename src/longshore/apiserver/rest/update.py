@@ -148,11 +148,14 @@ def own_fields(
     return now
 
 
-def stage(api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions) -> Answer:
-    """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object."""
+def stage(
+    api: Api, call: Call, old: Entry, new: Obj, wanted: options.WriteOptions, *, shared: bool = False
+) -> Answer:
+    """Stages what is in order by now, unless nothing has changed. May be the end of a terminating object.
+    `shared` says that parts which are as they were are those of the stored object."""
     resource, before = call.resource, old.obj
     new["metadata"] = metadata_order.ordered(new["metadata"])
-    if resource.message:
+    if resource.message and not shared:
         _share_parts(new, before)
     if managed.only_times_differ(new, before):
         return Answer(resource, entry=old)

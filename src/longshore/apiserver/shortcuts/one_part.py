@@ -135,7 +135,7 @@ def _write_status(
     kind.prepare_status(new, current, context)
     if kind.validate_status(new, current, context):
         return None
-    return update.stage(api, call, old, new, wanted)
+    return update.stage(api, call, old, new, wanted, shared=True)
 
 
 def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) -> Answer | None:
@@ -151,7 +151,7 @@ def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) ->
         del meta["finalizers"]
     new = {**old.obj, "metadata": meta}
     update.own_fields(api, call, old.obj, new, wanted, only="metadata")
-    return update.stage(api, call, old, new, wanted)
+    return update.stage(api, call, old, new, wanted, shared=True)
 
 
 def _patch_of(call: Call) -> Any:
