@@ -197,6 +197,8 @@ class Server:
 
     def _unreachable(self, err: Exception) -> Unreachable:
         reason = err.strerror if isinstance(err, OSError) and err.strerror else str(err) or type(err).__name__
+        if isinstance(err, ConnectionRefusedError) and self.connection.is_loopback:
+            reason += "; if a longshore was there it has stopped: start it with longshore up"
         return Unreachable(f"cannot reach {self.connection.server}: {reason}")
 
 
