@@ -605,3 +605,42 @@ def test_a_job_of_another_controller() -> None:
         )
 
     play(script)
+
+
+def test_a_pod_whose_container_is_started_again_until_the_job_gives_up() -> None:
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(template={"restartPolicy": "OnFailure"}, backoffLimit=1))
+        await stage.sleep(60)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:03  pod x-xxxxx: container main ended: exit code 5
+            09:00:03  pod x-xxxxx: container main started again, as restartPolicy says (restart 1)
+            09:00:04  deleted 1 pod that still ran
+            09:00:04  the Job failed: BackoffLimitExceeded, 1 pod failed, backoffLimit is 1; 0 succeeded
+            next      nothing: the Job has ended; no failed pod is left to read logs of. Run it again: longshore retry job/x
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=3.0, code=5))
+
+
+def test_a_pod_whose_container_is_started_again_and_recovers() -> None:
+    runs = iter((5, 0))
+
+    async def script(stage: Stage) -> None:
+        await stage.create(JOBS, a_job(template={"restartPolicy": "OnFailure"}))
+        await stage.sleep(60)
+        await stage.tells(
+            "job/x",
+            """
+            09:00:00  created 1 pod
+            09:00:03  pod x-xxxxx: container main ended: exit code 5
+            09:00:03  pod x-xxxxx: container main started again, as restartPolicy says (restart 1)
+            09:00:06  the Job is complete: 1 of 1 succeeded
+            next      nothing: the Job is complete. See its logs: longshore logs job/x
+            """,
+        )
+
+    play(script, lambda container: Run(seconds=3.0, code=next(runs)))

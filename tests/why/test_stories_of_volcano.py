@@ -351,8 +351,7 @@ def test_a_flow_whose_template_is_missing() -> None:
             09:00:00  the flow is Pending
             09:00:00  could not go on: getting JobTemplate "fetch" in ns "default": not found
             now       the flow is Pending
-            next      fetch starts, which is due
-                      train starts when fetch is complete
+            next      it is tried again, after longer and longer pauses, and goes on when the template is there. See those that are: longshore jobtemplate list
             """,
         )
 

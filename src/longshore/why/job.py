@@ -8,7 +8,7 @@ from typing import Any, Final
 from longshore.api import indexes
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import PROBLEM, Record
-from longshore.why import inferred
+from longshore.why import inferred, pod, restarts
 from longshore.why.deletion import deleted
 from longshore.why.job_failures import Failures, folded
 from longshore.why.story import Line, View, counted, merged, of_record, problem, ranges, single, stamp
@@ -34,7 +34,24 @@ def lines(view: View) -> list[Line]:
     codes = {record.code for record in kept if record.who.endswith("controller")}
     guessed = [record for record in inferred.of_job(view) if _is_unknown(record, codes)]
     records = sorted([*kept, *guessed], key=lambda record: record.at)
-    return merged(folded(_Telling(view, records).lines()))
+    told = merged(folded(_Telling(view, records).lines()))
+    return sorted([*told, *_restarts(view)], key=lambda line: line.at)
+
+
+def _restarts(view: View) -> Iterator[Line]:
+    """The ends and restarts of containers in pods that go on after them (restartPolicy OnFailure)."""
+    by_pod: dict[str, list[Record]] = {}
+    for record in view.pod_records:
+        by_pod.setdefault(record.name, []).append(record)
+    for name, records in by_pod.items():
+        if all(record.code != "Restarted" for record in records):
+            continue
+        steps = [line for record in records if (line := pod.restart_step(record)) is not None]
+        if steps[-1].numbers.get("stopped"):
+            steps.pop()  # with the pod, which the Job tells itself
+        for line in restarts.folded(steps):
+            line.words = f"pod {name}: {line.words}"
+            yield line
 
 
 def _is_unknown(guess: Record, codes: Set[str]) -> bool:

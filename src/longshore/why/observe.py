@@ -35,6 +35,8 @@ Recall = Callable[[Collection[Name]], list[Record]]
 """The reasons that were kept for these objects, oldest first."""
 
 _OWNERS_OF_PODS: Final = ("job", "vcjob")
+_MAX_RESTARTED_PODS: Final = 8
+"""Pods whose restarts are part of their Job's story."""
 _OWNERS_OF_JOBS: Final = {"cronjob": "job", "cronvcjob": "vcjob", "jobflow": "vcjob"}
 
 
@@ -58,7 +60,7 @@ def observe(
         event for event in events if _uid(event) in (uid, "") and reason_events.record_of(event, kind) is None
     ]
     pods = _pods(api, kind, namespace, name, uid)
-    told = recall(_told_pods(kind, namespace, records, pods))
+    told = recall(_told_pods(kind, namespace, records, pods) + _restarted_pods(kind, obj, pods, events))
     children = KINDS.get(_OWNERS_OF_JOBS.get(kind.word, ""))
     jobs = [each for each in api.list(children, namespace) if _owned(each, uid)] if children else []
     group, group_name = None, ""
@@ -102,6 +104,17 @@ def _told_pods(kind: Kind, namespace: str, records: Sequence[Record], pods: Sequ
     if kind.word == "vcjob":
         names |= {pod["metadata"]["name"] for pod in pods}
     return [("pod", namespace, name) for name in sorted(names)]
+
+
+def _restarted_pods(kind: Kind, job: Obj | None, pods: Sequence[Obj], events: Sequence[Obj]) -> list[Name]:
+    """The newest pods of a Job that starts their containers again instead of failing them: what happened in
+    a pod that is deleted in the end is nowhere else."""
+    if kind.word != "job" or job is None or job["spec"]["template"]["spec"].get("restartPolicy") == "Never":
+        return []
+    said = (event.get("message") or "" for event in events if event["reason"] == "SuccessfulCreate")
+    names = dict.fromkeys(words.rpartition(" ")[2] for words in said)
+    names |= dict.fromkeys(pod["metadata"]["name"] for pod in pods)
+    return [("pod", job["metadata"]["namespace"], name) for name in [*names][-_MAX_RESTARTED_PODS:]]
 
 
 def _pods(api: Api, kind: Kind, namespace: str, name: str, uid: str) -> list[Obj]:

@@ -68,6 +68,11 @@ def _records(view: View) -> Iterator[Line]:
             yield of_record(record, f"a problem of the {record.who}: {record.words}")
 
 
+def restart_step(record: Record) -> Line | None:
+    """The line of an end of a container, of its back-off or of its next start; None for other records."""
+    return of_record(record, _WORDS[record.code](record)) if record.code in restarts.STEPS else None
+
+
 def _placed(record: Record) -> str:
     numbers = record.numbers
     said, nodes = f"placed on node {numbers.get('node')}", int(numbers.get("nodes", 0))

@@ -7,7 +7,8 @@ from typing import Final
 
 from longshore.why.story import Line, stamp
 
-_STEPS: Final = ("ContainerFailed", "CrashLoopBackOff", "Restarted")
+STEPS: Final = ("ContainerFailed", "CrashLoopBackOff", "Restarted")
+"""Codes of the records that restarts are made of."""
 
 
 def folded(lines: Iterable[Line]) -> list[Line]:
@@ -16,7 +17,7 @@ def folded(lines: Iterable[Line]) -> list[Line]:
     found: list[Line] = []
     held: list[Line] = []
     for line in lines:
-        if line.code in _STEPS:
+        if line.code in STEPS:
             held.append(line)
         else:
             found += _fold(held)

@@ -230,6 +230,12 @@ def flow_following(view: View) -> list[str]:
         return [f"nothing: the flow is {phase}"]
     there = {job["metadata"]["name"] for job in view.jobs}
     missing = [entry for entry in view.spec.get("flows") or () if f"{view.name}-{entry['name']}" not in there]
+    looks = [
+        record.code for record in view.own if record.code in ("JobsDue", "NothingDue", "TemplateMissing")
+    ]
+    if looks[-1:] == ["TemplateMissing"]:
+        again = "it is tried again, after longer and longer pauses, and goes on when the template is there"
+        return [f"{again}. See those that are: longshore jobtemplate list"]
     return list(_due(missing)) or ["the flow ends when its Jobs have"]
 
 
