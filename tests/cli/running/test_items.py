@@ -51,6 +51,16 @@ def test_a_table_has_its_columns_by_name(longshore: Command) -> None:
     assert shown(longshore, "--each-csv", "t.csv", args="{name} {size} {2}") == ["a, b|3|3|", "c|4|4|"]
 
 
+def test_braces_that_are_no_column_are_warned_of(longshore: Command) -> None:
+    (longshore.home / "rows.csv").write_text("name,size\na,1\n")
+    done = longshore(
+        "run", "--each-csv", "rows.csv", "--", "echo", "{naem}{naem}", "{name} {size} {#} {1} {}"
+    )
+    assert (done.exit, done.stdout) == (0, "{naem}{naem} a 1 1 a a 1\n")
+    assert done.stderr.count("warning: {naem} is no column of the table: name, size\n") == 1
+    assert done.stderr.count("warning") == 1
+
+
 def test_items_that_end_with_a_zero_byte_may_hold_line_ends(longshore: Command) -> None:
     done = longshore(
         *("run", "-0", "--each", "-", "--logs", "--", "sh", "-c", 'printf %s "$1" | wc -l', "sh", "{}"),
@@ -143,6 +153,10 @@ def test_one_command_shows_its_output_as_it_is(longshore: Command) -> None:
     done = longshore("run", "--", "sh", "-c", "echo hi; echo there >&2")
     assert (done.exit, done.stdout) == (0, "hi\nthere\n")
     assert longshore("run", "--no-logs", "--", "echo", "hi").stdout == ""
+
+
+def test_one_command_gets_no_line_end_that_it_did_not_write(longshore: Command) -> None:
+    assert longshore("run", "--", "printf", "a\\nb").stdout == "a\nb"
 
 
 def test_a_try_that_takes_too_long_has_failed(longshore: Command) -> None:

@@ -53,6 +53,11 @@ def test_without_items_the_tag_is_the_index(longshore: Command) -> None:
     assert longshore.ok("run", "--completions", "2", "--tag", "-k", "--", "echo", "hi") == "0\thi\n1\thi\n"
 
 
+def test_the_tag_of_an_empty_item_is_empty(longshore: Command) -> None:
+    done = longshore("run", "--each", "-", "--tag", "-k", "--", "echo", "x{}", stdin="a\n\nb\n")
+    assert done.stdout == "a\txa\n\tx\nb\txb\n"
+
+
 def test_an_item_that_is_no_text_keeps_its_bytes(longshore: Command) -> None:
     (longshore.home / "items").write_bytes(b"\xff\xfe\n\xe4\n")
     command = "run", "--each", "items", "--tag", "-k", "--", "sh", "-c", "echo got"

@@ -72,6 +72,11 @@ def test_an_item_with_line_ends_stays_on_its_line() -> None:
     assert report_lines.failed(run, failure) == "job/pi index 0 (a\\nb\\tü) failed: exit code 1"
 
 
+def test_of_a_very_long_item_the_beginning_is_told() -> None:
+    failure = Failed("pod", 0, "exit code 1", item="x" * 5000)
+    assert f"({'x' * 199}…)" in report_lines.failed(run_of(1), failure)
+
+
 def test_what_is_left_says_how_to_go_on() -> None:
     run = run_of(succeeded=3, active=2, completedIndexes="0-2")
     text = "job/pi was stopped: 3/10 complete, 2 active, 5 waiting; indexes 3,4 were running"

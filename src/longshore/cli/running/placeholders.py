@@ -7,7 +7,7 @@ They become Kubernetes' own `$(NAME)`, with the variables of a pod's item (`api/
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from longshore.api.facts import run_items
@@ -32,6 +32,12 @@ def as_variables(word: str, fields: int, columns: Sequence[str]) -> str:
         return f"$({name})" if name else match[0]
 
     return _BRACES.sub(variable, word)
+
+
+def unknown(words: Iterable[str], fields: int, columns: Sequence[str]) -> list[str]:
+    """Braces around a word that is no placeholder, as of a column that is written wrong."""
+    found = (match for word in words for match in _BRACES.finditer(word) if match[1].isidentifier())
+    return [*dict.fromkeys(match[0] for match in found if not _name(match[1], fields, columns))]
 
 
 def filled_in(word: str, row: Sequence[str], index: int, columns: Sequence[str]) -> str:

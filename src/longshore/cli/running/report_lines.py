@@ -9,6 +9,7 @@ from longshore.api import indexes
 from longshore.cli.running.progress import Failed, Run
 
 _MAX_NAMED_ITEMS: Final = 10
+_MAX_ITEM_CHARACTERS: Final = 200
 
 
 def span(seconds: float) -> str:
@@ -111,8 +112,9 @@ def failed(run: Run, failure: Failed) -> str:
 
 
 def _in_one_line(item: str) -> str:
-    """An item with its line ends, tabs and other control characters as people write them: `\\n`."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in item)
+    """The beginning of an item, with line ends and other control characters as people write them: `\\n`."""
+    begun = item if len(item) <= _MAX_ITEM_CHARACTERS else f"{item[: _MAX_ITEM_CHARACTERS - 1]}…"
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in begun)
 
 
 def _in_namespace(run: Run) -> str:

@@ -17,6 +17,7 @@ from longshore.cli.running import (
     failed_items,
     joblog,
     place,
+    placeholders,
     pod_templates,
     result_files,
     resuming,
@@ -37,6 +38,8 @@ async def main(arguments: Namespace) -> int:
     if given is not None and not given.rows:
         print("there are no items, so there is nothing to run", file=sys.stderr)
         return 0
+    if given is not None and given.columns:
+        _tell_unknown(arguments.after_dashes, given)
     manifests = _manifests(arguments.files) if arguments.files else []
     if arguments.files and not manifests:
         raise Failure("these files hold nothing to run", 2)
@@ -75,6 +78,13 @@ async def _run_command(here: Place, arguments: Namespace, wanted: shorthand.Want
     said = [rest.said] if rest.said else []
     command = shlex.join(arguments.after_dashes)
     return await session.run([manifest], done=rest.done, said=said, command=command)
+
+
+def _tell_unknown(words: list[str], table: Items) -> None:
+    """Warns of braces that look like a column and are none: a shell's or awk's, or written wrong."""
+    columns = table.columns
+    for braces in placeholders.unknown(words, len(columns), columns):
+        print(f"warning: {braces} is no column of the table: {', '.join(columns)}", file=sys.stderr)
 
 
 def _manifests(files: list[str]) -> list[manifest_files.Manifest]:

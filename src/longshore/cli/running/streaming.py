@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Final, Literal, NamedTuple
@@ -63,6 +64,8 @@ class Streams:
         self, place: Place, run: Run, line: Line, *, style: Style = "pod", in_order: bool = False
     ) -> None:
         self._style: Style = style
+        self._exact = style == "plain" and not sys.stdout.isatty()
+        """Whether output without a line end at its end is printed without one, byte for byte."""
         self._turns = _turns(run) if in_order and run.indexed else None
         self._place, self._run, self._line = place, run, line
         self._tasks: set[asyncio.Task[None]] = set()
@@ -170,8 +173,9 @@ class Streams:
     def _prefix(self, pod: Obj, container: str) -> str:
         index = _index(pod)
         if self._style == "tag":
-            item = self._run.item(index) or (pod["metadata"]["name"] if index is None else str(index))
-            return item.replace("\n", " ") + "\t"
+            if self._run.items and index is not None:
+                return self._run.item(index).replace("\n", " ") + "\t"
+            return f"{pod['metadata']['name'] if index is None else index}\t"
         name = pod["metadata"]["name"] if index is None else f"{self._run.name}-{index}"
         several = len(pod["spec"]["containers"]) > 1 or bool(pod["spec"].get("initContainers"))
         return f"[{name}/{container}] " if several else f"[{name}] " if self._style == "pod" else ""
@@ -198,7 +202,7 @@ class Streams:
                 self._broken = True
                 show(f"(no more output can be read: {err})\n".encode())
         if rest:
-            show(rest + b"\n")
+            show(rest if self._exact else rest + b"\n")
 
     async def _chunks_of(self, log: Log) -> AsyncIterator[bytes]:
         """A log as it arrives. Goes on where it broke off when the server is back, until the run is over."""
