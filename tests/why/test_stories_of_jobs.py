@@ -480,7 +480,7 @@ def test_pods_for_which_there_is_no_room() -> None:
             09:00:00  created 3 pods: all 3 completions at once
             now       0 of 3 succeeded, 3 active
                       3 pods (x-xxxxx, …) wait: 0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling. (asks 4 cpu, node node has 2 of 2 left)
-            next      the Job ends when its pods have
+            next      it goes on when its pods can start
                       more about a pod: longshore why pod/x-xxxxx
             """,
         )

@@ -86,6 +86,9 @@ def _due(view: View) -> list[str]:
     if found:
         return found
     if view.status.get("active"):
+        left = [pod for pod in view.pods if pod_state.phase_of(pod) in ("Pending", "Running")]
+        if left and all(pod_now.why_it_waits(pod) for pod in left):
+            return ["it goes on when its pods can start"]
         return [_when_one_ends(view)]
     if view.own and view.own[-1].code == PROBLEM:
         return ["it is tried again, after longer and longer pauses"]

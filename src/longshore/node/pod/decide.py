@@ -187,7 +187,7 @@ def _keep(memory: Memory, record: Record, draft: Draft, now: float, wall: float)
     elif state is None:
         if record.retry_at > now:
             draft.look(record.retry_at - now)
-            words = f"{facts.name} did not start; the next try is due later"
+            words = f"{facts.name} did not start, and is tried again after a pause"
             draft.because("StartFailed", words, failures=record.failures)
         else:
             draft.actions.append(Start(record))
