@@ -51,6 +51,12 @@ def test_a_table_has_its_columns_by_name(longshore: Command) -> None:
     assert shown(longshore, "--each-csv", "t.csv", args="{name} {size} {2}") == ["a, b|3|3|", "c|4|4|"]
 
 
+def test_a_table_from_excel_has_its_first_column_too(longshore: Command) -> None:
+    (longshore.home / "t.csv").write_bytes(b"\xef\xbb\xbfname,size\r\na,1\r\n")
+    done = longshore("run", "--each-csv", "t.csv", "--", "echo", "{name}", "{size}")
+    assert (done.exit, done.stdout) == (0, "a 1\n"), done.stderr
+
+
 def test_braces_that_are_no_column_are_warned_of(longshore: Command) -> None:
     (longshore.home / "rows.csv").write_text("name,size\na,1\n")
     done = longshore(
@@ -201,7 +207,13 @@ def test_a_reader_that_has_enough_ends_it_quietly(longshore: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--each", "x", "--each-csv", "y"), ("--failed-to", "f"), ("--each", "no")]
+    "words",
+    [
+        ("--each", "x", "--each-csv", "y"),
+        ("--failed-to", "f"),
+        ("--each", "no"),
+        ("--each", "-", "--each", "-"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(longshore: Command, words: tuple[str, ...]) -> None:
     done = longshore("run", *words, "--", "true")

@@ -66,7 +66,11 @@ def test_its_output_can_be_read_by_name_and_by_id(longshore: Command) -> None:
     assert longshore.ok("logs", str(history(longshore)[0]["id"])) == whole
     assert longshore.ok("logs", "conv", "--failed") == "out bad\n"
     assert longshore.ok("logs", "conv", "--tail", "0") == ""
-    assert longshore("logs", "nothing").exit != 0
+    none = longshore("logs", "nothing")
+    assert none.exit == 2
+    assert none.stderr.startswith(
+        "longshore: no run named nothing is kept, see: longshore history; and no kube"
+    )
 
 
 def test_nothing_but_record_items_and_logs_is_kept_for_the_owner_alone(longshore: Command) -> None:

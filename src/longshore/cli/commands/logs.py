@@ -73,9 +73,16 @@ def run(arguments: Namespace) -> int:
     here = place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context
     if here and arguments.words and (code := _kept(arguments)) is not None:
         return code
+    try:
+        server = connecting.server(arguments)
+    except Failure as err:
+        if not here or not arguments.words:
+            raise
+        told = f"no run named {arguments.words[0]} is kept, see: longshore history"
+        raise Failure(f"{told}; and {err}", 2) from None
     with refusals.told():
         try:
-            return _served(connecting.server(arguments), arguments)
+            return _served(server, arguments)
         except StatusError as err:
             if err.code == 404 and arguments.words and (code := _kept(arguments)) is not None:
                 return code

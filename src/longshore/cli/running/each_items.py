@@ -8,6 +8,7 @@ that stays it stays in `items/`, at least for as long as there is a Job that nam
 
 from __future__ import annotations
 
+import codecs
 import csv
 import itertools
 import os
@@ -56,12 +57,14 @@ class Items(NamedTuple):
 def from_lines(names: Sequence[str], *, null: bool) -> Items:
     """The lines of these files, `-` for standard input, or with `null` what stands between zero bytes. Of
     several files, every line of the first with every line of the second, and so on."""
+    if names.count("-") > 1:
+        raise Failure("--each -: standard input can be read only once; give the others as files", 2)
     return _checked(Items([*itertools.product(*(_lines(name, null=null) for name in names))]))
 
 
 def from_csv(name: str) -> Items:
     """The rows of a table whose first row names the columns."""
-    text = _read(name, "--each-csv").decode(**_CODING)
+    text = _read(name, "--each-csv").removeprefix(codecs.BOM_UTF8).decode(**_CODING)  # Excel begins with it
     header, *rows = [*csv.reader(text.splitlines(keepends=True))] or [[]]
     for number, row in enumerate(rows, 2):
         if row and len(row) != len(header):
