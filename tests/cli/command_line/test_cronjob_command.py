@@ -185,4 +185,4 @@ def test_why_tells_what_the_controller_decided(command: Any, capsys: pytest.Capt
     assert main(["why", "cronjob/nobody"]) == 1
     assert capsys.readouterr().err == 'longshore: cronjobs.batch "nobody" not found\n'
     assert main(["why", "service/x"]) == 2
-    assert "name it as job/NAME, or cronjob/NAME for a CronJob" in capsys.readouterr().err
+    assert "why knows no kind 'service': write KIND/NAME" in capsys.readouterr().err
