@@ -49,6 +49,13 @@ def test_a_run_that_stops_early_prints_what_there_is_in_order(longshore: Command
     assert tags == sorted(tags)
 
 
+def test_kept_in_order_output_comes_as_it_was_written(longshore: Command) -> None:
+    command = "run", "--each", "-", "--parallelism", "2", "-k"
+    assert longshore(*command, "--", "printf", "{} ", stdin="a\nb\n").stdout == "a b "
+    named = longshore(*command, "--logs", "--name", "named", "--", "echo", "{}", stdin="a\nb\n")
+    assert named.stdout == "[named-0] a\n[named-1] b\n"
+
+
 def test_without_items_the_tag_is_the_index(longshore: Command) -> None:
     assert longshore.ok("run", "--completions", "2", "--tag", "-k", "--", "echo", "hi") == "0\thi\n1\thi\n"
 

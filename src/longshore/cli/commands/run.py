@@ -149,7 +149,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         parser,
         "--keep-order",
         "-k",
-        help="--logs in the order of the items: each is printed when all before it are done",
+        help="print the output of the items in their order, each when all before it are done; with --logs "
+        "also the index before each line",
     )
     switch(parser, "--tag", help="--logs with the item and a tab before each line")
     add("--dry-run", action="store_true", help="print the manifest of the command and run nothing")

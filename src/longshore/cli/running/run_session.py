@@ -229,7 +229,9 @@ class Session:
             self._background.append(start(said))
 
     def _output(self, run: Run) -> Streams:
-        style: Style = "tag" if self._arguments.tag else "plain" if self._alone else "pod"
+        asked = self._arguments
+        in_turn = asked.keep_order and not asked.logs and run.indexed  # no two outputs are mixed
+        style: Style = "tag" if asked.tag else "plain" if self._alone or in_turn else "pod"
         return Streams(self._here, run, self._line, style=style, in_order=self._arguments.keep_order)
 
     def _line(self, prefix: str, line: bytes) -> None:
