@@ -18,13 +18,13 @@ from typing import Final
 import msgspec
 
 from longshore.api import types
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 
 MAX_BYTES: Final = 256 << 20
 MAX_PODS: Final = 5000
 _RECORD: Final = "record.json"
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 _BY_REQUEST: Final = (137, 143)
 """How containers end that are killed, or told to stop."""
@@ -158,7 +158,7 @@ def record_of(pod: Obj, at: float) -> Obj:
     for key in ("phase", "reason", "message", "startTime"):
         if status.get(key):
             record[key] = status[key]
-    index = (meta.get("annotations") or {}).get(_INDEX)
+    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
     return {**record, "index": int(index)} if index is not None else record
 
 

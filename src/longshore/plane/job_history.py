@@ -13,6 +13,7 @@ from typing import Final, Protocol
 import msgspec
 
 from longshore.api.facts import job_state, kinds, own_names, pod_end, pod_state
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.apiserver.documents import own_group
@@ -25,7 +26,6 @@ from longshore.machinery.time.clock import Clock
 
 ROW: Final = own_group.row("FinishedJob", "finishedjobs", namespaced=True, verbs=("get", "list"))
 FLUSH_SECONDS: Final = 1.0
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 class FinishedJob(msgspec.Struct, array_like=True, omit_defaults=True):
@@ -190,7 +190,7 @@ def _last_failure(pods: Iterable[Obj]) -> str:
     last = max(pods, key=lambda pod: pod_state.main_end(pod).get("finishedAt") or "", default=None)
     if last is None:
         return ""
-    index = (last["metadata"].get("annotations") or {}).get(_INDEX)
+    index = (last["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
     who = f"index {index}" if index is not None else f"pod {last['metadata']['name']}"
     end = pod_end.of(last)
     code = f"exit code {end.code}" if end.code else ""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from longshore.api.errors import StatusError
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions
@@ -21,7 +22,6 @@ from longshore.machinery.time.clock import Clock
 
 PODS = ("v1", "Pod")
 TRACKING = "batch.kubernetes.io/job-tracking"
-_INDEX = "batch.kubernetes.io/job-completion-index"
 _STOPPING_SECONDS = 1.0
 
 
@@ -99,7 +99,7 @@ class ScriptedKubelet:
     def _new(self, obj: Obj) -> ScriptedPod:
         meta = obj["metadata"]
         owners = [ref["uid"] for ref in meta.get("ownerReferences") or () if ref.get("controller")]
-        index = (meta.get("annotations") or {}).get(_INDEX)
+        index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
         pod = ScriptedPod(
             meta["uid"],
             meta["name"],

@@ -10,13 +10,13 @@ from typing import Final
 
 from longshore.api import indexes
 from longshore.api.facts import job_state, pod_end, pod_state
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Number
 from longshore.machinery.records import Record
 from longshore.why.story import View
 
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _NOBODY: Final = ""
 """Who said it: a guess is not a reason of anybody."""
 
@@ -45,7 +45,7 @@ def end_time(job: Obj, ended: Obj) -> float:
 
 
 def index_of(pod: Obj) -> int | None:
-    text = (pod["metadata"].get("annotations") or {}).get(_INDEX)
+    text = (pod["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
     return int(text) if text and text.isdigit() else None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from controllers.cronjob.cron_world import CRONJOBS, JOBS, World, a_world, beside
+from longshore.api.types import Obj
 from longshore.client import DeleteOptions
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
@@ -215,7 +216,10 @@ def test_a_job_made_by_hand_is_told_once_and_uses_up_no_events() -> None:
         spec = cronjob["spec"]["jobTemplate"]["spec"]
         by_hand = {"metadata": {"name": "by-hand", "ownerReferences": [owner]}, "spec": spec}
         await world.client.create(JOBS, by_hand, "ns")
-        ends = lambda job: None if job["metadata"]["name"] == "by-hand" else 10.0  # noqa: E731
+
+        def ends(job: Obj) -> float | None:
+            return None if job["metadata"]["name"] == "by-hand" else 10.0
+
         async with world.running(), beside(world.ending(ends)):
             await world.clock.sleep(480)
             listed = (await world.client.list(("v1", "Event"), "ns")).items

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from longshore.api.facts import pod_state
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.types import Obj
 from longshore.controllers.job.decide import decide
 from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import track
 from longshore.controllers.job.plan import Ending, Plan, PodResults, Tracking
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
+from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES
 from longshore.controllers.job.view import View
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
@@ -89,7 +90,11 @@ def a_pod(
 ) -> Obj:
     """A pod whose UID is its name. Ended ones finished long ago unless `finished` says otherwise."""
     annotations: dict[str, str] = {}
-    for key, value in ((INDEX, index), (INDEX_FAILURES, failures), (INDEX_IGNORED_FAILURES, ignored)):
+    for key, value in (
+        (COMPLETION_INDEX, index),
+        (INDEX_FAILURES, failures),
+        (INDEX_IGNORED_FAILURES, ignored),
+    ):
         if value is not None:
             annotations[key] = str(value)
     meta: Obj = {

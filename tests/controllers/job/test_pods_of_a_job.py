@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from controllers.job.job_scene import a_job, a_pod, at, indexed, sync
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.controllers.job.pods import removal_order
-from longshore.controllers.job.spec import FINALIZER, INDEX
+from longshore.controllers.job.spec import FINALIZER
 
 OWNER = {
     "apiVersion": "batch/v1",
@@ -52,8 +53,8 @@ def test_a_pod_of_an_index_knows_it_by_name_label_annotation_host_and_environmen
     }
     pod = sync(indexed(2, 2, template=template)).created[1]
     assert pod["metadata"]["generateName"] == "j-1-"
-    assert pod["metadata"]["labels"] == {"a": "b", INDEX: "1"}
-    assert pod["metadata"]["annotations"] == {INDEX: "1"}
+    assert pod["metadata"]["labels"] == {"a": "b", COMPLETION_INDEX: "1"}
+    assert pod["metadata"]["annotations"] == {COMPLETION_INDEX: "1"}
     assert pod["spec"]["hostname"] == "j-1"
     told = {
         "name": "JOB_COMPLETION_INDEX",

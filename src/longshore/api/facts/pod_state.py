@@ -1,4 +1,4 @@
-"""Facts about one pod: its phase, whether it has ended, whether it is ready."""
+"""Facts about one pod: its phase, whether it has ended, whether it is ready, its index in a Job."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from longshore.api.types import Obj
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))
 """Phases that a pod never leaves again."""
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+"""The annotation, and the label, with the index of a pod of an Indexed Job."""
 
 
 def phase_of(pod: Obj) -> str:
@@ -23,6 +25,12 @@ def has_ended(pod: Obj) -> bool:
 
 def is_ready(pod: Obj) -> bool:
     return conditions.is_true((pod.get("status") or {}).get("conditions") or (), "Ready")
+
+
+def completion_index(pod: Obj) -> int | None:
+    """The index of a pod of an Indexed Job; None for a pod without one."""
+    found = (pod["metadata"].get("annotations") or {}).get(COMPLETION_INDEX)
+    return None if found is None else int(found)
 
 
 def main_end(pod: Obj) -> Obj:

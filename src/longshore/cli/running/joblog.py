@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, pod_state
+from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
-from longshore.cli.running import run_watches
+from longshore.cli.running.ended_pods import EndedPods
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.client import Unreachable
 
 _HEADER: Final = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 class JobLog:
     """`command` gives the command of an index. Numbers begin with 1, as GNU parallel's do."""
 
     def __init__(self, path: Path, place: Place, run: Run, command: Callable[[int], str]) -> None:
-        self._place, self._run, self._command = place, run, command
-        self._path = path
+        self._pods = EndedPods(place, run, self._pod)
+        self._command, self._path = command, path
         self.problem = ""
         """Why lines are missing; empty while none are."""
-        self._seen: set[str] = set()
 
     async def follow(self) -> None:
         """Writes a line for each pod that has ended, until cancelled."""
-        labels = run_watches.labels(self._run)
-        async for event in run_watches.events(self._place, kinds.PODS, self._run.namespace, labels=labels):
-            if event.type in ("ADDED", "MODIFIED"):
-                self._pod(event.object)
+        await self._pods.follow()
 
     async def finish(self) -> None:
         """Adds those that ended last."""
-        labels = run_watches.labels(self._run)
-        try:
-            found = await self._place.client.list(kinds.PODS, self._run.namespace, labels=labels)
-        except (StatusError, Unreachable):
-            return
-        for pod in found.items:
-            self._pod(pod)
+        with contextlib.suppress(StatusError, Unreachable):
+            await self._pods.finish()
 
-    def _pod(self, pod: Obj) -> None:
-        meta = pod["metadata"]
-        if meta["uid"] in self._seen or not pod_state.has_ended(pod):
-            return
-        self._seen.add(meta["uid"])
-        index = int((meta.get("annotations") or {}).get(_INDEX, "0"))
+    def _pod(self, pod: Obj, index: int) -> None:
         ended = pod_state.main_end(pod)
         begun = rfc3339.seconds(ended["startedAt"]) if ended.get("startedAt") else 0.0
         took = rfc3339.seconds(ended["finishedAt"]) - begun if begun and ended.get("finishedAt") else 0.0

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import IO, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, pod_state
+from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.cli.main import Failure
-from longshore.cli.running import result, run_watches
+from longshore.cli.running import result
+from longshore.cli.running.ended_pods import EndedPods
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
 from longshore.client import Unreachable
 
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _STREAMS: Final = (("stdout", "Stdout"), ("stderr", "Stderr"))
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f/]+")
 _MAX_NAME_BYTES: Final = 200
@@ -39,7 +39,7 @@ class ResultFiles:
 
     def __init__(self, directory: Path, place: Place, run: Run) -> None:
         self._directory, self._place, self._run = directory, place, run
-        self._seen: set[str] = set()
+        self._pods = EndedPods(place, run, self._pod)
         self._tries: dict[int, int] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         """The last reader of each index: a later try waits for the one before."""
@@ -51,29 +51,18 @@ class ResultFiles:
 
     async def follow(self) -> None:
         """Writes the files of each pod that has ended, until cancelled."""
-        labels = run_watches.labels(self._run)
-        async for event in run_watches.events(self._place, kinds.PODS, self._run.namespace, labels=labels):
-            if event.type in ("ADDED", "MODIFIED"):
-                self._pod(event.object)
+        await self._pods.follow()
 
     async def finish(self) -> None:
         """Adds those that ended last, and waits for all files."""
-        labels = run_watches.labels(self._run)
         try:
-            found = await self._place.client.list(kinds.PODS, self._run.namespace, labels=labels)
+            await self._pods.finish()
         except (StatusError, Unreachable) as err:
             self.problem = str(err)
             return
-        for pod in found.items:
-            self._pod(pod)
         await asyncio.gather(*self._tasks.values())
 
-    def _pod(self, pod: Obj) -> None:
-        meta = pod["metadata"]
-        if meta["uid"] in self._seen or not pod_state.has_ended(pod):
-            return
-        self._seen.add(meta["uid"])
-        index = int((meta.get("annotations") or {}).get(_INDEX, "0"))
+    def _pod(self, pod: Obj, index: int) -> None:
         self._tries[index] = self._tries.get(index, 0) + 1
         before = self._tasks.get(index)
         self._tasks[index] = asyncio.create_task(self._write(pod, index, self._tries[index], before))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.types import Obj
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Failed, Run
@@ -24,7 +25,6 @@ from longshore.up.failed_pods import log_path
 if TYPE_CHECKING:
     from longshore.client import WatchEvent
 
-_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 KINDS: Final = {
     "job": kinds.JOBS,
     "vcjob": kinds.VOLCANO_JOBS,
@@ -129,7 +129,7 @@ async def events(
 
 def _failed(pod: Obj) -> Failed:
     meta, status = pod["metadata"], pod.get("status") or {}
-    index = (meta.get("annotations") or {}).get(_INDEX_ANNOTATION)
+    index = (meta.get("annotations") or {}).get(COMPLETION_INDEX)
     ended = _culprit(status)
     code = ended[1].get("exitCode") if ended else None
     why = status.get("reason") or ""

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import kinds, own_names, pod_state
 from longshore.api.types import Obj
 from longshore.cli.running import run_watches
 from longshore.cli.running.held_output import HeldOutput
@@ -25,7 +25,6 @@ Show = Callable[[bytes], None]
 Style = Literal["plain", "pod", "tag"]
 _MAX_STREAMS = 64
 """Logs that are read side by side; the others wait for a place."""
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 _RETRY_SECONDS: Final = 0.5
 _SILENT_SECONDS = 10.0
@@ -127,7 +126,7 @@ class Streams:
                     self._seen.add(key)
                     self._begin(Log(pod, each["name"], attempt, previous))
         if self._turns is not None and self._is_last(pod):
-            self._turns.over(_index(pod) or 0)
+            self._turns.over(pod_state.completion_index(pod) or 0)
 
     def _begin(self, log: Log) -> None:
         show = partial(self._line, self._prefix(log.pod, log.container))
@@ -135,7 +134,7 @@ class Streams:
             before = self._last.get((log.uid, log.container))
             copying = self._copy(log, show) if before is None else self._after(before, log, show)
         else:
-            index = _index(log.pod) or 0
+            index = pod_state.completion_index(log.pod) or 0
             copying = self._in_turn(log, show, self._turns, index, self._turns.add(index))
         task = asyncio.create_task(copying)
         if log.restarts:
@@ -171,7 +170,7 @@ class Streams:
             self._broken = self._broken or held.broken
 
     def _prefix(self, pod: Obj, container: str) -> str:
-        index = _index(pod)
+        index = pod_state.completion_index(pod)
         if self._style == "tag":
             if self._run.items and index is not None:
                 return self._run.item(index).replace("\n", " ") + "\t"
@@ -261,9 +260,3 @@ def attempts(status: Obj, *, exact: bool) -> list[tuple[int, bool]]:
         return []
     before = [(count - 1, True)] if count and (begun or exact) else []
     return [*before, (count, False)]
-
-
-def _index(pod: Obj) -> int | None:
-    """The completion index; None for a pod without one."""
-    found = (pod["metadata"].get("annotations") or {}).get(_INDEX)
-    return None if found is None else int(found)

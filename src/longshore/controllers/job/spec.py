@@ -13,7 +13,6 @@ from longshore.api.types import Obj
 
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
 """On every pod of a Job until the pod is counted, so that none can vanish uncounted."""
-INDEX: Final = "batch.kubernetes.io/job-completion-index"
 """Annotation and label of a pod of an Indexed Job."""
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"

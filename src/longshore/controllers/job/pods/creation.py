@@ -12,18 +12,19 @@ from typing import Final
 from longshore.api import indexes
 from longshore.api.facts import kinds
 from longshore.api.facts.owners import controller_ref
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
-from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES, Spec
+from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES, Spec
 from longshore.machinery.writes.pod_control import from_template, name_prefix
 
 _ENV: Final = "JOB_COMPLETION_INDEX"
 _INDEX_ENV: Final = {
     "name": _ENV,
-    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
+    "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}},
 }
 _MAX_PREFIX_CHARACTERS: Final = 58
 """The API server adds five random characters and a name is a label of at most 63."""
@@ -55,12 +56,12 @@ def indexed_bodies(job: Obj, spec: Spec, numbers: list[int], delayed: Mapping[in
     for number in numbers:
         text = str(number)
         suffix = f"-{text}-"
-        noted = {**annotations, INDEX: text}
+        noted = {**annotations, COMPLETION_INDEX: text}
         if spec.per_index is not None:
             noted |= _failure_counts(spec, delayed.get(number))
         own = {
             "generateName": name[: _MAX_PREFIX_CHARACTERS - len(suffix)] + suffix,
-            "labels": {**labels, INDEX: text},
+            "labels": {**labels, COMPLETION_INDEX: text},
             "annotations": noted,
         }
         yield {"metadata": {**meta, **own}, "spec": {**pod_spec, "hostname": f"{name}-{text}"}}

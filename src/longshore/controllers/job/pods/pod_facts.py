@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api.facts import conditions
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
-from longshore.controllers.job.spec import FINALIZER, INDEX, INDEX_FAILURES, INDEX_IGNORED_FAILURES
+from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES
 
 NO_INDEX: Final = -1
 _MAX_INT32: Final = 2**31 - 1
@@ -28,7 +29,7 @@ def tracked(pod: Obj) -> bool:
 def index(pod: Obj) -> int:
     """The completion index, or NO_INDEX when it has none that can be read."""
     annotations = pod["metadata"].get("annotations")
-    if annotations is None or (text := annotations.get(INDEX)) is None:
+    if annotations is None or (text := annotations.get(COMPLETION_INDEX)) is None:
         return NO_INDEX
     return _natural(text, NO_INDEX)
 

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Final
 
 from longshore.api.facts import own_names, run_items
+from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.types import Obj
 from longshore.node.preparing.types import CannotPrepare
 
 _ENDS: Final = {"lines": b"\n", "records": b"\0"}
-_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -30,7 +30,7 @@ def added(pod: Obj, variables: Mapping[str, str]) -> Mapping[str, str]:
     try:
         if kind not in _ENDS:
             raise ValueError(f"{own_names.ITEMS_FORMAT} is {kind!r}, and must be lines or records")
-        info, index = os.stat(path), int(annotations.get(_INDEX, "0"))
+        info, index = os.stat(path), int(annotations.get(COMPLETION_INDEX, "0"))
         item = _items(path, _ENDS[kind], info.st_mtime_ns, info.st_size).item(index)
     except (OSError, ValueError, IndexError) as err:
         said = err.strerror if isinstance(err, OSError) else str(err)
