@@ -50,6 +50,34 @@ def test_recorded_objects_encode_to_the_recorded_bytes(sample: dict[str, Any]) -
     assert codec.encode_document(document) == encoded
 
 
+@pytest.mark.parametrize("sample", _SAMPLES)
+def test_a_part_that_was_written_before_is_written_with_the_same_bytes(sample: dict[str, Any]) -> None:
+    document, kept = sample["json"], codec.Kept()
+    named = document["apiVersion"], document["kind"]
+    whole = codec.encode_document(document)
+    for obj in (document, document, {**document, "metadata": {**document["metadata"]}}):
+        assert codec.encode_frozen(obj, *named, kept) == whole
+
+
+def test_another_part_in_the_place_of_a_kept_one_is_written_as_it_is() -> None:
+    kept = codec.Kept()
+    for name in [str(number) for number in range(5000)]:
+        pod = {"metadata": {"labels": {"name": name}}, "spec": {"nodeName": name}}
+        assert codec.encode_frozen(pod, "v1", "Pod", kept) == codec.encode_frozen(
+            pod, "v1", "Pod", codec.Kept()
+        )
+
+
+def test_a_list_written_item_by_item_is_the_list() -> None:
+    lists = [s["json"] for s in protobuf_samples() if "items" in s["json"]]
+    assert lists
+    for document in lists:
+        named = document["apiVersion"], document["kind"]
+        assert codec.encode_list(document["metadata"], document["items"], *named) == codec.encode_document(
+            document
+        )
+
+
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "string": _TEXT,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from apiserver.shortcuts.two_ways import NS, Request
 from longshore.api.types import Obj
+from longshore.apiserver.request.negotiate import PROTOBUF
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -218,7 +219,10 @@ def creates(draw: st.DrawFn, kind: str, names: tuple[str, ...] = NAMES[:3]) -> l
         query: tuple[tuple[str, str], ...] = (("fieldManager", "tester"),)
         if draw(st.integers(0, 9)) == 9:
             query += (draw(st.sampled_from(QUERIES)),)
-        found.append(Request("create", kind, body, wire=draw(st.booleans()), query=query))
+        wire = draw(st.booleans())
+        protobuf = wire and kind in ("pod", "job") and draw(st.booleans())
+        form = PROTOBUF if protobuf else "application/json"
+        found.append(Request("create", kind, body, type=form, wire=wire, query=query))
         if draw(st.integers(0, 9)) == 9:
             found.append(draw(st.sampled_from(SURROUNDINGS)))
     return found

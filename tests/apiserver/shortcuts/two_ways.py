@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from longshore.api import codec
 from longshore.api.codec import DecodeError
 from longshore.api.errors import StatusError
 from longshore.api.kinds import table
@@ -16,6 +17,7 @@ from longshore.api.types import Obj, copy_of, encode
 from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.api import Api
 from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.negotiate import PROTOBUF
 from longshore.store import Key, Store
 from support.fixed_clock import FixedClock
 
@@ -102,6 +104,13 @@ def _answered(api: Api, request: Request) -> Any:
     if request.verb != "patch" and (request.wire or not row.message):
         value = typed
     by_value = not request.wire and request.verb != "delete" and (row.message or row.strategy.keeps_parts)
+    body = encode(value)
+    if request.type == PROTOBUF:
+        try:
+            sent = codec.from_value(value, row.message).obj
+        except DecodeError as err:
+            return str(err)
+        body = codec.encode_protobuf(sent, row.group_version, row.kind, row.message)
     call = Call(
         row,
         request.verb,
@@ -109,7 +118,7 @@ def _answered(api: Api, request: Request) -> Any:
         request.name,
         request.subresource,
         {key: (text,) for key, text in request.query},
-        body=b"" if by_value or request.verb == "delete" else encode(value),
+        body=b"" if by_value or request.verb == "delete" else body,
         content_type=request.type,
         value=value if by_value else None,
     )
@@ -122,8 +131,8 @@ def _answered(api: Api, request: Request) -> Any:
         return str(err)
     assert value == before, "what a caller hands over stays as it is"
     writes = [(one.entry.key, one.entry.revision, one.entry.raw) for one in answer.staged]
-    body = answer.document if isinstance(answer, DocumentAnswer) else answer.raw()
-    return answer.code, body, writes, call.warnings
+    told = answer.document if isinstance(answer, DocumentAnswer) else answer.raw()
+    return answer.code, told, writes, call.warnings
 
 
 def _laid_over(obj: Obj, change: Obj) -> Obj:

@@ -10,21 +10,24 @@ be uses `read_*`, asks the document to `interpret` itself, and then decodes it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import msgspec
 
 from longshore.api import schema
-from longshore.api.codec import canonical, compiled, jsontext, protoread
+from longshore.api.codec import canonical, compiled, jsontext, protoread, protowire, protowrite
 from longshore.api.codec.decoded import Decoded, DecodeError, Plain
 from longshore.api.codec.envelope import (
     Envelope,
     encode_protobuf,
+    enveloped,
     open_envelope,
     read_watch_frames,
     watch_frame,
 )
 from longshore.api.codec.jsontext import plain_json
+from longshore.api.codec.protokept import Kept
 from longshore.api.codec.typemeta import interpret
 from longshore.api.codec.walk import Walk
 from longshore.api.types import Obj, encode
@@ -33,11 +36,14 @@ __all__ = [
     "DecodeError",
     "Decoded",
     "Document",
+    "Kept",
     "Plain",
     "decode_json",
     "decode_protobuf",
     "decode_yaml",
     "encode_document",
+    "encode_frozen",
+    "encode_list",
     "encode_protobuf",
     "encode_watch_event",
     "encode_yaml",
@@ -158,6 +164,20 @@ def encode_document(document: Obj) -> bytes:
     """A whole answer, with apiVersion and kind, as protobuf. KeyError for kinds no table describes."""
     api_version, kind = document["apiVersion"], document["kind"]
     return encode_protobuf(document, api_version, kind, schema.kinds()[f"{api_version} {kind}"])
+
+
+def encode_frozen(obj: Obj, api_version: str, kind: str, kept: Kept) -> bytes:
+    """A stored object as protobuf; parts of it that `kept` knows are not written again."""
+    return encode_protobuf(obj, api_version, kind, schema.kinds()[f"{api_version} {kind}"], kept)
+
+
+def encode_list(metadata: Obj, items: Iterable[Obj], api_version: str, kind: str) -> bytes:
+    """A list as protobuf, its items written one by one: all lists have 1 = metadata, 2 = an item."""
+    message = schema.message(schema.kinds()[f"{api_version} {kind}"])
+    item = message.fields["items"].type.items.name
+    written = protowire.delimited(1, protowrite.write(message.fields["metadata"].type.name, metadata))
+    parts = [protowire.delimited(2, protowrite.write(item, each)) for each in items]
+    return enveloped(written + b"".join(parts), api_version, kind)
 
 
 def encode_watch_event(event_type: str, document: Obj) -> bytes:

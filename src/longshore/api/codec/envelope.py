@@ -6,10 +6,12 @@ type. A watch frame is a four-byte length and a WatchEvent whose object is such 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from longshore.api.codec import protowire, protowrite
 from longshore.api.codec.decoded import DecodeError
+from longshore.api.codec.protokept import Kept
 from longshore.api.types import Obj
 
 PREFIX: Final = b"k8s\x00"
@@ -48,21 +50,34 @@ def open_envelope(data: bytes) -> Envelope:
     return Envelope(names[1], names[2], raw)
 
 
-def encode_protobuf(obj: Obj, api_version: str, kind: str, message: str) -> bytes:
-    """A canonical object (or list) in its envelope."""
+def encode_protobuf(obj: Obj, api_version: str, kind: str, message: str, kept: Kept | None = None) -> bytes:
+    """A canonical object (or list) in its envelope; `kept` as for `protowrite.write`."""
+    return enveloped(protowrite.write(message, obj, kept), api_version, kind)
+
+
+def enveloped(message: bytes, api_version: str, kind: str) -> bytes:
+    """A written object in its envelope."""
+    head = _head(api_version, kind)
+    return b"%b%b%b%b" % (head, protowire.varint(len(message)), message, _NO_ENCODING)
+
+
+@lru_cache(maxsize=256)
+def _head(api_version: str, kind: str) -> bytes:
+    """All in front of the length of an object."""
     type_meta = protowire.delimited(1, api_version.encode()) + protowire.delimited(2, kind.encode())
-    return (
-        PREFIX
-        + protowire.delimited(1, type_meta)
-        + protowire.delimited(2, protowrite.write(message, obj))
-        + _NO_ENCODING
-    )
+    return PREFIX + protowire.delimited(1, type_meta) + protowire.tag(2, protowire.BYTES)
 
 
 def watch_frame(event_type: str, obj: bytes) -> bytes:
     """One event of a protobuf watch stream; `obj` is an object in its envelope."""
-    event = protowire.delimited(1, event_type.encode()) + protowire.delimited(2, protowire.delimited(1, obj))
-    return len(event).to_bytes(4, "big") + event
+    size = len(obj)
+    inner = b"\x0a" + protowire.varint(size)
+    head = b"%b\x12%b%b" % (
+        protowire.delimited(1, event_type.encode()),
+        protowire.varint(len(inner) + size),
+        inner,
+    )
+    return b"%b%b%b" % ((len(head) + size).to_bytes(4, "big"), head, obj)
 
 
 def read_watch_frames(data: bytes) -> list[tuple[str, bytes]]:

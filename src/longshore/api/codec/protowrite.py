@@ -1,81 +1,188 @@
 """Canonical objects to protobuf, byte for byte as Kubernetes writes them.
 
 Fields go in the order of their numbers; plain strings, numbers and structs are written even when
-empty, pointers only when set, map entries sorted by key.
+empty, pointers only when set, map entries sorted by key. The code of each message is generated from the
+schema table on first use: one `if` a field, without a call for most of them.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import cache, partial
-from typing import Any, Final
+from functools import cache, lru_cache
+from itertools import count
+from typing import Any, Final, TypeAlias
 
 from longshore.api import schema
 from longshore.api.codec import gobase64, protowire
+from longshore.api.codec.protokept import Kept
 from longshore.api.schema import Field, Type
 from longshore.api.time import durations, rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj, encode
 
-_Write = Callable[[Any], bytes]
+_Write: TypeAlias = Callable[[Any], bytes]
+_Message: TypeAlias = Callable[[Obj, Kept | None], bytes]
 _SCHEMA: Final = "apiextensions/v1.JSONSchemaProps"
-_NO_TEXT: Final = b"\x00"
+_NO_NUMBER: Final = b"\x00"
+_SHORT_BYTES: Final = 128
+"""Lengths below this take one byte, and their heads are ready-made."""
+_KEPT_MESSAGES: Final = frozenset(
+    ("batch/v1.JobSpec", "core/v1.PodSpec", "meta/v1.ManagedFieldsEntry", "meta/v1.OwnerReference")
+)
+"""Messages that come again in the next state of an object, or in many objects, as the same dict."""
 
 
-def write(message_id: str, obj: Obj) -> bytes:
-    """The bytes of a message."""
-    return b"".join([one(obj) for one in _writers(message_id)])
+def write(message_id: str, obj: Obj, kept: Kept | None = None) -> bytes:
+    """The bytes of a message. With `kept`, which is for frozen objects only, parts that were written
+    before are not written again."""
+    return _WRITERS[message_id](obj, kept)
+
+
+class _Writers(dict[str, _Message]):
+    """The compiled writers by message, each made when it is first asked for."""
+
+    def __missing__(self, message_id: str) -> _Message:
+        made = self[message_id] = _Source(message_id).compiled()
+        return made
+
+
+_WRITERS: Final = _Writers()
+
+
+class _Source:
+    """The source of one message's writer, and the constants it uses.
+
+    In the code `o` is the object, `k` the kept parts, `a` takes bytes, and `v`, `e`, `n` are a value, its
+    bytes and their length.
+    """
+
+    def __init__(self, message_id: str) -> None:
+        self._names = (f"c{number}" for number in count())
+        self._globals: dict[str, Any] = {"varint": protowire.varint, "W": _WRITERS}
+        self._lines = ["def write(o, k):", " g = o.get", " out = []", " a = out.append"]
+        own = (f for f in schema.message(message_id).own if f.number)
+        for each in sorted(own, key=lambda f: f.number):
+            self._field(each)
+        self._lines.append(" return b''.join(out)")
+        self._id = message_id
+
+    def compiled(self) -> _Message:
+        exec(compile("\n".join(self._lines), f"<protobuf writer of {self._id}>", "exec"), self._globals)
+        made: _Message = self._globals["write"]
+        return made
+
+    def _constant(self, value: Any) -> str:
+        name = next(self._names)
+        self._globals[name] = value
+        return name
+
+    def _add(self, indent: int, *lines: str) -> None:
+        self._lines += [" " * indent + line for line in lines]
+
+    def _field(self, f: Field) -> None:
+        if f.inline:
+            self._add(1, f"e = W[{f.type.name!r}](o, k)")
+            self._delimited(1, f.number)
+            return
+        self._add(1, f"v = g({f.json!r})")
+        if f.type.kind == "list":
+            self._add(1, "if v:", " for v in v:")
+            self._value(3, f.number, f.type.items, may_be_none=True)
+        elif f.type.kind == "map":
+            entries = self._constant(_map_writer(f.number, f.type.items))
+            self._add(1, "if v:", f" a({entries}(v, k))")
+        else:
+            self._add(1, "if v is not None:")
+            self._value(2, f.number, f.type, may_be_none=False)
+            if not f.optional and f.type.name not in ("bytes", "Verbs"):
+                absent = self._constant(protowire.tag(f.number, _wire(f.type)) + _zero(f.type))
+                self._add(1, f"else: a({absent})")
+
+    def _value(self, indent: int, number: int, kind: Type, *, may_be_none: bool) -> None:
+        """Tag and value of `v`. An element of a list may be null where others have content."""
+        tag = protowire.tag(number, _wire(kind))
+        if kind.name == "float64":
+            self._add(indent, f"a({self._constant(struct.Struct(f'<{len(tag)}sd').pack)}({tag!r}, v))")
+            return
+        if _wire(kind) == protowire.VARINT:
+            short = self._constant([tag + protowire.varint(n) for n in range(_SHORT_BYTES)])
+            self._add(
+                indent, f"a({short}[v] if 0 <= v < {_SHORT_BYTES} else {self._constant(tag)} + varint(v))"
+            )
+            return
+        if kind.kind == "message":
+            content = f"W[{kind.name!r}](v, k)"
+        elif kind.name == "string":
+            content = "v.encode()"
+        else:
+            content = f"{self._constant(_CONTENT[kind.name])}(v)"
+        if may_be_none:
+            content = f"b'' if v is None else {content}"
+        if kind.name in _KEPT_MESSAGES:
+            self._add(
+                indent,
+                "e = None if k is None else k.get(v)",
+                "if e is None:",
+                f" e = {content}",
+                " if k is not None: k.put(v, e)",
+            )
+        else:
+            self._add(indent, f"e = {content}")
+        self._delimited(indent, number)
+
+    def _delimited(self, indent: int, number: int) -> None:
+        """Tag, length and content of `e`."""
+        heads = self._constant(_heads(protowire.tag(number, protowire.BYTES)))
+        tag = self._constant(protowire.tag(number, protowire.BYTES))
+        self._add(
+            indent,
+            "n = len(e)",
+            f"a({heads}[n] + e if n < {_SHORT_BYTES} else {tag} + varint(n) + e)",
+        )
 
 
 @cache
-def _writers(message_id: str) -> tuple[Callable[[Obj], bytes], ...]:
-    own = sorted((f for f in schema.message(message_id).own if f.number), key=lambda f: f.number)
-    return tuple(_field(f) for f in own)
+def _heads(tag: bytes) -> list[bytes]:
+    """A tag with each short length."""
+    return [tag + protowire.varint(n) for n in range(_SHORT_BYTES)]
 
 
-def _field(f: Field) -> Callable[[Obj], bytes]:
-    if f.inline:
-        return partial(_inline, protowire.tag(f.number, protowire.BYTES), f.type.name)
-    if f.type.kind == "list":
-        return partial(_list, f.json, _tagged(f.number, f.type.items))
-    if f.type.kind == "map":
-        return partial(_map, f.json, protowire.tag(f.number, protowire.BYTES), _map_value(f.type.items))
-    write_one = _tagged(f.number, f.type)
-    absent = b""
-    if not f.optional and f.type.name not in ("bytes", "Verbs"):
-        absent = protowire.tag(f.number, _wire(f.type)) + _zero(f.type)
-    return partial(_single, f.json, write_one, absent)
+def _map_writer(number: int, kind: Type) -> Callable[[Obj, Kept | None], bytes]:
+    """Writes all entries of a map: 1 = key, 2 = value."""
+    tag = protowire.tag(number, protowire.BYTES)
+    heads, keys = _heads(tag), _heads(b"\x0a")
+    value = _map_value(kind)
+    varint = protowire.varint
 
+    def write_map(entries: Obj, kept: Kept | None) -> bytes:
+        if kept is not None and (known := kept.get(entries)) is not None:
+            return known
+        out = []
+        for key in sorted(entries):
+            text = key.encode()
+            size = len(text)
+            head = keys[size] if size < _SHORT_BYTES else b"\x0a" + varint(size)
+            entry = head + text + value(entries[key])
+            size = len(entry)
+            out.append((heads[size] if size < _SHORT_BYTES else tag + varint(size)) + entry)
+        data = b"".join(out)
+        if kept is not None:
+            kept.put(entries, data)
+        return data
 
-def _inline(tag: bytes, message_id: str, obj: Obj) -> bytes:
-    data = write(message_id, obj)
-    return tag + protowire.varint(len(data)) + data
-
-
-def _list(name: str, one: _Write, obj: Obj) -> bytes:
-    return b"".join([one(item) for item in obj.get(name) or ()])
-
-
-def _map(name: str, tag: bytes, value: _Write, obj: Obj) -> bytes:
-    out = []
-    for key, item in sorted((obj.get(name) or {}).items()):
-        entry = protowire.delimited(1, key.encode()) + value(item)
-        out.append(tag + protowire.varint(len(entry)) + entry)
-    return b"".join(out)
+    return write_map
 
 
 def _map_value(kind: Type) -> _Write:
-    return partial(_map_list) if kind.kind == "list" else _tagged(2, kind)
-
-
-def _map_list(items: Any) -> bytes:
-    return protowire.delimited(2, _wrapped_list(items or ()))
-
-
-def _single(name: str, one: _Write, absent: bytes, obj: Obj) -> bytes:
-    value = obj.get(name)
-    return absent if value is None else one(value)
+    if kind.kind == "list":
+        return lambda items: protowire.delimited(2, _wrapped_list(items or ()))
+    if _wire(kind) == protowire.VARINT:
+        return lambda value: b"\x10" + protowire.varint(value)
+    if kind.kind == "message":
+        return lambda value: protowire.delimited(2, b"" if value is None else write(kind.name, value))
+    content = _CONTENT[kind.name]
+    return lambda value: protowire.delimited(2, b"" if value is None else content(value))
 
 
 def _wire(kind: Type) -> int:
@@ -86,31 +193,13 @@ def _wire(kind: Type) -> int:
 
 def _zero(kind: Type) -> bytes:
     """The bytes of an unset plain field, after its tag."""
-    if kind.kind == "message":
-        data = write(kind.name, {})
-    else:
-        data = _UNSET.get(kind.name, b"")
-        if _wire(kind) == protowire.VARINT:
-            return _NO_TEXT
+    if _wire(kind) == protowire.VARINT:
+        return _NO_NUMBER
+    data = write(kind.name, {}) if kind.kind == "message" else _UNSET.get(kind.name, b"")
     return protowire.varint(len(data)) + data
 
 
-def _tagged(number: int, kind: Type) -> _Write:
-    """Writes tag and value."""
-    tag = protowire.tag(number, _wire(kind))
-    if kind.name == "float64":
-        return lambda value: tag + struct.pack("<d", value)
-    if kind.name in ("bool", "int32", "int64"):
-        return lambda value: tag + protowire.varint(value)
-    content: _Write = partial(write, kind.name) if kind.kind == "message" else _CONTENT[kind.name]
-    return partial(_delimited, tag, content)
-
-
-def _delimited(tag: bytes, content: _Write, value: Any) -> bytes:
-    data = content(value) if value is not None else b""
-    return tag + protowire.varint(len(data)) + data
-
-
+@lru_cache(maxsize=1024)  # whole seconds come many times over
 def _time(text: str) -> bytes:
     return _instant(rfc3339.parse(text) // SECOND, 0)
 

@@ -27,15 +27,15 @@ class Fanout:
         self._shared: dict[tuple[str, int, int], tuple[Changes, bytes]] = {}
         self._paused: list[asyncio.Future[None]] = []
 
-    def chunk(self, version: str, changes: Changes, render: Render) -> bytes:
+    def chunk(self, form: str, changes: Changes, render: Render) -> bytes:
         """The rendered changes as one chunk of HTTP; empty when there is nothing to say.
 
-        `render` must give the same bytes for the same change to all who name the same `version`.
+        `render` must give the same bytes for the same change to all who name the same `form`.
         """
         first = changes[0]
         if isinstance(first, Notice):
             return chunk(changes, render)
-        key = (version, first.revision, len(changes))
+        key = (form, first.revision, len(changes))
         known = self._shared.get(key)
         if known is not None and known[0] == changes:  # quick, for they are mostly the very same events
             return known[1]

@@ -10,9 +10,10 @@ from longshore.api.types import Obj, encode
 from longshore.apiserver import tables
 from longshore.apiserver.answer import served
 from longshore.apiserver.documents import metadata_only
-from longshore.apiserver.http import render
+from longshore.apiserver.http import render, render_protobuf
 from longshore.apiserver.http.fanout import Render
 from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.negotiate import PROTOBUF
 from longshore.apiserver.rest.watch import Change, Notice
 
 if TYPE_CHECKING:
@@ -23,15 +24,24 @@ _SHARED_LINES: Final = 4096
 """Rendered lines kept for other watchers of the same change."""
 
 
-def is_plain(output: Output) -> bool:
-    """Whether objects go out as they are stored, so that a line is the same for all."""
-    return output.media_type == "application/json" and not output.transform
+def shared_as(call: Call, output: Output) -> str:
+    """A name for the form in which changes go out, if it is the same bytes for all who ask for it; else
+    empty."""
+    if output.transform:
+        return ""
+    if _is_protobuf(output):
+        return f"protobuf {call.resource.group_version}"
+    return call.resource.group_version if output.media_type == "application/json" else ""
+
+
+def _is_protobuf(output: Output) -> bool:
+    return output.media_type.startswith(PROTOBUF)
 
 
 def renderer(api: Api, call: Call, output: Output) -> Render:
     """Makes the bytes of a change."""
-    if output.media_type.startswith("application/vnd.kubernetes.protobuf"):
-        return lambda change: codec.encode_watch_event(change.type, _document(api, call, output, change))
+    if _is_protobuf(output):
+        return _protobuf_renderer(api, call, output)
     if output.transform == "Table":
         return _table_renderer(api, call, output)
     if output.transform == metadata_only.LIST:
@@ -66,6 +76,17 @@ def _plain_renderer(api: Api, call: Call) -> Render:
                 lines.clear()
             lines[key] = line
         return line
+
+    return to_bytes
+
+
+def _protobuf_renderer(api: Api, call: Call, output: Output) -> Render:
+    resource, written = call.resource, render_protobuf.written(api)
+
+    def to_bytes(change: Change) -> bytes:
+        if output.transform or isinstance(change, Notice):
+            return codec.encode_watch_event(change.type, _document(api, call, output, change))
+        return codec.watch_frame(change.type, written.entry(resource, change.entry))
 
     return to_bytes
 

@@ -41,9 +41,9 @@ class Watch:
         to_chunk: Callable[[Changes], bytes] = partial(
             chunk if sender.chunked else lines, render=self._to_bytes
         )
-        if sender.chunked and watch_lines.is_plain(self._output):
-            version = self._call.resource.group_version
-            to_chunk = partial(self._watching.fanout.chunk, version, render=self._to_bytes)
+        form = watch_lines.shared_as(self._call, self._output)
+        if sender.chunked and form:
+            to_chunk = partial(self._watching.fanout.chunk, form, render=self._to_bytes)
         await self._until_ended(self._send_lines(sender, to_chunk))
 
     async def talk(self, connection: Connection, request: Request) -> None:

@@ -23,6 +23,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj, encode
 from longshore.api.validation import metadata
 from longshore.apiserver.answer import Answer
+from longshore.apiserver.request.negotiate import PROTOBUF
 from longshore.apiserver.rest import admission, generated_names
 from longshore.apiserver.shortcuts import container_texts, spec_rules
 from longshore.apiserver.shortcuts.spec_memory import Known, Mark, SpecMemory
@@ -224,15 +225,22 @@ def _value_of(call: Call) -> Any:
     that can be read in one way only."""
     if call.value is not None:
         return call.value if call.resource.message else _untyped(call.value, call.resource)
-    if call.content_type not in _JSON_TYPES:
-        return None
+    value: Obj | None
     try:
-        plain = codec.plain_json(call.body)
+        if call.content_type == PROTOBUF:
+            document = codec.read_protobuf(call.body)
+            if document.interpret() != (call.resource.group_version, call.resource.kind):
+                return None
+            value = document.decode(call.resource.message).obj
+        elif call.content_type in _JSON_TYPES:
+            plain = codec.plain_json(call.body)
+            if plain.problems or type(plain.value) is not dict:
+                return None
+            value = _untyped(plain.value, call.resource)
+        else:
+            return None
     except codec.DecodeError:
         return None
-    if plain.problems or type(plain.value) is not dict:
-        return None
-    value = _untyped(plain.value, call.resource)
     if value is not None and value.get("status") == {}:
         del value["status"]  # as clients in Go send it
     return value
