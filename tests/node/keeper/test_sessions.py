@@ -191,3 +191,18 @@ async def test_it_says_what_it_can(engine: Engine) -> None:
     if features.limits != "cgroup v2":
         assert any("CPU limits are not enforced" in note for note in features.notes)
     assert features.mounts or any("Volumes cannot be mounted" in note for note in features.notes)
+
+
+async def test_a_command_run_beside_a_container_has_no_descriptor_but_its_three(engine: Engine) -> None:
+    state = await engine.start("sleep", "100")
+    session = await engine.runtime.exec(
+        state.key, ("sh", "-c", "ls -l /proc/$$/fd; :"), stdin=True, tty=False
+    )
+    await session.close_input()
+    out, _, _ = await everything(session)
+    assert out.count(" -> ") == 3, out
+
+
+async def test_a_container_has_no_descriptor_but_its_three(engine: Engine) -> None:
+    out = await engine.output("sh", "-c", "ls -l /proc/$$/fd; :")
+    assert out.count(" -> ") == 3, out

@@ -26,6 +26,7 @@ _FILES = 65536
 
 
 def main() -> int:
+    _close_inherited()
     directory = os.path.abspath(sys.argv[1])
     os.makedirs(directory, mode=0o700, exist_ok=True)
     lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -58,6 +59,14 @@ def main() -> int:
     gc.freeze()
     keeper.run()
     return 0
+
+
+def _close_inherited() -> None:
+    """All but the standard streams: event loops leave some open, and containers would have them."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # the one that listed them
+                os.close(int(name))
 
 
 def _detach(directory: str) -> None:

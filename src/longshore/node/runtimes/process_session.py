@@ -160,6 +160,8 @@ class ProcessSession:
             return
         except OSError:
             data, descriptors = b"", []
+        for fd in descriptors:
+            os.set_inheritable(fd, False)  # recv_fds of Python 3.11 does not hand flags on
         self._received += descriptors
         if not data:
             self._loop.remove_reader(self._sock.fileno())

@@ -18,7 +18,8 @@ MNT_DETACH = 2
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36
 _SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # the same everywhere, since Linux 5.2
-_AT_FDCWD, _AT_RECURSIVE, _OPEN_TREE_CLONE, _F_EMPTY_PATH = -100, 0x8000, 1, 4
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_RECURSIVE = -100, 0x100, 0x8000
+_OPEN_TREE_CLONE, _F_EMPTY_PATH = 1, 4
 _FALLOC_KEEP_SIZE = 1
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
@@ -60,9 +61,10 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     )
 
 
-def open_tree(path: str) -> int:
-    """A copy of what is mounted at a path, not yet mounted anywhere: it may be moved to another namespace."""
-    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC
+def open_tree(path: str, *, follow: bool = True) -> int:
+    """A copy of what is mounted at a path, not yet mounted anywhere: it may be moved to another namespace.
+    Without `follow` the last part of the path must not be a link."""
+    flags = _OPEN_TREE_CLONE | _AT_RECURSIVE | os.O_CLOEXEC | (0 if follow else _AT_SYMLINK_NOFOLLOW)
     fd = int(_libc.syscall(_SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), ctypes.c_uint(flags)))
     if fd < 0:
         number = ctypes.get_errno()

@@ -4,14 +4,19 @@ To be mounted a file must exist, and to make one on a disk costs more than to st
 in memory, and what is in it when the container ends goes to the path that was asked for; nothing written, no
 file. The journal has its name, for a keeper that takes over meanwhile. Where there is no directory for shared
 memory, or the file is there before, it is used as it is.
+
+Everybody may make directories in shared memory, so the keeper's is opened once, looked at, and used by its
+descriptor from then on. A file in it is always new and never a link: whoever could put one there would have
+a container read it, and the keeper empty it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import zlib
+
+from longshore.node.keeper.processes import linux
 
 _SHARED = "/dev/shm"
 _MAX_MESSAGE_BYTES = 64 * 1024  # bytes of the end that are kept; Kubernetes shows 4096
@@ -19,69 +24,112 @@ _MODE = 0o666  # any user of the container may write, as kubelets allow
 
 
 class Messages:
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, shared: str = _SHARED) -> None:
         name = f"longshore-{os.geteuid()}-{zlib.crc32(os.fsencode(directory)):08x}"
-        self._memory = os.path.join(_SHARED, name)
+        self._memory = os.path.join(shared, name)
+        self._folder = _own_directory(self._memory)
+        """The descriptor of that directory, or -1 where there can be none."""
         self._made = 0
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(self._memory, 0o700)
-            found = os.lstat(self._memory)
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-                self._memory = ""  # somebody else's
-        except OSError:
-            self._memory = ""
 
     def place(self, wanted: str) -> str:
         """Makes the file to mount: in memory, or the wanted one."""
-        if not self._memory or os.path.exists(wanted):
-            return _make(wanted)
+        if self._folder < 0 or os.path.exists(wanted):
+            return _on_disk(wanted)
         self._made += 1
-        return _make(f"{self._memory}/{os.getpid()}-{self._made}")
+        name = f"{os.getpid()}-{self._made}"
+        try:
+            self._make(name)
+        except OSError:  # somebody cleared the memory of what they did not know
+            os.close(self._folder)
+            self._folder = _own_directory(self._memory)
+            if self._folder < 0:
+                return _on_disk(wanted)
+            self._make(name)
+        return f"{self._memory}/{name}"
+
+    def tree(self, file: str) -> int:
+        """The mount of a file that `place` made, to be moved into a namespace."""
+        name = self._name(file)
+        return linux.open_tree(f"/proc/self/fd/{self._folder}/{name}" if name else file, follow=False)
 
     def collect(self, file: str, wanted: str) -> bool:
         """Moves the message of an ended container to its place. Returns whether the file is as new."""
         try:
-            found = os.stat(file)
+            fd = self._open(file)
+        except OSError:
+            return False
+        try:
+            found = os.fstat(fd)
             if found.st_size and file != wanted:
-                with open(file, "rb") as source:
-                    source.seek(max(0, found.st_size - _MAX_MESSAGE_BYTES))
-                    text = source.read(_MAX_MESSAGE_BYTES)
-                os.truncate(file, 0)
-                os.makedirs(os.path.dirname(wanted), exist_ok=True)
+                text = os.pread(fd, _MAX_MESSAGE_BYTES, max(0, found.st_size - _MAX_MESSAGE_BYTES))
+                os.ftruncate(fd, 0)
+                os.makedirs(os.path.dirname(wanted), mode=0o700, exist_ok=True)
                 with open(wanted, "wb") as target:
                     target.write(text)
         except OSError:
             return False  # its directory is gone with the pod, or the disk is full
+        finally:
+            os.close(fd)
         return file != wanted and found.st_mode & 0o7777 == _MODE and found.st_uid == os.geteuid()
 
     def discard(self, file: str) -> None:
-        if self._memory and file.startswith(self._memory):
+        if name := self._name(file):
             with contextlib.suppress(OSError):
-                os.unlink(file)
+                os.unlink(name, dir_fd=self._folder)
 
     def clean(self, wanted: set[str]) -> None:
         """Leaves only these: an earlier keeper may not have come to it."""
-        if self._memory:
-            for name in os.listdir(self._memory):
-                path = f"{self._memory}/{name}"
-                if path not in wanted:
-                    os.unlink(path)
+        if self._folder >= 0:
+            for name in os.listdir(self._folder):
+                if f"{self._memory}/{name}" not in wanted:
+                    os.unlink(name, dir_fd=self._folder)
 
     def close(self) -> None:
-        if self._memory:
+        if self._folder >= 0:
             with contextlib.suppress(OSError):
                 os.rmdir(self._memory)
 
+    def _make(self, name: str) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        fd = os.open(name, flags, _MODE, dir_fd=self._folder)
+        os.fchmod(fd, _MODE)
+        os.close(fd)
 
-def _make(path: str) -> str:
+    def _open(self, file: str) -> int:
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+        name = self._name(file)
+        return os.open(name, flags, dir_fd=self._folder) if name else os.open(file, flags)
+
+    def _name(self, file: str) -> str:
+        """The name of a file in memory, or "" for one that is elsewhere."""
+        above, _, name = file.rpartition("/")
+        return name if self._folder >= 0 and above == self._memory else ""
+
+
+def _own_directory(path: str) -> int:
+    """A descriptor of the directory, made or found, that nobody but this user can look into; else -1."""
+    with contextlib.suppress(OSError):
+        os.mkdir(path, 0o700)
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return -1
+    found = os.fstat(fd)
+    if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
+        return fd
+    os.close(fd)
+    return -1  # somebody else's
+
+
+def _on_disk(path: str) -> str:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        fd = os.open(path, flags, _MODE)
     except FileExistsError:
         return path
     except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        fd = os.open(path, flags, _MODE)
     os.fchmod(fd, _MODE)
     os.close(fd)
     return path

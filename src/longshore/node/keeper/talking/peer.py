@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 
@@ -93,6 +94,8 @@ class Connection:
             return
         except OSError:
             data, descriptors = b"", []
+        for fd in descriptors:
+            os.set_inheritable(fd, False)  # recv_fds of Python 3.11 does not hand flags on
         self.descriptors += descriptors
         if not data:
             self.close()

@@ -176,7 +176,7 @@ class Namespaces:
             linux.setns(fd, linux.NEWNS)
             return
         entry.message_file = self.messages.place(termination[0])
-        message = linux.open_tree(entry.message_file)
+        message = self.messages.tree(entry.message_file)
         try:
             kept = self._enter_mounts(key, mounts, termination[1], read_only)
             if kept:
