@@ -7,7 +7,7 @@ every layer raises, from a validator to the HTTP client, so a caller handles one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from longshore.api import field
 from longshore.api.types import Obj
@@ -131,11 +131,27 @@ def conflict(group: str, resource: str, name: str, why: str) -> StatusError:
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
+_MAX_CAUSES_CHARACTERS: Final = 1 << 16
+"""Text of all problems that one answer lists. The one that reaches it is the last."""
+
+
 def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldError]) -> StatusError:
-    """A 422 that lists every problem once, as causes and in the message."""
-    texts = list(dict.fromkeys(str(p) for p in problems))
-    summary = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    causes = [_cause(p) for p in problems]
+    """A 422 that lists every problem once, as causes and in the message. Of very many it lists the first, and
+    says that there are more."""
+    texts: dict[str, None] = {}
+    causes: list[Obj] = []
+    room = _MAX_CAUSES_CHARACTERS
+    for problem in problems[: field.MAX_LISTED]:
+        body = problem.body()
+        texts[f"{problem.field}: {body}"] = None
+        causes.append(_cause(problem, body))
+        room -= len(problem.field) + len(body)
+        if room < 0:
+            break
+    listed = list(texts)
+    if len(causes) < len(problems):
+        listed.append("and more")
+    summary = listed[0] if len(listed) == 1 else "[" + ", ".join(listed) + "]"
     return StatusError(
         422,
         "Invalid",
@@ -144,9 +160,9 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[field.FieldErro
     )
 
 
-def _cause(problem: field.FieldError) -> Obj:
+def _cause(problem: field.FieldError, body: str) -> Obj:
     """A problem of the object as a whole (a ConfigMap that is too big) names no field."""
-    cause = {"reason": problem.reason, "message": problem.body()}
+    cause = {"reason": problem.reason, "message": body}
     return {**cause, "field": problem.field} if problem.field else cause
 
 

@@ -48,11 +48,25 @@ class FieldError(msgspec.Struct, frozen=True):
         """The message without the field path, as in `details.causes[].message`."""
         head = _TEXT[self.reason]
         if self.reason not in _WITHOUT_VALUE and self.value is not NO_VALUE:
-            head += ": " + shown(self.value)
-        return f"{head}: {self.detail}" if self.detail else head
+            head += ": " + cut(shown(self.value))
+        return f"{head}: {cut(self.detail)}" if self.detail else head
 
     def __str__(self) -> str:
         return f"{self.field}: {self.body()}"
+
+
+MAX_LISTED: Final = 100
+"""Problems that one answer lists. As many as Kubernetes lists of its strict decoder; of others it lists all,
+and an answer may be a hundred times its request. Nobody need look for more."""
+_MAX_SHOWN_CHARACTERS: Final = 1 << 13
+"""Of a value or a rule in one message. Kubernetes shows all, and a value may have 3 MiB."""
+
+
+def cut(text: str) -> str:
+    """A text that is short enough for a message: its beginning, if it is too long."""
+    if len(text) <= _MAX_SHOWN_CHARACTERS:
+        return text
+    return f"{text[:_MAX_SHOWN_CHARACTERS]}... ({len(text)} characters)"
 
 
 def shown(value: Any) -> str:
@@ -70,6 +84,8 @@ def shown(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Go's %q: double quotes, printable Unicode kept as it is."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     out = ['"']
     for ch in text:
         if ch in '"\\':

@@ -12,6 +12,7 @@ from typing import Final
 
 from longshore.api import names
 
+_MAX_QUALIFIED_CHARACTERS: Final = 253 + 1 + 63
 _QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE: Final = f"({_QUALIFIED})?"
 
@@ -29,9 +30,13 @@ _LABEL_VALUE_TEXT: Final = (
 )
 
 
-@lru_cache(maxsize=4096)
 def is_qualified_name(value: str) -> bool:
     """Whether `qualified_name` finds nothing wrong."""
+    return len(value) <= _MAX_QUALIFIED_CHARACTERS and _is_qualified_name(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_qualified_name(value: str) -> bool:
     prefix, slash, name = value.rpartition("/")
     if slash and not (len(prefix) <= 253 and names.is_subdomain(prefix)):
         return False

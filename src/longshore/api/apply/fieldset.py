@@ -24,6 +24,9 @@ from longshore.api.types import encode
 LEAF: Final[FieldSet] = {}
 """A path that is in the set with nothing below it. Shared: never write to it."""
 SELF: Final = "."
+_MAX_REMEMBERED_BYTES: Final = 1 << 14
+_MAX_REMEMBERED_STEPS: Final = 64
+"""Larger nodes are not worth remembering."""
 
 
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
@@ -88,14 +91,17 @@ def _list_in_order(node: FieldSet) -> FieldSet | None:
     """The node of a list of several items that have keys, in order; None for any other. Conditions and
     containers of most objects are the same, so such nodes are remembered by their JSON and shared."""
     if len(node) > 2 and next(reversed(node))[0] == "k":
-        return _remembered(encode(node))
+        raw = encode(node)
+        return _remembered(raw) if len(raw) <= _MAX_REMEMBERED_BYTES else _read_in_order(raw)
     return None
 
 
-@lru_cache(maxsize=1024)
-def _remembered(raw: bytes) -> FieldSet:
+def _read_in_order(raw: bytes) -> FieldSet:
     node: FieldSet = json.loads(raw)
-    return {step: in_order(node[step]) for step in _in_order(tuple(node)) or node}
+    return {step: in_order(node[step]) for step in _order_of(node) or node}
+
+
+_remembered: Final = lru_cache(maxsize=1024)(_read_in_order)
 
 
 def paths(a: FieldSet) -> Iterator[tuple[str, ...]]:
@@ -268,13 +274,18 @@ def _order_of(node: FieldSet) -> tuple[str, ...] | None:
     steps = tuple(node)
     if len(steps) == 2 and SELF in node:
         return None if steps[0] == SELF else (SELF, steps[0])
-    return _in_order(steps)
+    return _known_order(steps) if len(steps) <= _MAX_REMEMBERED_STEPS else _in_order(steps)
 
 
-@lru_cache(maxsize=4096)  # the same few maps and lists are written over and over
 def _in_order(steps: tuple[str, ...]) -> tuple[str, ...] | None:
     found = tuple(sorted(steps, key=_order))
     return None if found == steps else found
+
+
+_known_order: Final = lru_cache(maxsize=4096)(_in_order)
+"""Remembers: the same few maps and lists are written over and over."""
+forget: Final = _known_order.cache_clear
+"""Forgets orders of long names, which a large body may have brought."""
 
 
 _KINDS: Final = {"f": 0, "k": 1, "v": 2, "i": 3}

@@ -26,13 +26,14 @@ from longshore.api.codec.envelope import (
     read_watch_frames,
     watch_frame,
 )
-from longshore.api.codec.jsontext import plain_json
+from longshore.api.codec.jsontext import MAX_PROBLEMS, plain_json
 from longshore.api.codec.protokept import Kept
 from longshore.api.codec.typemeta import interpret
 from longshore.api.codec.walk import Walk
 from longshore.api.types import Obj, encode
 
 __all__ = [
+    "MAX_PROBLEMS",
     "DecodeError",
     "Decoded",
     "Document",

@@ -10,13 +10,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from longshore.api.codec.decoded import DecodeError, Plain
 from longshore.api.codec.gosyntax import syntax_error
-from longshore.api.field import quoted
+from longshore.api.field import cut, quoted
 
 MAX_DEPTH: Final = 200
 MAX_PROBLEMS: Final = 100
@@ -131,19 +131,34 @@ def plain_json(raw: bytes) -> Plain:
                 return Plain(value)
     problems: list[str] = []
     value = to_plain(tree(raw), problems)
-    return Plain(value, list(dict.fromkeys(problems))[:MAX_PROBLEMS])
+    return Plain(value, problems)
 
 
-def to_plain(node: Any, problems: list[str] | None = None, path: str = "") -> Any:
-    """A tree as plain Python values. Duplicate keys are appended to `problems`."""
+def to_plain(node: Any, problems: list[str] | None = None, path: _Path = None) -> Any:
+    """A tree as plain Python values. Duplicate keys are appended to `problems`, each once and no more than
+    Kubernetes reports."""
     if type(node) is Pairs:
         out: dict[str, Any] = {}
         for key, child in node:
-            where = f"{path}.{key}" if path else key
-            if problems is not None and key in out:
-                problems.append(f"duplicate field {quoted(where)}")
+            where = (path, key)
+            if problems is not None and key in out and len(problems) < MAX_PROBLEMS:
+                problem = f"duplicate field {quoted(cut(_text(where)))}"
+                if problem not in problems:
+                    problems.append(problem)
             out[key] = to_plain(child, problems, where)
         return out
     if type(node) is list:
-        return [to_plain(child, problems, f"{path}[{index}]") for index, child in enumerate(node)]
+        return [to_plain(child, problems, (path, index)) for index, child in enumerate(node)]
     return node.plain() if type(node) is Number else node
+
+
+_Path: TypeAlias = "tuple[_Path, str | int] | None"
+"""The steps to a value, the last one first. Joined only on need: one key may be as long as a body."""
+
+
+def _text(path: _Path) -> str:
+    steps: list[str] = []
+    while path is not None:
+        path, step = path
+        steps.append(f"[{step}]" if type(step) is int else f".{step}")
+    return "".join(reversed(steps)).removeprefix(".")

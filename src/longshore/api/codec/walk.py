@@ -39,6 +39,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.problems: list[str] = []
+        """Each once, and no more than Kubernetes reports."""
         self.error: str | None = None
         self._path: list[str] = []
         """Where we are, for problems: `["spec", ".", "containers", "[0]"]`, joined only on need."""
@@ -57,7 +58,6 @@ class Walk:
             stored = self._message(node, shape, message.go_name, None) or {}
         if self.error is not None:
             raise DecodeError(self.error)
-        self.problems = list(dict.fromkeys(self.problems))[:MAX_PROBLEMS]
         return stored
 
     # One method per kind of type. Each gets the value read so far (`old`) and returns the new one.
@@ -286,8 +286,12 @@ class Walk:
         self._path.append(f".{key}" if self._path else key)
 
     def _problem(self, what: str, key: str) -> None:
+        if len(self.problems) >= MAX_PROBLEMS:
+            return
         where = f"{''.join(self._path)}.{key}" if self._path else key
-        self.problems.append(f"{what} field {words.quoted(where)}")
+        text = f"{what} field {words.quoted(words.cut(where))}"
+        if text not in self.problems:
+            self.problems.append(text)
 
 
 def _embedding(message: Message, key: str) -> Iterable[str]:

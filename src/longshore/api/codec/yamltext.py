@@ -8,7 +8,7 @@ and the last one counts. Documents that blow up through aliases are refused, so 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import yaml
@@ -16,8 +16,8 @@ import yaml
 from longshore.api.codec import gobase64
 from longshore.api.codec.decoded import DecodeError, Plain
 from longshore.api.codec.gosyntax import MAX_NESTING
-from longshore.api.codec.jsontext import MAX_DEPTH
-from longshore.api.field import quoted
+from longshore.api.codec.jsontext import MAX_DEPTH, MAX_PROBLEMS
+from longshore.api.field import cut, quoted
 from longshore.api.types import copy_of
 
 try:
@@ -46,6 +46,8 @@ _DOTTED: Final = re.compile(r"\.[0-9]+([eE][-+]?[0-9]+)?", re.ASCII)
 _INTEGER: Final = re.compile(
     r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", re.ASCII
 )
+_MAX_ALIASED_CHARACTERS: Final = 3 << 20
+"""Text that aliases may add: as much as a body may bring."""
 _TOO_DEEP: Final = f"yaml: exceeded max depth of {MAX_NESTING}"
 
 
@@ -80,19 +82,31 @@ class _Open(msgspec.Struct):
     value: Any
     anchor: str | None
     start: int
-    """How many nodes were counted before it."""
+    """How many nodes were counted before it,"""
+    text_start: int
+    """and how many characters."""
     key: Any = None
     has_key: bool = False
     seen: set[tuple[type, Any]] = msgspec.field(default_factory=set)
+
+
+class _Anchored(NamedTuple):
+    """A value that aliases may repeat, with its size."""
+
+    value: Any
+    nodes: int
+    characters: int
 
 
 class _Composer:
     def __init__(self, raw: bytes) -> None:
         self._parser = Parser(raw)
         self._stack: list[_Open] = []
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
+        self._characters = 0
         self._aliased = 0
+        self._aliased_characters = 0
         self.duplicates: list[str] = []
 
     def document(self) -> Any:
@@ -108,23 +122,24 @@ class _Composer:
         """Takes one event; (True, value) once the outermost value is complete."""
         line = event.start_mark.line
         if isinstance(event, yaml.ScalarEvent):
-            self._count(1, aliased=False)
+            self._count(1, len(event.value), aliased=False)
             value = _scalar(event)
             if event.anchor:
-                self._anchors[event.anchor] = (value, 1)
+                self._anchors[event.anchor] = _Anchored(value, 1, len(event.value))
             return self._add(value, line)
         if isinstance(event, yaml.AliasEvent):
             return self._add(self._alias(event.anchor), line)
         if isinstance(event, yaml.CollectionStartEvent):
             if len(self._stack) >= MAX_DEPTH:
                 raise DecodeError(_TOO_DEEP)
-            self._count(1, aliased=False)
+            self._count(1, 0, aliased=False)
             value = {} if isinstance(event, yaml.MappingStartEvent) else []
-            self._stack.append(_Open(value, event.anchor, self._nodes))
+            self._stack.append(_Open(value, event.anchor, self._nodes, self._characters))
             return False, None
         closed = self._stack.pop()
         if closed.anchor:
-            self._anchors[closed.anchor] = (closed.value, self._nodes - closed.start + 1)
+            size = self._nodes - closed.start + 1
+            self._anchors[closed.anchor] = _Anchored(closed.value, size, self._characters - closed.text_start)
         return self._add(closed.value, line)
 
     def _alias(self, anchor: str | None) -> Any:
@@ -132,14 +147,20 @@ class _Composer:
             raise DecodeError(f"yaml: anchor '{anchor}' value contains itself")
         if anchor is None or anchor not in self._anchors:
             raise DecodeError(f"yaml: unknown anchor '{anchor}' referenced")
-        value, size = self._anchors[anchor]
-        self._count(size, aliased=True)
+        value, size, characters = self._anchors[anchor]
+        self._count(size, characters, aliased=True)
         return copy_of(value)
 
-    def _count(self, nodes: int, *, aliased: bool) -> None:
-        """Refuses documents that consist of little but repetition, by Go's own measure."""
+    def _count(self, nodes: int, characters: int, *, aliased: bool) -> None:
+        """Refuses documents that consist of little but repetition: by Go's own measure, which counts nodes,
+        and by their text, which Go does not count."""
         self._nodes += nodes
-        self._aliased += nodes if aliased else 0
+        self._characters += characters
+        if aliased:
+            self._aliased += nodes
+            self._aliased_characters += characters
+            if self._aliased_characters > _MAX_ALIASED_CHARACTERS:
+                raise DecodeError("yaml: document contains excessive aliasing")
         if self._aliased > 100 and self._nodes > 1000:
             spread = min(max(self._nodes - 400_000, 0) / 3_600_000, 1.0)
             if self._aliased / self._nodes > 0.99 - 0.89 * spread:
@@ -173,8 +194,8 @@ class _Composer:
         if isinstance(key, dict | list):
             raise DecodeError(f"yaml: invalid map key: {'map' if isinstance(key, dict) else 'list'}")
         mark = (type(key), key)
-        if mark in parent.seen:
-            shown = quoted(key) if isinstance(key, str) else _key_text(key)
+        if mark in parent.seen and len(self.duplicates) < MAX_PROBLEMS:
+            shown = quoted(cut(key)) if isinstance(key, str) else _key_text(key)
             self.duplicates.append(f"line {line + 1}: key {shown} already set in map")
         parent.seen.add(mark)
         parent.value[_key_text(key)] = _json_number(value)

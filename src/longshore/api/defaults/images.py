@@ -21,11 +21,17 @@ _reference: Final = re.compile(
 ).fullmatch
 _is_identifier: Final = re.compile("[a-f0-9]{64}").fullmatch
 _MAX_NAME_CHARACTERS: Final = 255
+_MAX_IMAGE_CHARACTERS: Final = _MAX_NAME_CHARACTERS + 1 + 128 + len("@sha512:") + 128
+"""Of a name, a tag and a digest."""
+
+
+def pull_policy(image: str) -> str:
+    """`Always` for the tag `latest` (which is also meant when neither tag nor digest is given)."""
+    return _pull_policy(image) if len(image) <= _MAX_IMAGE_CHARACTERS else "IfNotPresent"
 
 
 @lru_cache(maxsize=1024)
-def pull_policy(image: str) -> str:
-    """`Always` for the tag `latest` (which is also meant when neither tag nor digest is given)."""
+def _pull_policy(image: str) -> str:
     found = _reference(image)
     if found is None or len(found["name"]) > _MAX_NAME_CHARACTERS or _is_identifier(image):
         return "IfNotPresent"

@@ -112,10 +112,13 @@ def _amounts(status: Obj) -> list[FieldError]:
 
 def _addresses(addresses: list[Obj] | tuple[()]) -> list[FieldError]:
     found: list[FieldError] = []
+    seen: set[frozenset[tuple[str, str]]] = set()
     for i, address in enumerate(addresses):
-        if address in addresses[:i]:
+        mark = frozenset(address.items())
+        if mark in seen:
             shown = {"Type": address.get("type", ""), "Address": address.get("address", "")}
             found.append(field.duplicate(f"status.addresses[{i}]", shown))
+        seen.add(mark)
     return found
 
 
@@ -128,7 +131,9 @@ def _cidrs(spec: Obj) -> list[FieldError]:
         if len(cidrs) > 2 or len({net.is_v6(cidr) for cidr in cidrs}) < 2:
             text = "may specify no more than one CIDR for each IP family"
             found.append(field.invalid("spec.podCIDRs", cidrs, text))
+        seen: set[str] = set()
         for i, cidr in enumerate(cidrs):
-            if cidr in cidrs[:i]:
+            if cidr in seen:
                 found.append(field.duplicate(f"spec.podCIDRs[{i}]", cidr))
+            seen.add(cidr)
     return found

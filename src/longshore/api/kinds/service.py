@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import ClassVar, Final
 
+from longshore.api import errors
 from longshore.api.defaults.service import CLUSTER_TYPES, default_service, externally_accessible
 from longshore.api.field import FieldError
 from longshore.api.strategy import Context, NameRule, Strategy
@@ -93,10 +94,11 @@ def _allocate_node_ports(spec: Obj, uid: str) -> None:
 
 
 def _free_port(seed: str, taken: set[int]) -> int:
-    offset = zlib.crc32(seed.encode())
-    while (port := _FIRST_NODE_PORT + offset % _NODE_PORTS) in taken:
-        offset += 1
-    return port
+    first = zlib.crc32(seed.encode())
+    for offset in range(first, first + _NODE_PORTS):
+        if (port := _FIRST_NODE_PORT + offset % _NODE_PORTS) not in taken:
+            return port
+    raise errors.internal("failed to allocate a nodePort: range is full")
 
 
 def _keep_allocated(spec: Obj, before: Obj) -> None:

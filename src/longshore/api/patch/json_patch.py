@@ -17,6 +17,8 @@ MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 """Bytes that all `copy` operations of a patch may add: a small patch must not make a huge object."""
 
 _INDEX: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MAX_INDEX_CHARACTERS: Final = 1000
+"""Of an index, with zeros in front. Python reads no number of more than 4,300 digits."""
 
 
 class DoesNotApply(Exception):
@@ -81,7 +83,7 @@ def _member(node: Any, step: str) -> Any:
 
 
 def _index(step: str, length: int) -> int:
-    if not _INDEX.fullmatch(step):
+    if len(step) > _MAX_INDEX_CHARACTERS or not _INDEX.fullmatch(step):
         raise DoesNotApply
     index = int(step)
     if index < 0:

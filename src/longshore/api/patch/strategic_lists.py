@@ -7,8 +7,10 @@ live ones unless it follows a patched one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api import gotext
 from longshore.api.types import Obj
@@ -16,6 +18,7 @@ from longshore.api.types import Obj
 DIRECTIVE: Final = "$patch"
 DELETE_PREFIX: Final = "$deleteFromPrimitiveList"
 ORDER_PREFIX: Final = "$setElementOrder"
+_MISSING: Final = object()
 _BAD_FORMAT: Final = {
     DELETE_PREFIX: "invalid patch format of primitive list",
     ORDER_PREFIX: "invalid patch format of setElementOrder list",
@@ -76,7 +79,8 @@ def merged(
         return original
     if not _are_maps(original, patch):
         if deleting:
-            return [v for v in original if v not in patch]
+            known = _Places(patch)
+            return [v for v in original if known.first(v) < 0]
         together = list(dict.fromkeys([*original, *patch]))
         return _interleaved(together, patch, original, key)
     if not key:
@@ -89,12 +93,14 @@ def _merged_maps(
     original: list[Any], patch: list[Any], key: str, merge_maps: Callable[[Obj, Obj], Obj]
 ) -> list[Any]:
     out = list(original)
+    places = _Places(item.get(key, _MISSING) for item in out)
     for item in patch:
         if key not in item:
             raise no_merge_key(item, key)
-        at = _find(out, key, item[key])
+        at = places.first(item[key])
         if at < 0:
             out.append(item)
+            places.add(item[key])
         else:
             out[at] = merge_maps(out[at], item)
     return out
@@ -103,6 +109,7 @@ def _merged_maps(
 def _carry_out_directives(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
     """Deletes items and replaces the list as the patch's directives say; returns both lists without them."""
     plain: list[Any] = []
+    deleted = _Places(())
     replace = False
     for item in patch:
         if DIRECTIVE not in item:
@@ -110,14 +117,16 @@ def _carry_out_directives(original: list[Any], patch: list[Any], key: str) -> tu
         elif item[DIRECTIVE] == "delete":
             if key not in item:
                 raise no_merge_key(item, key)
-            original = [v for v in original if key not in v or v[key] != item[key]]
+            deleted.add(item[key])
         elif item[DIRECTIVE] == "replace":
             replace = True
         elif item[DIRECTIVE] == "merge":
             raise PatchError("merging lists cannot yet be specified in the patch")
         else:
             raise unknown_directive(item[DIRECTIVE], item)
-    return (plain, []) if replace else (original, plain)
+    if replace:
+        return plain, []
+    return [v for v in original if key not in v or deleted.first(v[key]) < 0], plain
 
 
 def in_order(
@@ -204,13 +213,29 @@ def _ranks(items: list[Any], key: str) -> dict[Any, int]:
     return out
 
 
-def _find(items: list[Any], key: str, value: Any) -> int:
-    for index, item in enumerate(items):
-        if type(item) is not dict:
-            raise PatchError(f"value for key {index} is not a map.")
-        if key in item and item[key] == value:
-            return index
-    return -1
+class _Places:
+    """Where each of many values stands first, found without looking at all of them."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self._by_value: dict[Any, int] = {}
+        self._count = 0
+        for value in values:
+            self.add(value)
+
+    def add(self, value: Any) -> None:
+        self._by_value.setdefault(_mark(value), self._count)
+        self._count += 1
+
+    def first(self, value: Any) -> int:
+        """The place of the first equal value; -1 if there is none."""
+        return self._by_value.get(_mark(value), -1)
+
+
+def _mark(value: Any) -> Any:
+    """A value that can be hashed, and equals that of the same values."""
+    if type(value) in (dict, list):
+        return type(value), msgspec.json.encode(value, order="deterministic")
+    return value
 
 
 def _are_maps(*lists: list[Any]) -> bool:

@@ -16,6 +16,8 @@ from longshore.api import field, label_syntax
 _BINARY: Final = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _EXPECTED: Final = ", ".join(_BINARY.values())
 _INT64: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MAX_DIGITS: Final = 64
+"""Of a number, with zeros in front: a label's value has 63 characters."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -33,7 +35,7 @@ def requirements_of(text: str) -> list[Requirement]:
 
 def integer(text: str) -> int | None:
     """A 64-bit integer in decimal, or None."""
-    if _INT64.fullmatch(text) is None:
+    if len(text) > _MAX_DIGITS or _INT64.fullmatch(text) is None:
         return None
     number = int(text)
     return number if -(1 << 63) <= number < 1 << 63 else None

@@ -207,14 +207,16 @@ def _keys(items: Obj, keys: list[str], path: str, keys_word: str) -> list[FieldE
         return [field.invalid(f"{path}.items.type", kind, text)]
     found: list[FieldError] = []
     properties = items.get("properties") or {}
-    for index, key in enumerate(keys):
+    seen: set[str] = set()
+    for key in keys:
         if key not in properties:
             found.append(field.invalid(keys_word, keys, "entries must all be names of item properties"))
         elif properties[key].get("type") in ("array", "object"):
             text = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             found.append(field.invalid(f"{path}.items.properties[{key}].type", kind, text))
-        if key in keys[:index]:
+        if key in seen:
             found.append(field.invalid(keys_word, keys, "must not contain duplicate entries"))
+        seen.add(key)
     return found
 
 
@@ -226,12 +228,13 @@ def _not_nullable(items: Obj, keys: list[str], path: str, list_type: str) -> lis
     if list_type != "map":
         return found
     what = "this property is in x-kubernetes-list-map-keys, so it"
+    required = frozenset(items.get("required") or ())
     for key in keys:
         own = (items.get("properties") or {}).get(key)
         if own is None:
             continue
         where = f"{path}.items.properties[{key}]"
-        if key not in (items.get("required") or ()) and own.get("default") is None:
+        if key not in required and own.get("default") is None:
             text = f"{what} must have a default or be a required property"
             found.append(field.required(f"{where}.default", text))
         if own.get("nullable"):

@@ -186,6 +186,8 @@ def validate_labels(labels: Mapping[str, str] | None, path: str) -> list[FieldEr
     for key, value in (labels or {}).items():
         if label_syntax.is_qualified_name(key) and label_syntax.is_label_value(value):
             continue
+        if len(found) > field.MAX_LISTED:
+            break
         found += [field.invalid(path, key, text) for text in label_syntax.qualified_name(key)]
         found += [field.invalid(path, value, text) for text in label_syntax.label_value(value)]
     return found
@@ -196,7 +198,7 @@ def validate_annotations(annotations: Mapping[str, str] | None, path: str) -> li
     found: list[FieldError] = []
     size = 0
     for key, value in (annotations or {}).items():
-        if not label_syntax.is_qualified_name(key.lower()):
+        if len(found) <= field.MAX_LISTED and not label_syntax.is_qualified_name(key.lower()):
             found += [field.invalid(path, key, text) for text in label_syntax.qualified_name(key.lower())]
         size += len(key) + (len(value) if value.isascii() else len(value.encode()))
     if size > MAX_ANNOTATIONS_BYTES:
@@ -249,6 +251,7 @@ def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldErr
     """Every reference complete, none to an Event, at most one of them the controller."""
     found: list[FieldError] = []
     controller = ""
+    all_shown: list[Obj] | None = None
     for ref in owners:
         version, kind = ref.get("apiVersion", ""), ref.get("kind", "")
         name, uid = ref.get("name", ""), ref.get("uid", "")
@@ -268,10 +271,12 @@ def validate_owner_references(owners: Sequence[Obj], path: str) -> list[FieldErr
         if ref.get("controller"):
             this = f"{kind}/{name}"
             if controller:
+                if all_shown is None:
+                    all_shown = [_owner(r) for r in owners]
                 found.append(
                     field.invalid(
                         path,
-                        [_owner(r) for r in owners],
+                        all_shown,
                         'Only one reference can have Controller set to true. Found "true" in references for '
                         f"{controller} and {this}",
                     )
@@ -290,6 +295,8 @@ def _owner(ref: Obj) -> Obj:
 def validate_finalizers(finalizers: Sequence[str], path: str) -> list[FieldError]:
     found: list[FieldError] = []
     for name in finalizers:
+        if len(found) > field.MAX_LISTED:
+            break
         found += [field.invalid(path, name, text) for text in label_syntax.qualified_name(name)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         found.append(
@@ -330,11 +337,14 @@ def drop_duplicate_owners(meta: Obj) -> list[str]:
     if not owners or len(owners) < 2:
         return []
     kept: list[Obj] = []
+    seen: set[frozenset[tuple[str, Any]]] = set()
     dropped: list[str] = []
     for ref in owners:
-        if ref in kept:
+        mark = frozenset(ref.items())
+        if mark in seen:
             dropped.append(ref.get("uid", ""))
         else:
+            seen.add(mark)
             kept.append(ref)
     if not dropped:
         return []

@@ -116,11 +116,13 @@ def _cluster_ips(spec: Obj) -> list[FieldError]:
     elif addresses:
         found.append(field.invalid(path, addresses, "must be empty when `clusterIP` is not specified"))
     families = spec.get("ipFamilies") or []
+    seen: set[str] = set()
     for i, family in enumerate(families):
         if family not in _FAMILIES:
             found.append(field.not_supported(f"spec.ipFamilies[{i}]", family, _FAMILIES))
-        if family in families[:i]:
+        if family in seen:
             found.append(field.duplicate(f"spec.ipFamilies[{i}]", family))
+        seen.add(family)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in _FAMILY_POLICIES:
         found.append(field.not_supported("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES))

@@ -14,6 +14,8 @@ from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _CLASSES: Final = "node.k8s.io/runtimeclasses"
 _ENGINES: Final = ("process", "podman")
+_MAX_MERGED: Final = 1000
+"""Tolerations of a pod and its class."""
 _OTHER_OVERHEAD: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 _NO_OVERHEAD: Final = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
@@ -58,7 +60,12 @@ def _set_scheduling(pod: Obj, spec: Obj, rules: Obj) -> None:
 
 
 def merged(tolerations: list[Obj]) -> list[Obj]:
-    """The tolerations without those that another one covers. Of equal ones the first stays."""
+    """The tolerations without those that another one covers. Of equal ones the first stays.
+
+    Very many are left as they are: each is held against each.
+    """
+    if len(tolerations) > _MAX_MERGED:
+        return tolerations
     kept: list[Obj] = []
     for i, one in enumerate(tolerations):
         later = (other for other in tolerations[i + 1 :] if other != one)

@@ -22,7 +22,11 @@ from longshore.apiserver.request.negotiate import Output
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
-_WARNING_BYTES: Final = 4096  # upstream's limit for all warnings of an answer
+_WARNINGS_CHARACTERS: Final = 4096
+"""Of all warnings of an answer, as upstream. Where they have more, each is cut, and those at the end are left
+out."""
+_WARNING_CHARACTERS: Final = 256
+"""Of each warning then, as upstream."""
 _ANY: Final = Output("application/json")
 
 
@@ -129,14 +133,15 @@ def failure(request: Request, problem: errors.StatusError, warnings: list[str]) 
 
 def warning_headers(warnings: list[str]) -> Fields:
     """`Warning:` headers, each text once, up to upstream's total size."""
+    longest = None if sum(map(len, warnings)) <= _WARNINGS_CHARACTERS else _WARNING_CHARACTERS
     headers, spent = [], 0
     for text in dict.fromkeys(warnings):
-        clean = text.replace("\\", "\\\\").replace('"', '\\"')
-        value = f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'
-        spent += len(value.encode())
-        if spent > _WARNING_BYTES:
+        if spent >= _WARNINGS_CHARACTERS:
             break
-        headers.append(("Warning", value))
+        text = text[:longest]
+        spent += len(text)
+        clean = text.replace("\\", "\\\\").replace('"', '\\"')
+        headers.append(("Warning", f'299 - "{"".join(c if c.isprintable() else " " for c in clean)}"'))
     return tuple(headers)
 
 

@@ -214,10 +214,13 @@ def _judge(
         return
     if field_validation == "Strict":
         raise refused("strict decoding error: " + ", ".join(problems))
+    known = set(warnings)
     for problem in problems:
         # A YAML parser reports its findings as one text under a heading.
-        lines = problem.removeprefix("yaml: unmarshal errors:\n").split("\n")
-        warnings += [line for line in map(str.strip, lines) if line not in warnings]
+        for line in map(str.strip, problem.removeprefix("yaml: unmarshal errors:\n").split("\n")):
+            if line not in known:
+                known.add(line)
+                warnings.append(line)
 
 
 def _cannot_be_handled(found: Kind, expected: str, why: str) -> StatusError:

@@ -22,9 +22,11 @@ READ: Final[dict[Format, Callable[[bytes], Document]]] = {
     "yaml": codec.read_yaml,
     "protobuf": codec.read_protobuf,
 }
-_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+# Possessive throughout: a head may bring 128 KiB, and no part is worth reading twice.
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
 _MEDIA_TYPE: Final = re.compile(
-    rf"\s*({_TOKEN}/{_TOKEN})\s*(?:;\s*{_TOKEN}\s*=\s*(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*\")\s*)*;?\s*"
+    rf"\s*+({_TOKEN}/{_TOKEN})\s*+"
+    rf"(?:;\s*+{_TOKEN}\s*+=\s*+(?:{_TOKEN}|\"(?:[^\"\\]|\\.)*+\")\s*+)*+;?\s*+"
 )
 NO_KIND: Final = "couldn't get version/kind; json parse error: "
 """How refusals of JSON begin that does not say what it is."""

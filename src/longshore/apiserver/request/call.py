@@ -52,6 +52,5 @@ class Call(msgspec.Struct):
 
     def warn(self, texts: Sequence[str]) -> None:
         """Adds warnings, each text once."""
-        for text in texts:
-            if text not in self.warnings:
-                self.warnings.append(text)
+        if texts:
+            self.warnings[:] = list(dict.fromkeys((*self.warnings, *texts)))

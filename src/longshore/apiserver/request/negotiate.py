@@ -32,6 +32,8 @@ _TRANSFORMS: Final[_Transforms] = frozenset(
 _DISCOVERY: Final[_Transforms] = frozenset({("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2")})
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _TERMINALS: Final = ("curl", "Wget", "Mozilla/5.0")
+_MAX_CLAUSES: Final = 64
+"""Clauses of a header that are looked at. Browsers send ten, and sorting takes the square of their number."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -178,7 +180,7 @@ def _meet(clause: _Clause, media_type: str, transforms: _Transforms, custom: boo
 def _clauses(header: str) -> list[_Clause]:
     """The clauses in the order they are tried; what is no media type is left out."""
     ordered: list[_Clause] = []
-    for part in header.split(","):
+    for part in header.split(",", _MAX_CLAUSES)[:_MAX_CLAUSES]:
         clause = _parse(part.strip(" "))
         if clause is None:
             continue

@@ -82,7 +82,8 @@ def _operations(value: Any, typed_ones: bool) -> tuple[list[Obj | None], list[st
             raise DecodeError(mismatch(operation, target))
         for key, inner in operation.items() if typed_ones else ():
             if key not in ("op", "path", "from", "value"):
-                problems.append(f"unknown field {field.quoted(f'[{index}].{key}')}")
+                if len(problems) < codec.MAX_PROBLEMS:
+                    problems.append(f"unknown field {field.quoted(field.cut(f'[{index}].{key}'))}")
             elif key != "value" and inner is not None and type(inner) is not str:
                 what = f"Go struct field jsonPatchOp.{key} of type string"
                 raise DecodeError(f"json: cannot unmarshal {word(inner)} into {what}")

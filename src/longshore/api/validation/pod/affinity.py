@@ -141,13 +141,15 @@ def validate_label_keys(
             found += [field.invalid(f"{path}.{name}[{i}]", key, text) for text in problems]
     if selector is not None and match:
         seen = set(selector.get("matchLabels") or ())
+        first = {key: i for i, key in reversed(list(enumerate(match)))}
         for rule in selector.get("matchExpressions") or ():
             key = rule.get("key") or ""
-            if key in match and key in seen:
+            if key in first and key in seen:
                 text = "exists in both matchLabelKeys and labelSelector"
-                found.append(field.invalid(f"{path}[{match.index(key)}]", key, text))
+                found.append(field.invalid(f"{path}[{first[key]}]", key, text))
             seen.add(key)
+    excluded = frozenset(mismatch)
     for i, key in enumerate(match):
-        if key in mismatch:
+        if key in excluded:
             text = "exists in both matchLabelKeys and mismatchLabelKeys"
             found.append(field.invalid(f"{path}.matchLabelKeys[{i}]", key, text))

@@ -137,6 +137,9 @@ def _pod_name(name: str, path: str, found: list[FieldError]) -> None:
 def _claims(claims: Sequence[Obj], known: ClaimNames, path: str, found: list[FieldError]) -> None:
     """Each names an entry of the pod's `resourceClaims`, and none is named twice."""
     seen: set[str] = set()
+    parts_seen: dict[str, int] = {}
+    listed = ": " + ", ".join(sorted(known)) if known else " which is empty"
+    unknown = f"must be one of the names in pod.spec.resourceClaims{listed}"
     for i, claim in enumerate(claims):
         here, name, request = f"{path}[{i}]", claim.get("name") or "", claim.get("request") or ""
         if not name:
@@ -153,12 +156,13 @@ def _claims(claims: Sequence[Obj], known: ClaimNames, path: str, found: list[Fie
                 found.append(field.duplicate(here, key))
             elif not request:
                 # Naming the whole claim after parts of it overlaps with each of them.
-                found += [field.duplicate(here, name) for k in seen if k.partition("/")[0] == name]
-            seen.add(key)
+                found += [field.duplicate(here, name)] * parts_seen.get(name, 0)
+            if key not in seen:
+                seen.add(key)
+                whole = key.partition("/")[0]
+                parts_seen[whole] = parts_seen.get(whole, 0) + 1
         if name not in known:
-            listed = ": " + ", ".join(sorted(known)) if known else " which is empty"
-            text = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            found.append(FieldError("FieldValueNotFound", here, name, text))
+            found.append(FieldError("FieldValueNotFound", here, name, unknown))
 
 
 def validate_pod_resources(spec: Obj, claim_names: ClaimNames, path: str, found: list[FieldError]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -50,8 +51,10 @@ def validate_tolerations(tolerations: Sequence[Obj], path: str, found: list[Fiel
 def validate_spread(constraints: Sequence[Obj], path: str, found: list[FieldError]) -> None:
     """`topologySpreadConstraints`: one per pair of topology key and action."""
     pairs = [(c.get("topologyKey") or "", c.get("whenUnsatisfiable") or "") for c in constraints]
+    left = Counter(pairs)
     for i, constraint in enumerate(constraints):
         here, (key, action) = f"{path}[{i}]", pairs[i]
+        left[pairs[i]] -= 1
         skew = constraint.get("maxSkew") or 0
         if skew <= 0:
             found.append(field.invalid(f"{here}.maxSkew", skew, "must be greater than zero"))
@@ -59,7 +62,7 @@ def validate_spread(constraints: Sequence[Obj], path: str, found: list[FieldErro
             found.append(field.required(f"{here}.topologyKey", "can not be empty"))
         if action not in _UNSATISFIABLE:
             found.append(field.not_supported(f"{here}.whenUnsatisfiable", action, _UNSATISFIABLE))
-        if pairs[i] in pairs[i + 1 :]:
+        if left[pairs[i]]:
             where = f"{here}.{{topologyKey, whenUnsatisfiable}}"
             found.append(field.duplicate(where, f"{{{key}, {action}}}"))
         domains = constraint.get("minDomains")
