@@ -1,4 +1,5 @@
-"""The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service.
+"""The objects every Kubernetes has from its first moment: namespaces, priority classes, its own service,
+roles and bindings (`default_roles.py`).
 
 And the two queues that every Volcano has, and the classes of the engines that a node here may have.
 """
@@ -11,6 +12,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.client import Client, What
+from longshore.plane import role_reconciling
 
 _NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PRIORITY_CLASSES: tuple[Obj, ...] = (
@@ -46,7 +48,7 @@ async def objects(client: Client) -> None:
     classes = [_there(client, kinds.PRIORITY_CLASSES, row) for row in _PRIORITY_CLASSES]
     classes += [_there(client, kinds.RUNTIME_CLASSES, row) for row in _RUNTIME_CLASSES]
     queues = [_open_queue(client, row) for row in QUEUES]
-    await asyncio.gather(*namespaces, *classes, *queues)
+    await asyncio.gather(*namespaces, *classes, *queues, role_reconciling.reconcile(client))
 
 
 async def _open_queue(client: Client, row: Obj) -> None:

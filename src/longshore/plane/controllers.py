@@ -71,6 +71,7 @@ def _volume(client: Client, wiring: Wiring) -> Coroutine[Any, Any, None]:
 _CRON: Final = "CronJob controller"
 _TTL: Final = "TTL controller"
 CONTROLLERS: dict[str, Factory] = {
+    "aggregation": _of("aggregation", kind="clusterrole", who="aggregation controller"),
     "cronjob": _of("cronjob", "namespace", "workers", "zone", kind="cronjob", who=_CRON),
     "garbage": _garbage,
     "job": _of("job", "managed_by", "namespace", "workers", kind="job", who="Job controller", live=True),

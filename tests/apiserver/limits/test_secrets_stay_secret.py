@@ -97,10 +97,11 @@ async def test_every_file_is_its_owners_alone(tmp_path: Path) -> None:
         assert mode & 0o077 == 0, f"{path} has mode {mode:o}"
 
 
-ANYONE = ("/healthz", "/livez", "/readyz", "/livez/ping", "/version")
+ANYONE = ("/healthz", "/livez", "/readyz", "/version", "/version/")
 NOBODY = (
     *("/", "/api", "/apis", "/api/v1", "/openapi/v2", "/openapi/v3", "/metrics", "/api/v1/namespaces"),
     *("/api/v1/namespaces/default/secrets", "/apis/batch/v1/namespaces/default/jobs", "/nope"),
+    "/livez/ping",
     "/api/v1/namespaces/default/pods?watch=1",
 )
 

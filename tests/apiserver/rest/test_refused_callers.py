@@ -6,7 +6,7 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.apiserver.access.authz import Wish
-from longshore.apiserver.request.call import ANONYMOUS, User
+from longshore.apiserver.request.call import User
 
 pytestmark = pytest.mark.anyio
 
@@ -44,17 +44,6 @@ async def test_a_refused_write_changes_nothing(server):
         await server.create("configmaps", {"metadata": {"name": "x"}}, user=BOB)
     assert server.store.revision == before
     assert await server.names("configmaps") == []
-
-
-async def test_anonymous_may_ask_for_health_and_version_alone(server):
-    allows = server.api.authorizer.allows
-    assert all(
-        allows(ANONYMOUS, Wish("get", path=p)) for p in ("/healthz", "/livez/ping", "/readyz", "/version")
-    )
-    assert not any(
-        allows(ANONYMOUS, Wish("get", path=p))
-        for p in ("/", "/api", "/apis", "/metrics", "/openapi/v2", "/versions")
-    )
 
 
 async def test_a_role_grants_its_verbs_on_its_resources_in_its_namespace_only(server):

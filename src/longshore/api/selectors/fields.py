@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api import errors, field
+from longshore.api import errors, field, names
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 
@@ -56,6 +56,16 @@ def parse(text: str, resource: Resource, selectable: Iterable[str] = ()) -> Fiel
     return FieldSelector(
         _compile(tests), False, pinned.get("metadata.name"), pinned.get("metadata.namespace")
     )
+
+
+def exact_name(text: str) -> str:
+    """The only metadata.name that a selector can match, for whoever looks at a request before its kind is
+    known; empty when there is none, or when the text is no selector."""
+    try:
+        pinned = [value for label, equal, value in _terms(text) if equal and label == "metadata.name"]
+    except errors.StatusError:
+        return ""
+    return pinned[0] if pinned and not names.path_segment(pinned[0]) else ""
 
 
 def _compile(tests: list[tuple[Getter, bool, str]]) -> Callable[[Obj, str, str], bool]:

@@ -1,7 +1,8 @@
 """Who may do what: members of system:masters everything, others what RBAC objects in the store grant.
 
 Roles and bindings are read from the store at each check of an ordinary user; the administrator's
-requests never get that far. Service accounts are users like any other.
+requests never get that far. Service accounts are users like any other, and so is nobody: that health can be
+asked for without credentials is a binding, too (`plane/default_roles.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from longshore.api import errors, field
+from longshore.api import errors, field, policy_rules
+from longshore.api.selectors import fields
 from longshore.api.types import Obj
 from longshore.apiserver.request.call import Call, User
 from longshore.store import Key
@@ -20,21 +22,7 @@ if TYPE_CHECKING:
     from longshore.store import Store
 
 MASTERS: Final = "system:masters"
-_RBAC: Final = "rbac.authorization.k8s.io"
-_OPEN_PATHS: Final = ("/healthz", "/livez", "/readyz", "/version")
-_KNOWN_USER_PATHS: Final = (
-    "/api",
-    "/api/*",
-    "/apis",
-    "/apis/*",
-    "/openapi",
-    "/openapi/*",
-    "/version",
-    "/version/",
-)
-_SELF_REVIEWS: Final = frozenset(
-    ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
-)
+RBAC: Final = "rbac.authorization.k8s.io"
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -48,88 +36,148 @@ class Wish(msgspec.Struct, frozen=True):
     path: str = ""
 
 
+class Verdict(msgspec.Struct, frozen=True):
+    """The answer to a wish, with Kubernetes' words for why; masters need no reason."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Granted(msgspec.Struct, frozen=True):
+    """The rules that one binding gives to a user, because of one of its subjects."""
+
+    binding: Obj
+    subject: Obj
+    rules: Sequence[Obj]
+    missing: bool = False
+    """Whether the role that the binding names does not exist."""
+
+
 class Authorizer:
     """Decides by group membership first and by RBAC objects second."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def check(self, call: Call) -> None:
-        """Raises the 403 that Kubernetes gives when the caller may not do this."""
+    def check(self, call: Call, verb: str = "") -> None:
+        """Raises the 403 that Kubernetes gives when the caller may not do this, or this other verb."""
         if MASTERS in call.user.groups:
             return
-        resource = call.resource
+        resource, verb = call.resource, verb or call.verb
         what = f"{resource.plural}/{call.subresource}" if call.subresource else resource.plural
-        wish = Wish(call.verb, resource.group, what, call.name, call.namespace)
-        if self.allows(call.user, wish):
+        self.insist(call.user, Wish(verb, resource.group, what, call.name or _selected(call), call.namespace))
+
+    def insist(self, user: User, wish: Wish) -> None:
+        """Raises the 403 of a wish about a resource that is not granted."""
+        verdict = self.decide(user, wish)
+        if verdict.allowed:
             return
         where = (
-            f"in the namespace {field.quoted(call.namespace)}" if call.namespace else "at the cluster scope"
+            f"in the namespace {field.quoted(wish.namespace)}" if wish.namespace else "at the cluster scope"
         )
-        raise errors.forbidden(
-            resource.group,
-            resource.plural,
-            call.name,
-            f"User {field.quoted(call.user.name)} cannot {call.verb} resource {field.quoted(what)} "
-            f"in API group {field.quoted(resource.group)} {where}",
+        why = (
+            f"User {field.quoted(user.name)} cannot {wish.verb} resource {field.quoted(wish.resource)} "
+            f"in API group {field.quoted(wish.group)} {where}"
         )
+        plural = wish.resource.partition("/")[0]
+        raise errors.forbidden(wish.group, plural, wish.name, _with(why, verdict.reason))
 
     def check_path(self, user: User, verb: str, path: str) -> None:
         """Checks access to a path that is no resource: discovery, health, metrics."""
-        if not self.allows(user, Wish(verb, path=path)):
-            raise errors.StatusError(
-                403,
-                "Forbidden",
-                f"forbidden: User {field.quoted(user.name)} cannot {verb} path {field.quoted(path)}",
-                details={},
-            )
+        verdict = self.decide(user, Wish(verb, path=path))
+        if not verdict.allowed:
+            why = f"User {field.quoted(user.name)} cannot {verb} path {field.quoted(path)}"
+            text = f"forbidden: {_with(why, verdict.reason)}"
+            raise errors.StatusError(403, "Forbidden", text, details={})
 
     def allows(self, user: User, wish: Wish) -> bool:
+        return self.decide(user, wish).allowed
+
+    def decide(self, user: User, wish: Wish) -> Verdict:
+        """Whether a user gets a wish, and why."""
         if MASTERS in user.groups:
-            return True
-        if wish.path:
-            if any(wish.path == p or wish.path.startswith(p + "/") for p in _OPEN_PATHS):
-                return True
-            if "system:authenticated" in user.groups and _path_fits(wish.path, _KNOWN_USER_PATHS):
-                return True
-        if wish.resource in _SELF_REVIEWS and "system:authenticated" in user.groups:
-            return True
-        return any(_grants(rule, wish) for rule in self.rules(user, wish.namespace))
+            return Verdict(True)
+        faults = []
+        for granted in self.grants(user, wish.namespace):
+            if granted.missing:
+                ref = granted.binding["roleRef"]
+                faults.append(f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found")
+            elif any(_grants(rule, wish) for rule in granted.rules):
+                return Verdict(True, f"RBAC: allowed by {_described(granted)}")
+        return Verdict(False, f"RBAC: {policy_rules.joined(faults)}" if faults else "")
 
     def rules(self, user: User, namespace: str) -> Iterator[Obj]:
         """Every RBAC rule that applies to this user, in this namespace or everywhere."""
+        for granted in self.grants(user, namespace):
+            yield from granted.rules
+
+    def grants(self, user: User, namespace: str) -> Iterator[Granted]:
+        """The bindings that apply to a user, in this namespace or everywhere, each with its rules."""
         for binding in self._objects("clusterrolebindings"):
-            if _binds(binding, user):
-                yield from self._rules_of(binding["roleRef"], "")
+            if (subject := _applies(binding, user)) is not None:
+                yield self._granted(binding, subject, "")
         if namespace:
             for binding in self._objects("rolebindings", namespace):
-                if _binds(binding, user, namespace):
-                    yield from self._rules_of(binding["roleRef"], namespace)
+                if (subject := _applies(binding, user, namespace)) is not None:
+                    yield self._granted(binding, subject, namespace)
+
+    def role(self, ref: Obj, namespace: str) -> Obj | None:
+        """The Role or ClusterRole that a binding in this namespace names."""
+        if ref.get("kind") == "ClusterRole":
+            key = Key(f"{RBAC}/clusterroles", "", ref["name"])
+        else:
+            key = Key(f"{RBAC}/roles", namespace, ref["name"])
+        entry = self._store.get(key)
+        return entry.obj if entry is not None else None
 
     def _objects(self, plural: str, namespace: str | None = None) -> Iterable[Obj]:
-        return (e.obj for e in self._store.list(f"{_RBAC}/{plural}", namespace).entries)
+        return (e.obj for e in self._store.list(f"{RBAC}/{plural}", namespace).entries)
 
-    def _rules_of(self, ref: Obj, namespace: str) -> Sequence[Obj]:
-        if ref["kind"] == "ClusterRole":
-            key = Key(f"{_RBAC}/clusterroles", "", ref["name"])
-        else:
-            key = Key(f"{_RBAC}/roles", namespace, ref["name"])
-        entry = self._store.get(key)
-        return entry.obj.get("rules") or () if entry is not None else ()
+    def _granted(self, binding: Obj, subject: Obj, namespace: str) -> Granted:
+        role = self.role(binding["roleRef"], namespace)
+        if role is None:
+            return Granted(binding, subject, (), missing=True)
+        return Granted(binding, subject, role.get("rules") or ())
 
 
-def _binds(binding: Obj, user: User, namespace: str = "") -> bool:
+def _applies(binding: Obj, user: User, namespace: str = "") -> Obj | None:
+    """The subject by which a binding applies to a user; None when it does not."""
     for subject in binding.get("subjects") or ():
         kind, name = subject["kind"], subject["name"]
-        if kind == "User" and name == user.name:
-            return True
-        if kind == "Group" and name in user.groups:
-            return True
-        if kind == "ServiceAccount":
+        if kind == "User":
+            applies = name == user.name
+        elif kind == "Group":
+            applies = name in user.groups
+        else:
             where = subject.get("namespace") or namespace
-            if user.name == f"system:serviceaccount:{where}:{name}":
-                return True
-    return False
+            applies = user.name == f"system:serviceaccount:{where}:{name}"
+        if applies:
+            return subject  # type: ignore[no-any-return] # an object is its JSON
+    return None
+
+
+def _described(granted: Granted) -> str:
+    binding, ref, subject = granted.binding, granted.binding["roleRef"], granted.subject
+    kind, name, who = "ClusterRoleBinding", binding["metadata"]["name"], subject["name"]
+    where = binding["metadata"].get("namespace")
+    if where:
+        kind, name = "RoleBinding", f"{name}/{where}"
+    if subject["kind"] == "ServiceAccount":
+        who = f"{who}/{subject.get('namespace') or where}"
+    return (
+        f"{kind} {field.quoted(name)} of {ref['kind']} {field.quoted(ref['name'])} "
+        f"to {subject['kind']} {field.quoted(who)}"
+    )
+
+
+def _with(text: str, reason: str) -> str:
+    return f"{text}: {reason}" if reason else text
+
+
+def _selected(call: Call) -> str:
+    """The one name that a list or watch is of, by its field selector: rules with resourceNames see it."""
+    text = call.one("fieldSelector") if call.verb in ("list", "watch") else ""
+    return fields.exact_name(text) if text else ""
 
 
 def _grants(rule: Obj, wish: Wish) -> bool:
@@ -152,4 +200,4 @@ def _has(options: Sequence[str] | None, wanted: str) -> bool:
 
 
 def _path_fits(path: str, patterns: Sequence[str]) -> bool:
-    return any(path == p or (p.endswith("*") and path.startswith(p[:-1])) for p in patterns)
+    return any(path == p or (p.endswith("*") and path.startswith(p.rstrip("*"))) for p in patterns)

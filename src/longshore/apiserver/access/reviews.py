@@ -68,7 +68,8 @@ def _access(api: Api, user: User, spec: Obj, obj: Obj) -> None:
     else:
         paths = spec["nonResourceAttributes"]
         asked = Wish(paths.get("verb", ""), path=paths.get("path", ""))
-    obj["status"] = {"allowed": api.authorizer.allows(user, asked)}
+    verdict = api.authorizer.decide(user, asked)
+    obj["status"] = {"allowed": verdict.allowed, **({"reason": verdict.reason} if verdict.reason else {})}
 
 
 def _self_rules(api: Api, call: Call, obj: Obj) -> None:

@@ -8,10 +8,11 @@ from longshore.api import errors, metadata_order, strategy
 from longshore.api.apply import managed
 from longshore.api.types import Obj
 from longshore.api.validation import metadata
+from longshore.apiserver.access import escalation
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
-from longshore.apiserver.rest import admission, generated_names
+from longshore.apiserver.rest import admission, generated_names, versions
 from longshore.store import Key
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def create_object(
     admission.namespace_is_open(api, call, obj)
     api.catalog.check_open(resource)
     admission.mutate_create(api, call, obj)
+    escalation.check(api, call, obj)
     if "ownerReferences" in meta:
         call.warn(metadata.drop_duplicate_owners(meta))
     asked_version = meta.pop("resourceVersion", None)
@@ -76,9 +78,11 @@ def create_object(
     if problems:
         raise errors.invalid(resource.storage_group, resource.kind, meta.get("name", ""), problems)
     call.warn(kind.warnings_create(obj, context))
+    if call.verb != "create":
+        api.authorizer.check(call, "create")  # a PUT or an apply that finds nothing to change
     admission.judge_create(api, call, obj)
     charged = admission.charge(api, call, obj)
-    if not applied and asked_version not in (None, "", "0"):
+    if not applied and versions.is_set(asked_version):
         raise errors.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     key = Key(resource.storage, call.namespace, meta["name"])
     existing = api.store.latest(key)

@@ -35,6 +35,14 @@ def number(text: str) -> int:
     raise ValueError(f"strconv.ParseUint: parsing {field.quoted(text)}: {why}")
 
 
+def is_set(text: str | None) -> bool:
+    """Whether a new object names a version, which it must not. What is no number is none, as upstream."""
+    try:
+        return bool(text and number(text))
+    except ValueError:
+        return False
+
+
 async def wait_until(api: Api, revision: int) -> None:
     """Returns once the store shows `revision`; 504 if it does not come in time."""
     if revision <= api.store.revision:

@@ -179,22 +179,21 @@ def _list(server: Server, arguments: Namespace) -> int:
 
 
 def _rules(status: Obj) -> list[tuple[str, str, str, str]]:
-    """One row for each resource (and name) with all its verbs, then the URLs."""
-    verbs: dict[tuple[str, str], list[str]] = {}
+    """One row for each resource (and name) with all its verbs and for each URL, in kubectl's order: by verbs
+    first, as Go prints a list of them."""
+    verbs: dict[tuple[str, str, str], list[str]] = {}
     for rule in status.get("resourceRules") or ():
         for group in rule.get("apiGroups") or [""]:
             for resource in rule.get("resources") or ():
-                text = f"{resource}.{group}" if group else resource
                 for name in rule.get("resourceNames") or [""]:
-                    known = verbs.setdefault((text, name), [])
+                    known = verbs.setdefault((group, resource, name), [])
                     known += [verb for verb in rule["verbs"] if verb not in known]
-    rows = [
-        (text, "[]", f"[{name}]", f"[{' '.join(each)}]")
-        for (text, name), each in sorted(verbs.items(), key=lambda item: item[0])
-    ]
-    urls: dict[str, list[str]] = {}
+    found = [(f"[{' '.join(each)}]", *key, "[]") for key, each in verbs.items()]
     for rule in status.get("nonResourceRules") or ():
-        for url in rule.get("nonResourceURLs") or ():
-            known = urls.setdefault(url, [])
-            known += [verb for verb in rule["verbs"] if verb not in known]
-    return rows + [("", f"[{url}]", "[]", f"[{' '.join(each)}]") for url, each in sorted(urls.items())]
+        urls = rule.get("nonResourceURLs") or ()
+        found += [(f"[{verb}]", "", "", "", f"[{url}]") for url in urls for verb in rule["verbs"]]
+    found.sort(key=lambda each: (each[0], f"{each[1]}]", f"{each[2]}]", f"{each[3]}]", each[4]))
+    return [
+        (f"{resource}.{group}" if group else resource, url, f"[{name}]", verb)
+        for verb, group, resource, name, url in found
+    ]

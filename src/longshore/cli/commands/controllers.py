@@ -21,6 +21,7 @@ _NARROW = (
 )  # fmt: skip
 """Controllers that can watch a single namespace."""
 _OWN = {
+    "aggregation": "every other cluster aggregates its roles itself",
     "rights": "in another cluster, rights are not longshore's to give",
     "serviceaccount": "it hands out its authority",
     "volume": "it makes directories of its own machine",
