@@ -138,8 +138,9 @@ class Api:
         return list_(self, call) if call.verb == "list" else get.get(self, call)
 
     def write(self, call: Call) -> Rendered | LinkAnswer:
-        """Carries out any other verb until it would wait: the caller must not show the answer before the last
-        of its `staged` writes is durable, nor a conflict before `store.settled`."""
+        """Carries out any other verb but `deletecollection` until it would wait. The caller must not show
+        the answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
+        """
         self.authorizer.check(call)
         scaled = call.subresource == "scale"
         answer: Rendered | LinkAnswer
@@ -150,11 +151,9 @@ class Api:
                 answer = scale.update(self, call) if scaled else update.update(self, call)
             case "patch":
                 answer = scale.patch(self, call) if scaled else patch.patch(self, call)
-            case "delete":
-                answer = delete.delete(self, call)
             case _:
-                answer = delete.delete_collection(self, call)
-        if call.resource.style == "custom" or call.resource.storage == DEFINITIONS:
+                answer = delete.delete(self, call)
+        if _has_consequences(call):
             assert not isinstance(answer, LinkAnswer), "only pods can be connected to"
             lifecycle.follow_up(self, call, answer)
         return answer
@@ -179,6 +178,8 @@ class Api:
         again at once would else meet it for ever.
         """
         try:
+            if call.verb == "deletecollection":
+                return await self.delete_collection(call)
             answer = self.write(call)
         except StatusError as err:
             if err.code == 409:
@@ -188,10 +189,22 @@ class Api:
             await answer.staged[-1].done()
         return answer
 
+    async def delete_collection(self, call: Call) -> ListAnswer:
+        """The answer of a deletecollection, once it may be shown."""
+        self.authorizer.check(call)
+        return await delete.delete_collection(
+            self, call, lifecycle.follow_up if _has_consequences(call) else None
+        )
+
     async def watch(self, call: Call) -> AsyncIterator[Changes]:
         """Raises StatusError at once for a bad request, else returns the stream."""
         self.authorizer.check(call)
         return await watch.watch(self, call)
+
+
+def _has_consequences(call: Call) -> bool:
+    """Whether a write may concern a definition of custom resources."""
+    return call.resource.style == "custom" or call.resource.storage == DEFINITIONS
 
 
 def _create(api: Api, call: Call) -> Answer | DocumentAnswer | LinkAnswer:

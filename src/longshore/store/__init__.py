@@ -21,7 +21,7 @@ from longshore.store.errors import (
 from longshore.store.journal import Durability
 from longshore.store.memory_limits import Limits
 from longshore.store.store import Store
-from longshore.store.types import Entry, Event, EventType, Key, Snapshot
+from longshore.store.types import Entry, Event, EventType, Key, Page, Snapshot
 from longshore.store.watch import Watch
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "JournalUnusable",
     "Key",
     "Limits",
+    "Page",
     "SchemaTooNew",
     "Snapshot",
     "Staged",

@@ -1,44 +1,43 @@
 """The current objects by storage, namespace and name. Durable state only.
 
-A write costs the same however many objects there are. Names are sorted when somebody lists: new names are
-merged into the names sorted before, in time linear in that list.
+A write costs the same however many objects there are. Names are put in order when somebody lists: then each
+name that came or went since finds its place, and a page is found by its first name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from longshore.store.ordered_names import OrderedNames
 from longshore.store.types import Entry, Key
 
 
 class Space:
     """The objects of one storage in one namespace."""
 
-    __slots__ = ("_order", "_removed", "added", "entries")
+    __slots__ = ("_order", "added", "entries", "gone")
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
-        self._order: list[str] = []
+        self._order = OrderedNames()
         self.added: set[str] = set()
-        """Names not yet in `_order`, or there only as leftovers of an object removed since."""
-        self._removed = False
-        """Whether `_order` has such leftovers."""
+        """Names that are not in `_order` yet,"""
+        self.gone: set[str] = set()
+        """and those that are still there."""
 
     def remove(self, name: str) -> None:
         del self.entries[name]
         if name in self.added:
             self.added.remove(name)
         else:
-            self._removed = True
+            self.gone.add(name)
 
-    def ordered(self) -> list[Entry]:
-        entries, added = self.entries, self.added
-        if self._removed:
-            self._order = [name for name in self._order if name in entries and name not in added]
-            self._removed = False
-        if added:
-            self._order += sorted(added)
-            self._order.sort()  # two sorted runs: one merge
-            self.added = set()
-        return [entries[name] for name in self._order]
+    def order(self) -> OrderedNames:
+        """The names of all objects."""
+        if self.added or self.gone:
+            self._order.change(self.added, self.gone)
+            self.added, self.gone = set(), set()
+        return self._order
 
 
 class State:
@@ -64,7 +63,10 @@ class State:
             space = spaces[key.namespace] = Space()
         name, entries = key.name, space.entries
         if name not in entries:
-            space.added.add(name)
+            if name in space.gone:
+                space.gone.remove(name)
+            else:
+                space.added.add(name)
         entries[name] = entry
 
     def remove(self, key: Key) -> None:
@@ -77,13 +79,35 @@ class State:
 
     def entries(self, storage: str, namespace: str | None) -> list[Entry]:
         """The objects by (namespace, name); None stands for all namespaces."""
+        return [entry for some in self.entries_from(storage, namespace, None) for entry in some]
+
+    def entries_from(
+        self, storage: str, namespace: str | None, start: tuple[str, str] | None
+    ) -> Iterator[list[Entry]]:
+        """The objects at and after a place, in lists, until the next change."""
+        for space, name in self._spaces_from(storage, namespace, start):
+            entries = space.entries
+            for names in space.order().from_(name):
+                yield [entries[each] for each in names]
+
+    def count_from(self, storage: str, namespace: str | None, start: tuple[str, str] | None) -> int:
+        """How many objects are at and after a place."""
+        return sum(
+            space.order().count_from(name) if name else len(space.entries)
+            for space, name in self._spaces_from(storage, namespace, start)
+        )
+
+    def _spaces_from(
+        self, storage: str, namespace: str | None, start: tuple[str, str] | None
+    ) -> list[tuple[Space, str]]:
+        """The spaces that have objects at and after a place, each with the name to begin at."""
         spaces = self.storages.get(storage, NO_SPACES)
-        if namespace is not None:
-            space = spaces.get(namespace)
-            return [] if space is None else space.ordered()
-        if len(spaces) == 1:
-            return next(iter(spaces.values())).ordered()
-        return [entry for name in sorted(spaces) for entry in spaces[name].ordered()]
+        first, name = start or ("", "")
+        if namespace is None:
+            chosen = sorted(each for each in spaces if each >= first)
+        else:
+            chosen = [namespace] if namespace in spaces and namespace >= first else []
+        return [(spaces[each], name if each == first else "") for each in chosen]
 
     def counts(self) -> dict[str, int]:
         """The number of objects in each storage."""

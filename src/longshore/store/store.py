@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from longshore.api.types import Obj, encode
-from longshore.store import contents, notes
+from longshore.store import contents, notes, pages
 from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
@@ -23,7 +25,7 @@ from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle, Notes
 from longshore.store.overlay import Overlay
-from longshore.store.types import Entry, Event, EventType, Key, Snapshot
+from longshore.store.types import Entry, Event, EventType, Key, Page, Snapshot
 from longshore.store.watch import Hub, Watch
 from longshore.store.writers import InTurn, WriterThread
 
@@ -195,12 +197,33 @@ class Store:
         """The objects of a storage, or of one namespace in it, at an older revision. Raises `Compacted` or
         `FutureRevision`.
         """
-        if revision > self.revision:
-            raise FutureRevision(revision, self.revision)
-        self._refuse_compacted(revision)
+        self._check_past(revision)
         now = self._contents.state.entries(storage, namespace)
         changes = self._contents.window.after(revision, storage, namespace)
         return Snapshot(revision, self._contents.window.rewind(now, changes))
+
+    def page(self, storage: str, namespace: str | None, start: tuple[str, str] | None, limit: int) -> Page:
+        """Up to `limit` current objects at and after a place. Costs no more in a larger storage."""
+        state = self._contents.state
+        found = pages.current(state, storage, namespace, start, limit)
+        return Page(self.revision, found, state.count_from(storage, namespace, start) - len(found))
+
+    def page_at(
+        self,
+        storage: str,
+        namespace: str | None,
+        start: tuple[str, str] | None,
+        limit: int,
+        revision: int,
+    ) -> Page:
+        """Up to `limit` objects at and after a place at an older revision. Costs no more in a larger storage,
+        but with the number of changes since then. Raises as `list_at` does.
+        """
+        self._check_past(revision)
+        changes = self._contents.window.after(revision, storage, namespace)
+        if not changes:
+            return msgspec.structs.replace(self.page(storage, namespace, start, limit), revision=revision)
+        return pages.past(self._contents.state, storage, namespace, start, limit, revision, changes)
 
     def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
         """The changes after `since`, then live changes; None starts now. Raises `Compacted`."""
@@ -226,6 +249,11 @@ class Store:
             await waiter
         finally:
             del self._waiting[waiter]
+
+    def _check_past(self, revision: int) -> None:
+        if revision > self.revision:
+            raise FutureRevision(revision, self.revision)
+        self._refuse_compacted(revision)
 
     def _refuse_compacted(self, revision: int) -> None:
         if revision < self._contents.window.compacted:

@@ -94,6 +94,15 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
         return bisect_right(self.entries, (namespace, name), key=place)
 
 
+class Page(msgspec.Struct, frozen=True, eq=False):
+    """A part of a snapshot, from some place on."""
+
+    revision: int
+    entries: list[Entry]
+    more: int
+    """How many objects of the snapshot come after it."""
+
+
 def place(entry: Entry) -> tuple[str, str]:
     """The sort key of lists: (namespace, name)."""
     return entry.key.place

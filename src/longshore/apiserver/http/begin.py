@@ -137,6 +137,8 @@ class Exchange:
             if call.verb == "watch":
                 return Waits(self._watch)
             call.body = self._request.body
+            if call.verb == "deletecollection":
+                return Waits(lambda: self._later(Later(lambda: self._api.delete_collection(call))))
             answer = self._api.write(call)
             if isinstance(answer, LinkAnswer) or not answer.staged:
                 return self._found(answer)
@@ -202,6 +204,8 @@ class Exchange:
     async def _later(self, answer: Later) -> Ready | Streams | Upgrades:
         try:
             found = self._found(await answer.work())
+        except errors.StatusError as error:
+            return await self._when_settled(error) if error.code == 409 else Ready(self._failed(error))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         return await found.work() if isinstance(found, Waits) else found
