@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api import errors, field
 from longshore.api.types import Obj
 from longshore.apiserver.access.authz import MASTERS, Wish
+from longshore.apiserver.access.tokens import ISSUER
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call, User
@@ -99,20 +100,18 @@ def _self_subject(api: Api, call: Call, obj: Obj) -> None:
 
 def _token(api: Api, call: Call, obj: Obj) -> None:
     spec = obj.get("spec") or {}
-    token, audiences = spec.get("token", ""), spec.get("audiences") or ()
-    user, meant = None, []
-    if token and api.tokens is not None and not audiences:
-        user = api.tokens.user_of(token)
-    elif token and api.tokens is not None:
-        found = {audience: api.tokens.user_of(token, (audience,)) for audience in audiences}
-        meant = [audience for audience, who in found.items() if who is not None]
-        user = found[meant[0]] if meant else None
+    token, audiences = spec.get("token", ""), spec.get("audiences") or (ISSUER,)
+    if not token:
+        raise errors.bad_request("token is required for TokenReview in authentication")
+    found = {
+        each: api.tokens.user_of(token, (each,)) if api.tokens is not None else None for each in audiences
+    }
+    meant = [audience for audience, who in found.items() if who is not None]
+    user = found[meant[0]] if meant else None
     if user is None:
-        obj["status"] = {"user": {}}
+        obj["status"] = {"user": {}, "error": "invalid bearer token"}
     else:
-        obj["status"] = {"authenticated": True, "user": user_info(user)}
-        if meant:
-            obj["status"]["audiences"] = meant
+        obj["status"] = {"authenticated": True, "user": user_info(user), "audiences": meant}
 
 
 def user_info(user: User) -> Obj:

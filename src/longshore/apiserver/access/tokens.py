@@ -1,7 +1,7 @@
 """Bearer tokens: the administrator's, and signed ones of service accounts (TokenRequest).
 
-A service account's token is a JWT signed with this server's own key. It is worth nothing once it has
-expired, or once the account (or the pod it was bound to) is gone: both are looked up at every use.
+A service account's token is a JWT signed with this server's own key. It is worth nothing once it has expired,
+or once the account, or the pod, Secret or node it was bound to, is gone: they are looked up at every use.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from longshore.api.time import rfc3339
+from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj, encode
 from longshore.apiserver.request.call import User
 from longshore.store import Key
@@ -26,6 +28,11 @@ ISSUER: Final = "https://kubernetes.default.svc"
 ADMIN: Final = User(
     "longshore-admin", ("system:masters", "system:authenticated"), "6c6f6e67-7368-4f72-a500-61646d696e00"
 )
+AUTHENTICATED: Final = "system:authenticated"
+ACCOUNT_PREFIX: Final = "system:serviceaccount:"
+_EXTRA: Final = "authentication.kubernetes.io/"
+_LEEWAY_SECONDS: Final = 60
+"""Seconds for which a token still counts after the deletion of its owner was due, as upstream's."""
 _HEADER: Final = {"alg": "HS256", "typ": "JWT"}
 _MAX_TOKEN: Final = 8192  # longer ones are none of ours; do not spend a signature check on them
 
@@ -56,14 +63,15 @@ class Tokens:
     def issue(
         self, account: Obj, *, seconds: int, audiences: list[str], bound: Obj | None
     ) -> tuple[str, int]:
-        """A new token of this service account and the time it ends."""
+        """A new token of this service account and the time it ends. `bound` are the claims about what it is
+        bound to, as `{"pod": {"name": …, "uid": …}}`."""
         meta, now = account["metadata"], int(self._clock())
         identity: Obj = {
             "namespace": meta["namespace"],
             "serviceaccount": {"name": meta["name"], "uid": meta["uid"]},
         }
         if bound is not None:
-            identity[bound["kind"].lower()] = {"name": bound["name"], "uid": bound.get("uid", "")}
+            identity |= bound
         claims: Obj = {
             "aud": audiences or [ISSUER],
             "exp": now + seconds,
@@ -71,7 +79,7 @@ class Tokens:
             "nbf": now,
             "iss": ISSUER,
             "kubernetes.io": identity,
-            "sub": f"system:serviceaccount:{meta['namespace']}:{meta['name']}",
+            "sub": f"{ACCOUNT_PREFIX}{meta['namespace']}:{meta['name']}",
         }
         text = f"{_b64(encode(_HEADER))}.{_b64(encode(claims))}"
         return f"{text}.{self._sign(text)}", now + seconds
@@ -92,16 +100,37 @@ class Tokens:
     def _account(self, claims: Obj) -> User | None:
         identity = claims["kubernetes.io"]
         namespace, account = identity["namespace"], identity["serviceaccount"]
-        if not self._lives("serviceaccounts", namespace, account):
+        pod, secret, node = identity.get("pod"), identity.get("secret"), identity.get("node")
+        owners = [("serviceaccounts", namespace, account)]
+        if secret is not None:
+            owners.append(("secrets", namespace, secret))
+        if pod is not None:
+            owners.append(("pods", namespace, pod))
+        elif node is not None:  # a pod's token tells the pod's node, and dies with the pod
+            owners.append(("nodes", "", node))
+        if not all(self._lives(*owner) for owner in owners):
             return None
-        if "pod" in identity and not self._lives("pods", namespace, identity["pod"]):
-            return None
-        groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-        return User(claims["sub"], groups, account["uid"])
+        extra = {}
+        for kind, ref in (("pod", pod), ("node", node)):
+            for part, value in (ref or {}).items():
+                if value:
+                    extra[f"{_EXTRA}{kind}-{part}"] = (value,)
+        return User(claims["sub"], (*groups_of(namespace), AUTHENTICATED), account["uid"], extra)
 
     def _lives(self, storage: str, namespace: str, who: Obj) -> bool:
         entry = self._store.get(Key(storage, namespace, who["name"]))
-        return entry is not None and (not who["uid"] or entry.obj["metadata"]["uid"] == who["uid"])
+        if entry is None:
+            return False
+        meta = entry.obj["metadata"]
+        if who["uid"] and meta["uid"] != who["uid"]:
+            return False
+        due = meta.get("deletionTimestamp")
+        return due is None or rfc3339.parse(due) / SECOND >= self._clock() - _LEEWAY_SECONDS
+
+
+def groups_of(namespace: str) -> tuple[str, ...]:
+    """The groups of every service account of a namespace."""
+    return "system:serviceaccounts", f"system:serviceaccounts:{namespace}"
 
 
 def _b64(raw: bytes) -> str:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Final
 from longshore.api import errors, field
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.apiserver.access.tokens import ISSUER
 from longshore.apiserver.answer import DocumentAnswer
 from longshore.apiserver.request import body, options
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest.update import key_of
+from longshore.store import Key
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
 
+_BINDABLE: Final = frozenset(("Node", "Pod", "Secret"))
 _DEFAULT_SECONDS: Final = 3600
 _MIN_SECONDS: Final = 600
 _MAX_SECONDS: Final = 1 << 32
@@ -37,8 +40,9 @@ def token(api: Api, call: Call) -> DocumentAnswer:
     if api.tokens is None:
         raise errors.internal("this server issues no tokens")
     meta: Obj = {"name": call.name, "namespace": call.namespace, "creationTimestamp": api.now()}
+    audiences = spec["audiences"] = spec.get("audiences") or [ISSUER]
     text, ends = api.tokens.issue(
-        account.obj, seconds=seconds, audiences=spec.get("audiences") or [], bound=spec.get("boundObjectRef")
+        account.obj, seconds=seconds, audiences=audiences, bound=_bound(api, call, spec.get("boundObjectRef"))
     )
     stamp = rfc3339.from_seconds(ends)
     answer: Obj = {
@@ -49,6 +53,45 @@ def token(api: Api, call: Call) -> DocumentAnswer:
         "status": {"token": text, "expirationTimestamp": stamp},
     }
     return DocumentAnswer(answer, code=201)
+
+
+def _bound(api: Api, call: Call, ref: Obj | None) -> Obj | None:
+    """The claims about the pod, Secret or node that a token is to die with. It must be there, and a pod must
+    be the account's own."""
+    if ref is None:
+        return None
+    kind, name, version = ref.get("kind", ""), ref.get("name", ""), ref.get("apiVersion", "")
+    if kind not in _BINDABLE or version not in ("", "v1"):
+        group, _, shown = version.rpartition("/")
+        text = f"cannot bind token to object of type {group}/{shown}, Kind={kind}"
+        raise errors.bad_request(text)
+    plural = f"{kind.lower()}s"
+    obj = _found(api, plural, "" if kind == "Node" else call.namespace, name)
+    spec, uid = obj.get("spec") or {}, obj["metadata"]["uid"]
+    if kind == "Pod" and (owner := spec.get("serviceAccountName", "")) != call.name:
+        raise errors.bad_request(
+            f"cannot bind token for serviceaccount {field.quoted(call.name)} to pod running with "
+            f"serviceaccount {field.quoted(owner)}"
+        )
+    asked = ref.get("uid")
+    if asked and asked != uid:
+        text = (
+            f"the UID in the bound object reference ({asked}) does not match the UID in record ({uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise errors.conflict("", kind, name, text)
+    claims: Obj = {kind.lower(): {"name": name, "uid": uid}}
+    if kind == "Pod" and (node := spec.get("nodeName")):
+        entry = api.store.get(Key("nodes", "", node))
+        claims["node"] = {"name": node, "uid": entry.obj["metadata"]["uid"] if entry is not None else ""}
+    return claims
+
+
+def _found(api: Api, plural: str, namespace: str, name: str) -> Obj:
+    entry = api.store.get(Key(plural, namespace, name))
+    if entry is None:
+        raise errors.not_found("", plural, name)
+    return entry.obj
 
 
 def _check(call: Call, seconds: int) -> None:

@@ -1,0 +1,86 @@
+"""Acting as somebody else: the `Impersonate-*` headers. Each name, group, uid and extra value needs a right.
+
+The rights are Kubernetes': the verb `impersonate` on `users`, `groups` and `serviceaccounts` of the core
+group, and on `uids` and `userextras/KEY` of authentication.k8s.io. Headers without a user are refused: nobody
+shall believe to act as a group while acting as themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from longshore.api import errors, names
+from longshore.apiserver.access.authz import Wish
+from longshore.apiserver.access.tokens import ACCOUNT_PREFIX, AUTHENTICATED, groups_of
+from longshore.apiserver.request.call import ANONYMOUS, User
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.http.request import Headers
+
+_USER, _GROUP, _UID, _EXTRA = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
+_AUTHENTICATION: Final = "authentication.k8s.io"
+_UNAUTHENTICATED: Final = ANONYMOUS.groups[0]
+
+
+def wanted(headers: Headers) -> bool:
+    """Whether a request may ask to be taken for somebody else's. Asked of every request: the names in one
+    text are searched in half the time of a loop."""
+    return "impersonate-" in " ".join(headers)
+
+
+def impersonated(api: Api, user: User, headers: Headers) -> User:
+    """Whom the headers name; raises 403 for what `user` may not be, and 400 for headers without a user."""
+    name, uid, groups = headers.get(_USER, ""), headers.get(_UID, ""), tuple(headers.all(_GROUP))
+    extra = {
+        unquote(key[len(_EXTRA) :]): tuple(headers.all(key)) for key in headers if key.startswith(_EXTRA)
+    }
+    if not name:
+        if groups or uid or extra:
+            raise _without_user(groups, uid, extra)
+        return user
+    account = _account(name)
+    if account is not None:
+        wishes = [Wish("impersonate", "", "serviceaccounts", account[1], account[0])]
+    else:
+        wishes = [Wish("impersonate", "", "users", name)]
+    wishes += [Wish("impersonate", "", "groups", group) for group in groups]
+    for key, values in extra.items():
+        wishes += [Wish("impersonate", _AUTHENTICATION, f"userextras/{key}", value) for value in values]
+    if uid:
+        wishes.append(Wish("impersonate", _AUTHENTICATION, "uids", uid))
+    for wish in wishes:
+        api.authorizer.insist(user, wish)
+    if account is not None and not groups:
+        groups = groups_of(account[0])
+    return User(name, _completed(name, groups), uid, extra)
+
+
+def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """With the group of everybody whom the server knows, or knows not, unless one of them is named."""
+    if name == ANONYMOUS.name:
+        return groups if _UNAUTHENTICATED in groups else (*groups, _UNAUTHENTICATED)
+    if AUTHENTICATED in groups or _UNAUTHENTICATED in groups:
+        return groups
+    return (*groups, AUTHENTICATED)
+
+
+def _account(user: str) -> tuple[str, str] | None:
+    """Namespace and name of the service account that a user's name stands for."""
+    if not user.startswith(ACCOUNT_PREFIX):
+        return None
+    namespace, _, name = user[len(ACCOUNT_PREFIX) :].partition(":")
+    if names.dns1123_label(namespace) or names.dns1123_subdomain(name):
+        return None
+    return namespace, name
+
+
+def _without_user(groups: tuple[str, ...], uid: str, extra: dict[str, tuple[str, ...]]) -> errors.StatusError:
+    """Upstream prints its Go structs: kind, namespace, name, uid, apiVersion, resourceVersion, fieldPath."""
+    version = f"{_AUTHENTICATION}/v1"
+    asked = [f"{{Group  {group}    }}" for group in groups]
+    asked += [f"{{UserExtra  {v}  {version}  {key}}}" for key, values in extra.items() for v in values]
+    if uid:
+        asked.append(f"{{UID  {uid}  {version}  }}")
+    return errors.bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
