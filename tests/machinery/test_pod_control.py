@@ -128,13 +128,26 @@ def test_a_pod_that_cannot_be_deleted_is_told_unless_it_is_gone(error: Exception
 
 def test_a_finalizer_is_taken_away_and_those_of_others_stay() -> None:
     async def main(client: LocalClient) -> None:
-        await client.create(PODS, pod("p", finalizers=["example.org/a", "example.org/b"]), "ns")
+        made = await client.create(PODS, pod("p", finalizers=["example.org/a", "example.org/b"]), "ns")
         control_, _ = control(client)
-        after = await control_.remove_finalizer("ns", "p", "example.org/a")
+        after = await control_.remove_finalizer(made, "example.org/a")
         assert after["metadata"]["finalizers"] == ["example.org/b"]
-        assert await control_.remove_finalizer("ns", "p", "example.org/a") == after
-        with pytest.raises(StatusError):
-            await control_.remove_finalizer("ns", "missing", "example.org/a")
+        assert await control_.remove_finalizer(after, "example.org/a") == after
+        missing = {**made, "metadata": {**made["metadata"], "name": "missing"}}
+        with pytest.raises(StatusError, match="not found"):
+            await control_.remove_finalizer(missing, "example.org/a")
+
+    run(main)
+
+
+def test_a_finalizer_stays_if_the_pod_has_changed_since_it_was_seen() -> None:
+    async def main(client: LocalClient) -> None:
+        made = await client.create(PODS, pod("p", finalizers=["example.org/a"]), "ns")
+        await client.patch(PODS, "p", {"status": {"phase": "Succeeded"}}, "ns", subresource="status")
+        control_, _ = control(client)
+        with pytest.raises(StatusError) as refused:
+            await control_.remove_finalizer(made, "example.org/a")
+        assert refused.value.code == 409
 
     run(main)
 

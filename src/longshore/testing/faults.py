@@ -39,6 +39,10 @@ class FaultyClient(OneByOne):
         self._client, self._clock, self._rate, self._lag = client, clock, rate, lag
         self._rng = random.Random(seed)
 
+    def calm(self) -> None:
+        """From now on nothing goes wrong."""
+        self._rate = self._lag = 0.0
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
         if name in WRITES:

@@ -52,7 +52,7 @@ class TestBackoffLimit:
         assert done.counts("failed", "terminating") == (2, 0)
 
     def test_no_verdict_while_created_pods_are_unseen(self) -> None:
-        done = sync(a_job(3, 3, backoffLimit=0), a_pod("f", "Failed"), a_pod("a"), satisfied=False)
+        done = sync(a_job(3, 3, backoffLimit=0), a_pod("f", "Failed"), a_pod("a"), patience=300.0)
         assert done.conditions == []
         assert done.status["failed"] == 1
         assert done.deleted == []

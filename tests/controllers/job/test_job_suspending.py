@@ -23,7 +23,7 @@ def test_suspending_releases_what_runs_without_failures() -> None:
 
 
 def test_while_pods_are_unseen_nothing_is_suspended() -> None:
-    done = sync(a_job(2, 2, suspend=True), a_pod("a"), satisfied=False)
+    done = sync(a_job(2, 2, suspend=True), a_pod("a"), patience=300.0)
     assert done.released == []
     assert done.conditions == []
     assert done.status["startTime"] == at(-60)

@@ -125,7 +125,7 @@ def test_nothing_to_do_writes_nothing() -> None:
 
 
 def test_unseen_pods_stop_creation_but_not_counting() -> None:
-    done = sync(a_job(2, 5), a_pod("s", "Succeeded"), satisfied=False)
+    done = sync(a_job(2, 5), a_pod("s", "Succeeded"), patience=300.0)
     assert done.created == []
     assert done.status["succeeded"] == 1
 

@@ -133,7 +133,7 @@ class Act:
         name = pod["metadata"]["name"]
         try:
             if pod_facts.tracked(pod):
-                self.wrote_pod(await self._pods.remove_finalizer(self._key[0], name, FINALIZER))
+                self.wrote_pod(await self._pods.remove_finalizer(pod, FINALIZER))
             await self._pods.delete(self._key[0], name, self._about)
         except FAILURES as err:
             self._memory.expectations.deletions_observed(self._key)

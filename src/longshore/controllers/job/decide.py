@@ -61,6 +61,8 @@ def decide(view: View) -> Plan:
         plan.action, plan.why, plan.next_start = change.action, (change.why,), change.next_start
         if change.look_again is not None and (look_again is None or change.look_again < look_again):
             plan.look_again = change.look_again
+    if view.patience is not None and (plan.look_again is None or view.patience < plan.look_again):
+        plan.look_again = view.patience
     if count.new_failed:
         plan.why = (*failures.told(view, spec, count, found), *plan.why)
     return plan

@@ -30,7 +30,7 @@ async def observe(
 ) -> View:
     """The Job with its pods as of now."""
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
-    satisfied = memory.expectations.satisfied(key)
+    patience = memory.expectations.patience(key)
     claimed = await _claimed(client, job, pods, on_write)
     policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
@@ -39,7 +39,7 @@ async def observe(
     going = frozenset(memory.going.uids(key))
     times = pace.pauses(job, REPLACEMENT_PAUSES)
     next_start = memory.next_starts.get(key)
-    return View(job, now, claimed, evidence, satisfied, going, memory.backoff(key), times, next_start)
+    return View(job, now, claimed, evidence, patience, going, memory.backoff(key), times, next_start)
 
 
 async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:

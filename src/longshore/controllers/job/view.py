@@ -41,11 +41,16 @@ class View(msgspec.Struct):
     """The claimed pods, except those that have ended and were counted: nothing depends on them."""
     counted_failures: Sequence[Obj] = ()
     """Failed pods that were counted before: a FailJob rule may still find its evidence among them."""
-    satisfied: bool = True
-    """Whether every pod created and deleted before has been seen, so that counts can be trusted."""
+    patience: float | None = None
+    """While pods created or deleted before have not been seen: seconds until they are given up."""
     going: frozenset[str] = frozenset()
     """UIDs of pods whose tracking finalizer was removed although the cache still shows it."""
     backoff: BackoffRecord = NO_FAILURES
     times: Doubling = REPLACEMENT_PAUSES
     next_start: float | None = None
     """When a Job with a start interval may start its next pod; None where nobody remembers."""
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether every pod created and deleted before has been seen, so that counts can be trusted."""
+        return self.patience is None

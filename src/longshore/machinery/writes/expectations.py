@@ -53,10 +53,17 @@ class Expectations(Generic[K]):
 
     def satisfied(self, key: K) -> bool:
         """Whether the cache shows all that was done: nothing is expected any more, or for too long."""
+        return self.patience(key) is None
+
+    def patience(self, key: K) -> float | None:
+        """Seconds until an expectation is given up; None when it is satisfied. Whoever waits for it has to
+        look again then, since the event may never come.
+        """
         entry = self._entries.get(key)
         if entry is None or (entry.creations <= 0 and entry.deletions <= 0):
-            return True
-        return self._clock.monotonic() - entry.since > self._timeout
+            return None
+        left = entry.since + self._timeout - self._clock.monotonic()
+        return left if left > 0 else None
 
     def pending(self, key: K) -> Pending | None:
         """The expectation of a key; None when there never was one."""

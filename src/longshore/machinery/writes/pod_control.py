@@ -87,9 +87,13 @@ class PodControl:
         """The pod after a strategic merge patch."""
         return await self._client.patch(kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC)
 
-    async def remove_finalizer(self, namespace: str, name: str, finalizer: str) -> Obj:
-        """The pod without it, or its last state if that was all that kept it."""
-        return await self.patch(namespace, name, finalizer_patch(finalizer))
+    async def remove_finalizer(self, pod: Obj, finalizer: str) -> Obj:
+        """The pod without it, or its last state if that was all that kept it. A conflict if the pod is in
+        another state by now: it may have ended, which somebody has to count.
+        """
+        meta, patch = pod["metadata"], finalizer_patch(finalizer)
+        patch["metadata"]["resourceVersion"] = meta["resourceVersion"]
+        return await self.patch(meta["namespace"], meta["name"], patch)
 
     async def remove_finalizers(
         self, namespace: str, names: Sequence[str], finalizer: str

@@ -128,7 +128,15 @@ class StatusWriter:
                 if err.code == 404 or (err.code == 409 and not await self._fresh(life)):
                     break
                 if err.code != 409:
-                    log.error("pod %s: its status was refused: %s", memory.facts.title, err)
+                    passing = err.code == 429 or err.code >= 500
+                    text = "trying again" if passing else "its status was refused"
+                    log.log(
+                        logging.INFO if passing else logging.ERROR,
+                        "pod %s: %s: %s",
+                        memory.facts.title,
+                        text,
+                        err,
+                    )
                     failures += 1
                     await self._clock.sleep(_PAUSES.after(failures))
             except Unreachable as err:

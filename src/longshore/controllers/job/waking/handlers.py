@@ -106,6 +106,7 @@ class PodHandler(_Waker):
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
+            self._created(obj)  # between two looks it was created, and deleted
             self._deleted(obj, final=False)
             return
         ref = controller_of(obj)
@@ -116,6 +117,12 @@ class PodHandler(_Waker):
             self._memory.expectations.creations_observed(key)
             if not self._memory.own_writes.own(key, "pods", obj):
                 self._queue.add(key)
+
+    def _created(self, pod: Obj) -> None:
+        ref = controller_of(pod)
+        job = None if ref is None else self._job(pod, ref)
+        if job is not None:
+            self._memory.expectations.creations_observed(key_of(job))
 
     def on_update(self, old: Obj, new: Obj) -> None:
         before, after = old["metadata"], new["metadata"]

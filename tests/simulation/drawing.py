@@ -1,0 +1,209 @@
+"""Draws a small scenario from a seed: valid objects of every mode and policy, deeds, trouble, deaths."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from longshore.api.types import Obj
+from simulation.scenario import Crash, Deed, Scenario, Trouble, Verb, Who
+
+LAST_DEED_SECONDS = 100.0
+CALM_SECONDS = 120.0
+_EXIT_CODES = (1, 7, 42)
+
+
+def scenario(seed: int) -> Scenario:
+    """The scenario of a seed, always the same."""
+    rng = random.Random(f"scenario {seed}")
+    draw = _Drawing(rng)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        rng.choice((draw.job, draw.job, draw.job, draw.cron_job, draw.gang, draw.gang))()
+    for _ in range(rng.choice((0, 0, 1, 2, 4))):
+        draw.disturb()
+    mood = rng.random()
+    trouble = Trouble() if mood < 0.4 else Trouble(rng.choice((0.03, 0.1, 0.2)), rng.choice((0.0, 1.0, 4.0)))
+    together = rng.random() < 0.5
+    return Scenario(
+        seed,
+        tuple(sorted(draw.deeds, key=lambda deed: deed.at)),
+        trouble,
+        tuple(draw.crash(together) for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))),
+        shuffled=rng.random() < 0.7,
+        shortcuts=rng.random() < 0.7,
+        together=together,
+        calm_at=CALM_SECONDS,
+    )
+
+
+class _Drawing:
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self.deeds: list[Deed] = []
+        self._number = 0
+
+    def job(self) -> None:
+        self._create("job", self._named("j"), {"spec": self._job_spec()})
+
+    def cron_job(self) -> None:
+        rng = self._rng
+        inner = self._job_spec(short=True)
+        spec: Obj = {
+            "schedule": rng.choice(("* * * * *", "*/2 * * * *", "@every 30s", "@every 20s")),
+            "concurrencyPolicy": rng.choice(("Allow", "Forbid", "Replace")),
+            "jobTemplate": {"spec": inner},
+        }
+        if rng.random() < 0.3:
+            spec["startingDeadlineSeconds"] = rng.choice((10, 30, 200))
+        for limit in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
+            if rng.random() < 0.4:
+                spec[limit] = rng.choice((0, 1, 2))
+        self._create("cronjob", self._named("c"), {"spec": spec})
+
+    def gang(self) -> None:
+        rng = self._rng
+        tasks = []
+        for task in ("chief", "worker")[: rng.choice((1, 2))]:
+            row: Obj = {
+                "name": task,
+                "replicas": rng.randint(1, 3),
+                "template": {"spec": self._pod_spec("500m")},
+            }
+            if rng.random() < 0.2:
+                row["policies"] = [
+                    {"event": "TaskCompleted", "action": rng.choice(("CompleteJob", "RestartJob"))}
+                ]
+            tasks.append(row)
+        replicas = sum(row["replicas"] for row in tasks)
+        spec: Obj = {"schedulerName": "volcano", "tasks": tasks, "maxRetry": rng.choice((1, 2, 3))}
+        if rng.random() < 0.5:
+            spec["minAvailable"] = rng.randint(1, replicas)
+        if rng.random() < 0.5:
+            event = rng.choice(("PodFailed", "PodEvicted", "*"))
+            actions = ("RestartJob", "RestartTask", "AbortJob", "TerminateJob", "CompleteJob", "RestartPod")
+            spec["policies"] = [{"event": event, "action": rng.choice(actions)}]
+        if rng.random() < 0.3:
+            spec["ttlSecondsAfterFinished"] = rng.choice((0, 5, 40))
+        if rng.random() < 0.4:
+            queue = self._named("q")
+            self._create("queue", queue, {"spec": {"weight": 1, "capability": {"cpu": "2"}}}, at=0.0)
+            spec["queue"] = queue
+        self._create("gang", self._named("g"), {"spec": spec})
+
+    def disturb(self) -> None:
+        """Somebody does something to what is there."""
+        rng = self._rng
+        made = [deed for deed in self.deeds if deed.verb == "create" and deed.kind != "queue"]
+        target = rng.choice(made)
+        at = rng.uniform(target.at, LAST_DEED_SECONDS)
+        deeds = [self._delete, self._delete_pod, self._delete_pod, self._evict_pod, self._lose, self._jump]
+        match target.kind:
+            case "job":
+                deeds += [self._suspend, self._suspend, self._parallelism]
+            case "cronjob":
+                deeds += [self._suspend]
+            case "gang":
+                deeds += [self._command, self._command]
+        self.deeds.append(rng.choice(deeds)(target, at))
+
+    def crash(self, together: bool) -> Crash:
+        rng = self._rng
+        apart: tuple[Who, ...] = ("controllers", "controllers", "scheduler", "node")
+        who: Who = "all" if together else rng.choice(apart)
+        away = rng.choice((0.0, 0.0, 2.0, 15.0))
+        # Node and API are one process wherever longshore runs pods, so a node never has an old look.
+        stale = who in ("controllers", "scheduler") and rng.random() < 0.5
+        return Crash(who, rng.randint(1, 25), rng.random() < 0.5, away, stale)
+
+    def _job_spec(self, short: bool = False) -> Obj:
+        rng = self._rng
+        spec: Obj = {
+            "parallelism": rng.randint(1, 4),
+            "backoffLimit": rng.randint(0, 3),
+            "template": {"spec": self._pod_spec("200m")},
+        }
+        indexed = rng.random() < 0.5
+        if indexed or rng.random() < 0.7:
+            spec["completions"] = rng.randint(1, 2 if short else 5)
+        if indexed:
+            self._indexed(spec)
+        if rng.random() < 0.3:
+            spec["podFailurePolicy"] = {"rules": self._rules(indexed and "backoffLimitPerIndex" in spec)}
+        elif rng.random() < 0.3:
+            spec["podReplacementPolicy"] = rng.choice(("Failed", "TerminatingOrFailed"))
+        if rng.random() < 0.2:
+            spec["activeDeadlineSeconds"] = rng.choice((1, 20, 60))
+        if rng.random() < 0.2 and not short:
+            spec["ttlSecondsAfterFinished"] = rng.choice((0, 5, 60))
+        if rng.random() < 0.1 and not short:
+            spec["suspend"] = True
+        if "podFailurePolicy" not in spec and "backoffLimitPerIndex" not in spec and rng.random() < 0.15:
+            spec["template"]["spec"]["restartPolicy"] = "OnFailure"
+            spec.pop("podReplacementPolicy", None)
+        return spec
+
+    def _indexed(self, spec: Obj) -> None:
+        rng = self._rng
+        spec["completionMode"] = "Indexed"
+        if rng.random() < 0.4:
+            del spec["backoffLimit"]
+            spec["backoffLimitPerIndex"] = rng.randint(0, 2)
+            if rng.random() < 0.5:
+                spec["maxFailedIndexes"] = rng.randint(0, spec["completions"])
+        if rng.random() < 0.3:
+            spec["successPolicy"] = {"rules": [{"succeededCount": rng.randint(1, spec["completions"])}]}
+
+    def _rules(self, per_index: bool) -> list[Obj]:
+        actions = ["FailJob", "Ignore", "Count", *(["FailIndex"] if per_index else [])]
+        rules: list[Obj] = [
+            {
+                "action": self._rng.choice(actions),
+                "onExitCodes": {"operator": "In", "values": [self._rng.choice(_EXIT_CODES)]},
+            }
+        ]
+        if self._rng.random() < 0.5:
+            conditions = [{"type": "DisruptionTarget", "status": "True"}]
+            rules.append({"action": "Ignore", "onPodConditions": conditions})
+        return rules
+
+    def _pod_spec(self, cpu: str) -> Obj:
+        container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+        grace = self._rng.choice((0, 5, 30))
+        return {"restartPolicy": "Never", "terminationGracePeriodSeconds": grace, "containers": [container]}
+
+    def _named(self, letter: str) -> str:
+        self._number += 1
+        return f"{letter}{self._number}"
+
+    def _create(self, kind: str, name: str, obj: Obj, at: float | None = None) -> None:
+        at = self._rng.uniform(0.0, 40.0) if at is None else at
+        self.deeds.append(Deed(at, "create", kind, name, obj))
+
+    def _to(self, target: Deed, at: float, verb: Verb, body: Any = None) -> Deed:
+        return Deed(at, verb, target.kind, target.name, body or {})
+
+    def _delete(self, target: Deed, at: float) -> Deed:
+        policy = self._rng.choice(("Background", "Foreground", "Orphan"))
+        return self._to(target, at, "delete", {"propagation": policy})
+
+    def _delete_pod(self, target: Deed, at: float) -> Deed:
+        return self._to(target, at, "delete a pod", {"nth": self._rng.randrange(4)})
+
+    def _evict_pod(self, target: Deed, at: float) -> Deed:
+        return self._to(target, at, "evict a pod", {"nth": self._rng.randrange(4)})
+
+    def _suspend(self, target: Deed, at: float) -> Deed:
+        return self._to(target, at, "patch", {"spec": {"suspend": self._rng.random() < 0.5}})
+
+    def _parallelism(self, target: Deed, at: float) -> Deed:
+        return self._to(target, at, "patch", {"spec": {"parallelism": self._rng.randint(0, 4)}})
+
+    def _command(self, target: Deed, at: float) -> Deed:
+        actions = ("AbortJob", "ResumeJob", "RestartJob", "TerminateJob", "CompleteJob")
+        return self._to(target, at, "command", {"action": self._rng.choice(actions)})
+
+    def _lose(self, target: Deed, at: float) -> Deed:
+        return Deed(at, "lose the machine")
+
+    def _jump(self, target: Deed, at: float) -> Deed:
+        return Deed(at, "jump", body={"seconds": self._rng.choice((-20.0, 15.0, 90.0, 4000.0))})

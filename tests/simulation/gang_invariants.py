@@ -1,0 +1,106 @@
+"""What always holds for Volcano Jobs, their pod groups and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longshore.api import quantity
+from longshore.api.facts import pod_state
+from longshore.api.pod_resources import pod_requests
+from longshore.api.types import Obj
+from simulation.record import GANGS, POD_GROUPS, PODS, QUEUES, Record
+
+_GROUP = "scheduling.k8s.io/group-name"
+_FINAL = ("Completed", "Failed", "Terminated")
+_PATIENCE_SECONDS = 60.0
+"""For so long a scheduler may be away between two bindings of one gang."""
+
+
+def the_end_of_a_gang_is_final(record: Record) -> Iterator[str]:
+    """A Volcano Job that completed, failed or was terminated stays so."""
+    for change in record.of(GANGS):
+        old, new = _phase(change.old or {}), _phase(change.obj)
+        if old in _FINAL and new != old and change.type != "DELETED":
+            yield f"{change.key.name}: {old} became {new}"
+
+
+def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
+    """As long as none of its pods has ended, a gang has no pod on a node or at least minMember of them."""
+    members: dict[str, int] = {}
+    bound: dict[str, set[str]] = {}
+    began: dict[str, float] = {}
+    broken: set[str] = set()
+    for change in record.changes:
+        if change.key.storage == POD_GROUPS:
+            members[change.key.name] = change.obj["spec"].get("minMember", 1)
+        if change.key.storage != PODS:
+            continue
+        group = (change.obj["metadata"].get("annotations") or {}).get(_GROUP)
+        if group is None or group in broken:
+            continue
+        if pod_state.has_ended(change.obj) or "deletionTimestamp" in change.obj["metadata"]:
+            broken.add(group)
+            continue
+        if change.obj["spec"].get("nodeName"):
+            began.setdefault(group, change.at)
+            bound.setdefault(group, set()).add(change.key.name)
+    end = record.changes[-1].at if record.changes else 0.0
+    for group, since in began.items():
+        if group not in broken and end - since > _PATIENCE_SECONDS and len(bound[group]) < members[group]:
+            yield f"{group}: {len(bound[group])} of {members[group]} run, since {since:.0f}"
+
+
+def a_queue_never_exceeds_its_capability(record: Record) -> Iterator[str]:
+    """The pods of a queue that are on nodes never request more than the queue may have."""
+    queue_of: dict[str, str] = {}
+    capability: dict[str, int] = {}
+    used: dict[str, dict[str, int]] = {}
+    for change in record.changes:
+        if change.key.storage == POD_GROUPS:
+            queue_of[change.key.name] = change.obj["spec"].get("queue", "default")
+        elif change.key.storage == QUEUES:
+            cpu = (change.obj["spec"].get("capability") or {}).get("cpu")
+            if cpu is not None:
+                capability[change.key.name] = quantity.milli_value(cpu)
+        elif change.key.storage == PODS:
+            group = (change.obj["metadata"].get("annotations") or {}).get(_GROUP, "")
+            queue = queue_of.get(group, "")
+            if queue not in capability:
+                continue
+            pods = used.setdefault(queue, {})
+            if _holds_a_place(change.obj) and change.type != "DELETED":
+                pods[change.key.name] = quantity.milli_value(pod_requests(change.obj["spec"]).get("cpu", "0"))
+            else:
+                pods.pop(change.key.name, None)
+            if sum(pods.values()) > capability[queue]:
+                yield f"queue {queue}: {sum(pods.values())}m of {capability[queue]}m are in use"
+
+
+def a_gang_is_retried_no_more_often_than_allowed(record: Record) -> Iterator[str]:
+    """The retries of a Volcano Job never exceed maxRetry."""
+    for change in record.of(GANGS):
+        retries, limit = _status(change.obj).get("retryCount", 0), change.obj["spec"]["maxRetry"]
+        if retries > limit:
+            yield f"{change.key.name}: retried {retries} times, maxRetry is {limit}"
+
+
+INVARIANTS = (
+    a_gang_is_retried_no_more_often_than_allowed,
+    a_gang_starts_as_a_whole,
+    a_queue_never_exceeds_its_capability,
+    the_end_of_a_gang_is_final,
+)
+
+
+def _holds_a_place(pod: Obj) -> bool:
+    is_going = "deletionTimestamp" in pod["metadata"]
+    return bool(pod["spec"].get("nodeName")) and not pod_state.has_ended(pod) and not is_going
+
+
+def _status(gang: Obj) -> Obj:
+    status: Obj = gang.get("status") or {}
+    return status
+
+
+def _phase(gang: Obj) -> str:
+    return str((_status(gang).get("state") or {}).get("phase", ""))

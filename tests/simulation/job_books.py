@@ -1,0 +1,104 @@
+"""Books of what each pod of a Job counts as. A pod is entered when its finalizer goes: from then on nobody
+can count it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from longshore.api.facts import owners, pod_state
+from longshore.api.types import Obj
+from longshore.testing.scripted_kubelet import TRACKING
+from simulation.record import JOBS, PODS, Change, Record
+
+CountsAs: TypeAlias = Literal["succeeded", "failed", "ignored", "spared", "released"]
+"""`ignored` by the podFailurePolicy, `spared` since the Job had succeeded, `released` as not wanted."""
+
+
+@dataclass
+class JobBook:
+    """One Job of the run."""
+
+    job: Obj
+    """Its last state."""
+    is_gone: bool = False
+    pods: dict[str, tuple[CountsAs, int | None]] = field(default_factory=dict)
+    """By uid: what a pod counts as, and its index."""
+    _deleted: dict[str, bool] = field(default_factory=dict)
+    """Pods that were deleted, and whether the Job had succeeded by then."""
+
+    _claimed: dict[str, CountsAs] = field(default_factory=dict)
+    """Pods that the status listed as uncounted: as what, which they stay however they end."""
+
+    def saw_job(self, change: Change) -> None:
+        """Enters what a change of the Job means."""
+        self.job, self.is_gone = change.obj, change.type == "DELETED"
+        uncounted = (change.obj.get("status") or {}).get("uncountedTerminatedPods") or {}
+        for uid in uncounted.get("succeeded") or ():
+            self._claimed.setdefault(uid, "succeeded")
+        for uid in uncounted.get("failed") or ():
+            self._claimed.setdefault(uid, "failed")
+
+    def total(self, kind: CountsAs) -> int:
+        return sum(each == kind for each, _ in self.pods.values())
+
+    @property
+    def indexes(self) -> set[int | None]:
+        """The indexes with a pod that succeeded."""
+        return {index for each, index in self.pods.values() if each == "succeeded"}
+
+    def saw(self, change: Change) -> None:
+        """Enters what a change of a pod means."""
+        pod = change.obj
+        meta = pod["metadata"]
+        uid = meta["uid"]
+        if "deletionTimestamp" in meta:
+            self._deleted.setdefault(uid, "SuccessCriteriaMet" in self._verdicts)
+        if uid in self.pods:
+            return
+        if change.type == "DELETED" or TRACKING not in (meta.get("finalizers") or ()):
+            self.pods[uid] = self._claimed.get(uid) or self._counts_as(pod), pod_state.completion_index(pod)
+
+    def _counts_as(self, pod: Obj) -> CountsAs:
+        had_succeeded = self._deleted.get(pod["metadata"]["uid"])
+        phase = pod_state.phase_of(pod)
+        if had_succeeded:
+            return "spared"
+        if phase == "Succeeded":
+            return "succeeded"
+        if phase == "Failed":
+            return "ignored" if _is_ignored(self.job, pod) else "failed"
+        if had_succeeded is None:
+            return "released"
+        only_failed = self.job["spec"]["podReplacementPolicy"] == "Failed"
+        return "spared" if only_failed and "FailureTarget" not in self._verdicts else "failed"
+
+    @property
+    def _verdicts(self) -> set[str]:
+        conditions = (self.job.get("status") or {}).get("conditions") or ()
+        return {each["type"] for each in conditions if each["status"] == "True"}
+
+
+def books(record: Record) -> dict[str, JobBook]:
+    """The books of all Jobs of a run, by uid."""
+    found: dict[str, JobBook] = {}
+    for change in record.changes:
+        if change.key.storage == JOBS:
+            found.setdefault(change.obj["metadata"]["uid"], JobBook(change.obj)).saw_job(change)
+        elif change.key.storage == PODS:
+            owner = owners.controller_of(change.obj)
+            if owner is not None and owner["uid"] in found:
+                found[owner["uid"]].saw(change)
+    return found
+
+
+def _is_ignored(job: Obj, pod: Obj) -> bool:
+    """Whether the first rule of the podFailurePolicy that matches says so."""
+    code = pod_state.main_end(pod).get("exitCode")
+    types = {each["type"] for each in pod["status"].get("conditions") or () if each["status"] == "True"}
+    for rule in (job["spec"].get("podFailurePolicy") or {}).get("rules") or ():
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
+        if (codes and code in codes["values"]) or any(each["type"] in types for each in conditions):
+            return bool(rule["action"] == "Ignore")
+    return False

@@ -1,0 +1,204 @@
+"""What always holds for Jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longshore.api import indexes
+from longshore.api.facts import job_state, owners, pod_state
+from longshore.api.types import Obj
+from simulation import job_books
+from simulation.record import JOBS, PODS, Record
+
+_LATENESS_SECONDS = 90.0
+"""For retries after the last fault, and for the grace period of the pods that are killed."""
+_VERDICTS = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
+
+
+def a_finished_pod_is_counted_exactly_once(record: Record) -> Iterator[str]:
+    """The counters of a Job are the numbers of its pods that ended, as what they were."""
+    for book in job_books.books(record).values():
+        if book.is_gone:
+            continue  # whoever deletes a Job wants no more counting
+        status, name = book.job.get("status") or {}, book.job["metadata"]["name"]
+        is_indexed = book.job["spec"]["completionMode"] == "Indexed"
+        succeeded = len(book.indexes) if is_indexed else book.total("succeeded")
+        if status.get("succeeded", 0) != succeeded:
+            yield f"{name}: succeeded is {status.get('succeeded', 0)}, {succeeded} did: {book.pods}"
+        if status.get("failed", 0) != book.total("failed"):
+            yield f"{name}: failed is {status.get('failed', 0)}, {book.total('failed')} did: {book.pods}"
+
+
+def a_verdict_never_changes(record: Record) -> Iterator[str]:
+    """A condition that ends a Job stays as it is, and there is one such end."""
+    for change in record.of(JOBS):
+        new, old = _verdicts(change.obj), _verdicts(change.old or {})
+        if old - new and change.type != "DELETED":
+            yield f"{change.key.name}: {sorted(old - new)} was revised to {sorted(new)}"
+        ends = {type for type, _ in new}
+        if ends >= {"Complete", "Failed"} or ends >= {"SuccessCriteriaMet", "FailureTarget"}:
+            yield f"{change.key.name}: two ends: {sorted(new)}"
+
+
+def counters_never_go_down(record: Record) -> Iterator[str]:
+    """Succeeded, failed and completed indexes only grow."""
+    for change in record.of(JOBS):
+        new, old = change.obj.get("status") or {}, (change.old or {}).get("status") or {}
+        for counter in ("succeeded", "failed"):
+            if new.get(counter, 0) < old.get(counter, 0):
+                yield f"{change.key.name}: {counter} fell from {old[counter]} to {new.get(counter, 0)}"
+        size = change.obj["spec"].get("completions") or 0
+        lost = _completed(old, size) - _completed(new, size)
+        if lost:
+            yield f"{change.key.name}: the indexes {sorted(lost)} are no longer completed"
+
+
+def no_index_succeeds_twice(record: Record) -> Iterator[str]:
+    """The number of completed indexes is what `succeeded` says, at every moment."""
+    for change in record.of(JOBS):
+        if change.obj["spec"]["completionMode"] != "Indexed":
+            continue
+        status = change.obj.get("status") or {}
+        completed = _completed(status, change.obj["spec"]["completions"])
+        if len(completed) != status.get("succeeded", 0):
+            yield f"{change.key.name}: completed {sorted(completed)}, succeeded is {status.get('succeeded')}"
+
+
+def no_more_pods_are_active_than_wanted(record: Record) -> Iterator[str]:
+    """Active pods of a Job never outnumber its parallelism.
+
+    Not judged where a create may be repeated whose answer was lost, or a controller began with an old look.
+    """
+    scenario = record.scenario
+    if scenario.trouble.rate or any(crash.stale for crash in scenario.crashes):
+        return
+    wanted: dict[str, int] = {}
+    active: dict[str, set[str]] = {}
+    for change in record.changes:
+        if change.key.storage == JOBS:
+            uid = change.obj["metadata"]["uid"]
+            wanted[uid] = max(wanted.get(uid, 0), change.obj["spec"]["parallelism"])
+        elif change.key.storage == PODS:
+            owner = owners.controller_of(change.obj)
+            if owner is None or owner["uid"] not in wanted:
+                continue
+            pods = active.setdefault(owner["uid"], set())
+            if _is_active(change.obj) and change.type != "DELETED":
+                pods.add(change.key.name)
+            else:
+                pods.discard(change.key.name)
+            if len(pods) > wanted[owner["uid"]]:
+                yield f"{owner['name']}: {len(pods)} pods are active, {wanted[owner['uid']]} wanted"
+
+
+def a_finished_job_leaves_nothing_behind(record: Record) -> Iterator[str]:
+    """A Job that has ended has no active pod, and nothing that waits to be counted."""
+    if not record.ended_quietly:
+        return
+    pods = record.last(PODS)
+    for uid, job in record.last(JOBS).items():
+        status, name = job.get("status") or {}, job["metadata"]["name"]
+        uncounted = status.get("uncountedTerminatedPods") or {}
+        if any(uncounted.values()):
+            yield f"{name}: still uncounted: {uncounted}"
+        if not job_state.has_ended(job):
+            continue
+        left = [p["metadata"]["name"] for p in pods.values() if _is_owned(p, uid) and _is_active(p)]
+        if left or status.get("active"):
+            yield f"{name}: has ended, and {left or status['active']} are active"
+
+
+def a_suspended_job_runs_nothing(record: Record) -> Iterator[str]:
+    """At rest a suspended Job has no active pod."""
+    if not record.ended_quietly:
+        return
+    pods = record.last(PODS)
+    for uid, job in record.last(JOBS).items():
+        left = [p["metadata"]["name"] for p in pods.values() if _is_owned(p, uid) and _is_active(p)]
+        if job["spec"].get("suspend") and left:
+            yield f"{job['metadata']['name']}: is suspended, and {left} are active"
+
+
+def a_deadline_is_kept(record: Record) -> Iterator[str]:
+    """A Job ends soon after its activeDeadlineSeconds, once it is calm; where nobody sets the clock."""
+    scenario = record.scenario
+    if any(deed.verb == "jump" for deed in scenario.deeds):
+        return
+    started: dict[str, float] = {}
+    for change in record.of(JOBS):
+        uid, deadline = change.obj["metadata"]["uid"], change.obj["spec"].get("activeDeadlineSeconds")
+        new, old = change.obj.get("status") or {}, (change.old or {}).get("status") or {}
+        if new.get("startTime") != old.get("startTime"):
+            started[uid] = change.at
+        if deadline is None or uid not in started or not job_state.has_ended(change.obj):
+            continue
+        due = max(scenario.calm_at, started.pop(uid) + deadline)
+        if change.at > due + _LATENESS_SECONDS:
+            yield f"{change.key.name}: ended at {change.at:.0f}, its deadline was at {due:.0f}"
+
+
+def a_job_goes_when_its_time_is_up(record: Record) -> Iterator[str]:
+    """At rest no Job is left that has ended and had a ttlSecondsAfterFinished."""
+    if not record.ended_quietly:
+        return
+    for job in record.last(JOBS).values():
+        if job_state.has_ended(job) and job["spec"].get("ttlSecondsAfterFinished") is not None:
+            seconds = job["spec"]["ttlSecondsAfterFinished"]
+            yield f"{job['metadata']['name']}: was to go {seconds} s after its end"
+
+
+def only_what_has_ended_is_cleaned_up(record: Record) -> Iterator[str]:
+    """A Job that nobody deletes, and no CronJob replaces, goes only after its end."""
+    meddled = {deed.name for deed in record.scenario.deeds if deed.verb == "delete"}
+    for change in record.of(JOBS):
+        is_going = change.type == "DELETED" or "deletionTimestamp" in change.obj["metadata"]
+        if not is_going or change.key.name in meddled or owners.controller_of(change.obj) is not None:
+            continue
+        if not job_state.has_ended(change.obj):
+            yield f"{change.key.name}: is deleted before its end"
+
+
+def a_story_tells_of_the_end(record: Record) -> Iterator[str]:
+    """`longshore why` of a Job that has ended says so."""
+    for uid, job in record.last(JOBS).items():
+        end = job_state.end_of(job)
+        if end is None or uid not in record.stories:
+            continue
+        story = record.stories[uid]
+        codes = [line.get("code") for line in story.get("story") or ()]
+        if end["type"] not in codes:
+            yield f"{job['metadata']['name']}: {end['type']}, and its story ends with {codes[-3:]}"
+
+
+INVARIANTS = (
+    a_deadline_is_kept,
+    a_finished_job_leaves_nothing_behind,
+    a_finished_pod_is_counted_exactly_once,
+    a_job_goes_when_its_time_is_up,
+    a_story_tells_of_the_end,
+    a_suspended_job_runs_nothing,
+    a_verdict_never_changes,
+    counters_never_go_down,
+    no_index_succeeds_twice,
+    no_more_pods_are_active_than_wanted,
+    only_what_has_ended_is_cleaned_up,
+)
+
+
+def _verdicts(job: Obj) -> set[tuple[str, str]]:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return {(c["type"], c["reason"]) for c in conditions if c["type"] in _VERDICTS and c["status"] == "True"}
+
+
+def _completed(status: Obj, size: int) -> set[int]:
+    runs = indexes.read(status.get("completedIndexes") or "", size)
+    return {number for first, last in runs for number in range(first, last + 1)}
+
+
+def _is_active(pod: Obj) -> bool:
+    return not pod_state.has_ended(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+def _is_owned(pod: Obj, uid: str) -> bool:
+    owner = owners.controller_of(pod)
+    return owner is not None and owner["uid"] == uid

@@ -1,0 +1,81 @@
+"""Plays a scenario and says what is wrong; makes a scenario smaller that shows a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from simulation import (
+    cron_invariants,
+    gang_invariants,
+    job_invariants,
+    pod_invariants,
+    rest_invariants,
+    world,
+)
+from simulation.record import Record
+from simulation.scenario import Scenario, Trouble
+
+INVARIANTS = (
+    *rest_invariants.INVARIANTS,
+    *pod_invariants.INVARIANTS,
+    *job_invariants.INVARIANTS,
+    *cron_invariants.INVARIANTS,
+    *gang_invariants.INVARIANTS,
+)
+_MOST_SAID = 3
+
+
+class Fault(NamedTuple):
+    invariant: str
+    said: str
+
+
+def faults(record: Record) -> list[Fault]:
+    """The invariants that do not hold, with what they say."""
+    found = []
+    for invariant in INVARIANTS:
+        for number, said in enumerate(invariant(record)):
+            if number < _MOST_SAID:
+                found.append(Fault(invariant.__name__, said))
+    return found
+
+
+def judged(scenario: Scenario) -> list[Fault]:
+    """What is wrong when this scenario is played. An exception is a fault, too."""
+    try:
+        return faults(world.play(scenario))
+    except Exception as err:  # whatever ends a run is a fault of what was run
+        return [Fault("the_run_ends", repr(err))]
+
+
+def smaller(scenario: Scenario, is_wrong: Callable[[Scenario], bool]) -> Scenario:
+    """The smallest scenario found that is still wrong: fewer deaths, deeds and faults, in plain order."""
+    progress = True
+    while progress:
+        progress = False
+        for candidate in _candidates(scenario):
+            if is_wrong(candidate):
+                scenario, progress = candidate, True
+                break
+    return scenario
+
+
+def _candidates(scenario: Scenario) -> Iterator[Scenario]:
+    if scenario.trouble.rate or scenario.trouble.lag:
+        yield replace(scenario, trouble=Trouble())
+    if scenario.shuffled:
+        yield replace(scenario, shuffled=False)
+    for at in range(len(scenario.crashes)):
+        yield replace(scenario, crashes=scenario.crashes[:at] + scenario.crashes[at + 1 :])
+    for at in range(len(scenario.deeds)):
+        yield replace(scenario, deeds=scenario.deeds[:at] + scenario.deeds[at + 1 :])
+    for at, crash in enumerate(scenario.crashes):
+        if crash.stale:
+            fresh = replace(crash, stale=False)
+            yield replace(scenario, crashes=(*scenario.crashes[:at], fresh, *scenario.crashes[at + 1 :]))
+    if scenario.trouble.lag and scenario.trouble.rate:
+        yield replace(scenario, trouble=replace(scenario.trouble, lag=0.0))
+        yield replace(scenario, trouble=replace(scenario.trouble, rate=0.0))

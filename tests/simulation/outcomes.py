@@ -1,0 +1,28 @@
+"""How pods go in a run: by dice that depend on the seed, the object and how many of its pods ran before."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from longshore.node.runtime import Container
+from longshore.testing import Run
+
+_SECONDS = (0.2, 1.0, 3.0, 12.0, 25.0)
+_EXIT_CODES = (0, 0, 0, 0, 1, 7, 42)
+
+
+class Outcomes:
+    """A script for a `ScriptedMachine`. An object left out of a scenario changes nothing for others."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._ran: Counter[str] = Counter()
+
+    def __call__(self, container: Container) -> Run:
+        owner = container.pod.partition("-")[0]
+        self._ran[owner] += 1
+        rng = random.Random(f"outcome {self._seed} {owner} {self._ran[owner]}")
+        seconds = rng.choice(_SECONDS) + rng.random() / 8
+        on_term = rng.choice((0.0, 0.5, 8.0, None))
+        return Run(seconds=seconds, code=rng.choice(_EXIT_CODES), on_term=on_term)

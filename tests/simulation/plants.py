@@ -1,0 +1,217 @@
+"""Planted faults: one line each that breaks a promise. A simulation that misses them proves nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from support.places import ROOT
+
+MAX_SEEDS = 2000
+"""A fault that takes more seeds counts as not found."""
+
+
+class Plant(NamedTuple):
+    name: str
+    file: str
+    """Below src/longshore."""
+    old: str
+    """Occurs once in the file."""
+    new: str
+
+
+_JOB = "controllers/job"
+_CRON = "controllers/cronjob"
+_QUEUES = "machinery/queues"
+PLANTS = (
+    Plant(
+        "the finalizer goes before the status is written",
+        f"{_JOB}/sync.py",
+        "        if tracking.flush:\n",
+        "        await act.strip(tracking.strip)\n        if tracking.flush:\n",
+    ),
+    Plant(
+        "creations are not expected",
+        f"{_JOB}/act.py",
+        "expectations.expect_creations(self._key, len(bodies))",
+        "pass",
+    ),
+    Plant(
+        "a write of its own is not waited for",
+        f"{_JOB}/controller.py",
+        "            self._memory.own_writes.check(key)\n",
+        "            return\n",
+    ),
+    Plant(
+        "a status is written over whatever is there",
+        f"{_JOB}/act.py",
+        '{**job, "status": status}',
+        '{**job, "metadata": {**job["metadata"], "resourceVersion": ""}, "status": status}',
+    ),
+    Plant(
+        "a failed pod is listed a second time",
+        f"{_JOB}/ends/tracking.py",
+        "if each.uid in plan.count.uncounted_failed:",
+        "if False:",
+    ),
+    Plant(
+        "counters move while the finalizer is there",
+        f"{_JOB}/ends/tracking.py",
+        "[uid for uid in listed if uid in holding]",
+        "[]",
+    ),
+    Plant(
+        "pods killed after success count as failed",
+        f"{_JOB}/ends/tracking.py",
+        "if each.killed and plan.outcome is not None and plan.outcome.success:",
+        "if False:",
+    ),
+    Plant(
+        "pods are killed before the verdict is written",
+        f"{_JOB}/ends/tracking.py",
+        "if plan.outcome is None or not plan.view.satisfied:",
+        "if True:",
+    ),
+    Plant(
+        "a verdict on record is thought over",
+        f"{_JOB}/ends/outcome.py",
+        "    if found is None:\n",
+        "    if True:\n",
+    ),
+    Plant(
+        "pods that are never seen are waited for without end",
+        f"{_JOB}/decide.py",
+        "if view.patience is not None and",
+        "if False and",
+    ),
+    Plant("a suspended Job goes on", f"{_JOB}/pods/wanted.py", "if spec.suspended:", "if False:"),
+    Plant(
+        "nobody looks when the deadline comes",
+        f"{_JOB}/decide.py",
+        "    return None, left\n",
+        "    return None, None\n",
+    ),
+    Plant(
+        "pods of a Job that is gone keep their finalizer",
+        f"{_JOB}/waking/handlers.py",
+        "        self._orphans.add(orphans.of_job(job))\n",
+        "        return\n",
+    ),
+    Plant(
+        "nobody deletes a Job whose time is up",
+        "controllers/ttl/decide.py",
+        "    return job_state.has_ended(job)\n",
+        "    return False\n",
+    ),
+    Plant(
+        "Forbid does not look at what runs",
+        f"{_CRON}/due_run_start.py",
+        '.get("concurrencyPolicy") == "Forbid" and draft.active:',
+        '.get("concurrencyPolicy") == "Forbid" and False:',
+    ),
+    Plant(
+        "a run is not written down",
+        f"{_CRON}/due_run_start.py",
+        "    draft.last_schedule = rfc3339.from_instant(due)\n",
+        "",
+    ),
+    Plant(
+        "ended Jobs stay on the active list",
+        f"{_CRON}/accounting.py",
+        '        draft.drop(meta["uid"])\n',
+        "",
+    ),
+    Plant("history has no limits", f"{_CRON}/history_limits.py", "if len(ended) > limit:", "if False:"),
+    Plant(
+        "a failed look is not repeated", f"{_QUEUES}/workers.py", "        queue.add_rate_limited(key)\n", ""
+    ),
+    Plant(
+        "what is added while a worker has it is forgotten",
+        f"{_QUEUES}/workqueue.py",
+        "        if key in self._dirty:\n            self._offer(key)\n        self._tell",
+        "        self._dirty.discard(key)\n        self._tell",
+    ),
+    Plant(
+        "what vanished between two lists stays in the cache",
+        "machinery/informers/informer.py",
+        "if (key := key_of(obj)) not in there)",
+        "if (key := key_of(obj)) in ())",
+    ),
+    Plant(
+        "a forgotten version is asked for again",
+        "machinery/informers/reflector.py",
+        '            self._version = ""  # forgotten',
+        "            pass  # forgotten",
+    ),
+    Plant(
+        "a gang starts with what there is room for",
+        "scheduler/gang/model/group.py",
+        "        return self.has_minimum and self._roles_met",
+        "        return self._roles_met",
+    ),
+    Plant(
+        "a queue has no limit",
+        "scheduler/gang/trying/limits.py",
+        "if not queue.open or lacking(with_it, self.most(queue), asked):",
+        "if not queue.open:",
+    ),
+    Plant(
+        "retries of a gang are not counted",
+        "controllers/volcano/job/rules/phases.py",
+        "    if retries >= limit:\n",
+        "    if False:\n",
+    ),
+    Plant(
+        "the end of a pod is written over",
+        "node/status/writer.py",
+        "        if life.memory.terminal:  # it never changes",
+        "        if False:  # it never changes",
+    ),
+    Plant(
+        "dependents of what is gone are kept",
+        "controllers/garbage/decide.py",
+        "    if not solid:\n        return _delete(view)\n",
+        "    if not solid:\n        return Plan(Action.NOTHING, ())\n",
+    ),
+)
+
+
+def planted(plant: Plant, folder: Path) -> None:
+    """Copies the package to a folder, with this fault in it."""
+    shutil.copytree(
+        ROOT / "src/longshore", folder / "longshore", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    file = folder / "longshore" / plant.file
+    text = file.read_text()
+    assert text.count(plant.old) == 1, f"{plant.name}: {text.count(plant.old)} places in {plant.file}"
+    file.write_text(text.replace(plant.old, plant.new))
+
+
+def seeds_needed(plant: Plant, jobs: int, first: int) -> tuple[int | None, str]:
+    """How many seeds it takes to find the fault, and what is said then; None if it is not found."""
+    with tempfile.TemporaryDirectory() as name:
+        planted(plant, Path(name))
+        environment = {**os.environ, "PYTHONPATH": f"{name}:{ROOT / 'tests'}"}
+        command = [sys.executable, "-m", "simulation.hunt", str(first), str(MAX_SEEDS), str(jobs)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{plant.name}: {done.stderr}")
+    number, _, said = done.stdout.strip().partition(" ")
+    return (int(number) if number else None), said
+
+
+def run(names: list[str], jobs: int, first: int) -> int:
+    """Plants the named faults, or all, one after the other, and prints the table."""
+    chosen = [plant for plant in PLANTS if not names or plant.name in names]
+    missed = 0
+    print("| fault | seeds needed | found by |\n| --- | --- | --- |")
+    for plant in chosen:
+        number, said = seeds_needed(plant, jobs, first)
+        missed += number is None
+        print(f"| {plant.name} | {number or f'not in {MAX_SEEDS}'} | {said.partition(':')[0]} |", flush=True)
+    return 1 if missed else 0

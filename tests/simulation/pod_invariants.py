@@ -1,0 +1,61 @@
+"""What always holds for pods and the machine they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longshore.api.facts import pod_state
+from longshore.testing.scripted_kubelet import TRACKING
+from simulation.record import PODS, Record
+
+
+def a_container_starts_at_most_once(record: Record) -> Iterator[str]:
+    """One attempt of a container of a pod is started once, whoever dies meanwhile."""
+    for key, times in record.machine.started.items():
+        if times > 1:
+            yield f"{key}: started {times} times"
+
+
+def a_pod_that_never_restarts_runs_once(record: Record) -> Iterator[str]:
+    """With restartPolicy Never there is no second attempt."""
+    policies = {
+        change.obj["metadata"]["uid"]: change.obj["spec"]["restartPolicy"] for change in record.of(PODS)
+    }
+    for key in record.machine.started:
+        if key.attempt and policies.get(key.pod_uid) == "Never":
+            yield f"{key}: attempt {key.attempt} of a pod that never restarts"
+
+
+def the_end_of_a_pod_is_final(record: Record) -> Iterator[str]:
+    """A pod that succeeded or failed stays so, and no pod changes its node."""
+    for change in record.of(PODS):
+        if change.old is None:
+            continue
+        old, new = pod_state.phase_of(change.old), pod_state.phase_of(change.obj)
+        if pod_state.has_ended(change.old) and old != new:
+            yield f"{change.key.name}: {old} became {new}"
+        node = change.old["spec"].get("nodeName")
+        if node and node != change.obj["spec"].get("nodeName"):
+            yield f"{change.key.name}: moved from {node}"
+
+
+def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
+    """When all is at rest no process is left, and no pod waits for its finalizer or its grace period."""
+    if not record.ended_quietly:
+        return
+    for key in record.machine.running:
+        yield f"{key} still runs"
+    for pod in record.last(PODS).values():
+        meta = pod["metadata"]
+        if "deletionTimestamp" in meta:
+            yield f"{meta['name']}: deleted, and still there: {meta.get('finalizers')}"
+        elif pod_state.has_ended(pod) and TRACKING in (meta.get("finalizers") or ()):
+            yield f"{meta['name']}: has ended, and nobody counted it"
+
+
+INVARIANTS = (
+    a_container_starts_at_most_once,
+    a_pod_that_never_restarts_runs_once,
+    nothing_runs_on_in_the_end,
+    the_end_of_a_pod_is_final,
+)

@@ -1,0 +1,94 @@
+"""A record of a run: every change that became visible, in order, and what the machine did."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from longshore.api.types import Obj
+from longshore.machinery.time.clock import Clock
+from longshore.store import Key, Store
+from longshore.store.batch import Batch
+from longshore.store.types import EventType
+from longshore.testing import ScriptedMachine
+from simulation.scenario import Scenario
+
+PODS, JOBS, CRONJOBS = "pods", "batch/jobs", "batch/cronjobs"
+GANGS, QUEUES = "batch.volcano.sh/jobs", "scheduling.volcano.sh/queues"
+POD_GROUPS, EVENTS = "scheduling.volcano.sh/podgroups", "events"
+WORK = (PODS, JOBS, CRONJOBS, GANGS, POD_GROUPS)
+
+
+class Change(NamedTuple):
+    at: float
+    """Seconds since the beginning."""
+    type: EventType
+    key: Key
+    obj: Obj
+    """The new state; of a deleted object the last one."""
+    old: Obj | None
+
+
+@dataclass
+class Record:
+    scenario: Scenario
+    machine: ScriptedMachine
+    changes: list[Change] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """Log records that tell of a bug."""
+    acknowledged: list[Obj] = field(default_factory=list)
+    """Objects whose creation was answered to a person."""
+    ended_quietly: bool = False
+    """Whether nothing was left to do in the end."""
+    stories: dict[str, Obj] = field(default_factory=dict)
+    """The stories of Jobs, by name, as `longshore why` tells them in the end."""
+
+    def of(self, storage: str) -> Iterator[Change]:
+        return (change for change in self.changes if change.key.storage == storage)
+
+    def last(self, storage: str) -> dict[str, Obj]:
+        """The objects that are left, by uid."""
+        found: dict[str, Obj] = {}
+        for change in self.of(storage):
+            uid = change.obj["metadata"]["uid"]
+            if change.type == "DELETED":
+                found.pop(uid, None)
+            else:
+                found[uid] = change.obj
+        return found
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether answers may have been lost, or caches have been old, so that something was done twice."""
+        scenario = self.scenario
+        return bool(scenario.trouble.rate or scenario.crashes)
+
+
+class RecordingStore(Store):
+    """Tells a record of every change, at the moment it can be seen."""
+
+    record: Record
+    clock: Clock
+
+    def _durable(self, batch: Batch) -> None:
+        super()._durable(batch)
+        now = self.clock.monotonic()
+        for event in batch.events:
+            old = event.previous.obj if event.previous is not None else None
+            self.record.changes.append(Change(now, event.type, event.key, event.entry.obj, old))
+
+
+class BugLog(logging.Handler):
+    """Keeps what is logged as an error: a part that failed, a write that could not be made."""
+
+    def __init__(self, record: Record) -> None:
+        super().__init__(logging.ERROR)
+        self._record = record
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            text += f": {record.exc_info[1]!r}"
+        self._record.failures.append(text)

@@ -1,0 +1,62 @@
+"""What holds when nothing is left to do, and what holds for the run as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from longshore.api.facts import job_state
+from simulation.record import JOBS, WORK, Record
+
+
+def it_comes_to_rest(record: Record) -> Iterator[str]:
+    """When it is calm and nobody does anything, nothing happens any more."""
+    if not record.ended_quietly:
+        last = [f"{change.at:.0f} {change.type} {change.key}" for change in record.changes[-3:]]
+        yield f"something goes on for ever: {last}"
+
+
+def no_part_fails(record: Record) -> Iterator[str]:
+    """No controller, scheduler or node raises an error that it does not expect."""
+    yield from record.failures
+
+
+def acknowledged_writes_survive(record: Record) -> Iterator[str]:
+    """An object whose creation was answered is there, or was deleted by somebody."""
+    seen = {change.obj["metadata"]["uid"] for change in record.changes}
+    for obj in record.acknowledged:
+        if obj["metadata"]["uid"] not in seen:
+            yield f"{obj['metadata']['name']} was answered, and is lost"
+
+
+def every_job_ends(record: Record) -> Iterator[str]:
+    """A Job that is to run has ended when all is at rest: its pods all end, and there is room for them."""
+    if not record.ended_quietly:
+        return
+    for job in record.last(JOBS).values():
+        spec = job["spec"]
+        is_to_run = not spec.get("suspend") and spec["parallelism"]
+        if is_to_run and not job_state.has_ended(job) and "deletionTimestamp" not in job["metadata"]:
+            yield f"{job['metadata']['name']}: never ended: {job.get('status')}"
+
+
+def what_is_deleted_goes(record: Record) -> Iterator[str]:
+    """No object waits for its finalizers for ever, and none outlives its owner."""
+    if not record.ended_quietly:
+        return
+    left = {uid: obj for storage in WORK for uid, obj in record.last(storage).items()}
+    for obj in left.values():
+        meta = obj["metadata"]
+        if "deletionTimestamp" in meta:
+            yield f"{meta['name']}: is deleted, and waits for {meta.get('finalizers')}"
+        for owner in meta.get("ownerReferences") or ():
+            if owner["kind"] in ("Job", "CronJob") and owner["uid"] not in left:
+                yield f"{meta['name']}: its owner {owner['kind']} {owner['name']} is gone"
+
+
+INVARIANTS = (
+    acknowledged_writes_survive,
+    every_job_ends,
+    it_comes_to_rest,
+    no_part_fails,
+    what_is_deleted_goes,
+)

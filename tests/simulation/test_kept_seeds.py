@@ -1,0 +1,57 @@
+"""Seeds that once broke a promise, and some that never did. docs/bugs-found.md tells what they found."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulation import drawing, judging
+from simulation.scenario import Scenario
+
+KEPT = (32, 2231, 2273)
+PLAIN = range(20)
+
+
+@pytest.mark.parametrize("seed", KEPT)
+def test_a_seed_that_found_a_bug_finds_none(seed: int) -> None:
+    assert judging.judged(drawing.scenario(seed)) == []
+
+
+@pytest.mark.parametrize("block", range(0, len(PLAIN), 10))
+def test_what_must_hold_holds(block: int) -> None:
+    wrong = {seed: found for seed in PLAIN[block : block + 10] if (found := _judged(seed))}
+    assert wrong == {}, "play it again with: tools/seeds --seed N"
+
+
+def _judged(seed: int) -> list[judging.Fault]:
+    return judging.judged(drawing.scenario(seed))
+
+
+def test_every_kind_of_work_trouble_and_death_is_drawn() -> None:
+    drawn = [drawing.scenario(seed) for seed in range(300)]
+    verbs = {deed.verb for scenario in drawn for deed in scenario.deeds}
+    assert {kind for scenario in drawn for kind in scenario.kinds} == {"cronjob", "gang", "job", "queue"}
+    assert len(verbs) == 8
+    assert {crash.who for scenario in drawn for crash in scenario.crashes} == {
+        "all",
+        "controllers",
+        "node",
+        "scheduler",
+    }
+    assert {pattern for scenario in drawn for pattern in scenario.patterns} == {
+        "intermediate state",
+        "stale state",
+        "unobserved state",
+    }
+    assert {scenario.shortcuts for scenario in drawn} == {True, False}
+
+
+def test_a_scenario_that_is_wrong_is_made_smaller() -> None:
+    whole = next(s for s in map(drawing.scenario, range(100)) if len(s.deeds) > 3 and len(s.crashes) > 1)
+
+    def has_its_last_deed(scenario: Scenario) -> bool:
+        return whole.deeds[-1] in scenario.deeds
+
+    small = judging.smaller(whole, has_its_last_deed)
+    assert small.deeds == whole.deeds[-1:]
+    assert not small.crashes
+    assert not small.shuffled

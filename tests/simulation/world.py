@@ -1,0 +1,298 @@
+"""Plays a scenario: an API, controllers, schedulers and a node on the virtual clock, and what people do.
+
+All parts are those of `longshore up`, on the scripted machine. They are one process or three; each dies and
+comes back as the scenario says, with nothing but what is stored. Then it gets calm, and all has to come to
+rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, cast
+
+import msgspec
+
+from longshore.api import cron
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions, What
+from longshore.client.local import LocalClient
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane import controllers, scheduling
+from longshore.plane.plane import Parts, Plane
+from longshore.plane.wiring import Wiring, informers_of
+from longshore.testing import Death, FaultyClient, MortalClient, ScriptedMachine, SeededKeys
+from simulation import mortal_node, shuffled
+from simulation.mortal_node import Life
+from simulation.old_looks import OldLooks
+from simulation.outcomes import Outcomes
+from simulation.record import JOBS, WORK, BugLog, Record, RecordingStore
+from simulation.scenario import Crash, Deed, Scenario, Who
+
+NS: Final = "default"
+KINDS: Final[dict[str, What]] = {
+    "job": kinds.JOBS,
+    "cronjob": kinds.CRON_JOBS,
+    "gang": kinds.VOLCANO_JOBS,
+    "queue": kinds.QUEUES,
+}
+_ALWAYS: Final = ("garbage", "job", "podgc", "ttl")
+_FOR: Final = {
+    "cronjob": ("cronjob",),
+    "gang": ("volcano-gc", "volcano-job", "volcano-podgroup", "volcano-queue"),
+}
+_REST_SECONDS: Final = 320.0
+"""Nothing happens for so long only if nothing is left to do: the longest wait of any part, for pods that are
+never seen, is five minutes."""
+_LOOKS: Final = 40
+_REFUSALS: Final = frozenset((400, 404, 409, 422, 429))
+"""Answers to a deed that comes at the wrong moment."""
+
+
+def play(scenario: Scenario) -> Record:
+    """All that happened."""
+    return shuffled.run(lambda clock: _play(scenario, clock), scenario.seed, shuffled=scenario.shuffled)
+
+
+async def _play(scenario: Scenario, clock: VirtualClock) -> Record:
+    store = RecordingStore.open(None)
+    assert isinstance(store, RecordingStore)
+    machine = ScriptedMachine(clock, Outcomes(scenario.seed))
+    record = store.record = Record(scenario, machine)
+    store.clock = clock
+    world = _World(scenario, clock, store, record)
+    handler = BugLog(record)
+    logging.getLogger("longshore").addHandler(handler)
+    try:
+        await world.begin()
+        async with world.living():
+            await world.deeds()
+            await world.rest()
+            await world.ask_why()
+    finally:
+        logging.getLogger("longshore").removeHandler(handler)
+        await store.close()
+    return record
+
+
+class _World:
+    def __init__(
+        self, scenario: Scenario, clock: VirtualClock, store: RecordingStore, record: Record
+    ) -> None:
+        self._scenario, self._clock, self._store, self._record = scenario, clock, store, record
+        self._up, self._calm = asyncio.Event(), asyncio.Event()
+        self._faulty: list[FaultyClient] = []
+        self._dying: list[asyncio.Task[None]] = []
+        self._lives = 0
+        self._node: asyncio.Task[None] | None = None
+        self._boot = Life()
+        extra = [name for kind in sorted(scenario.kinds) for name in _FOR.get(kind, ())]
+        self._controllers = tuple(sorted((*_ALWAYS, *extra)))
+        self._plane = self._served()
+
+    def _served(self) -> Plane:
+        """The API, as it is after a start."""
+        clock, rng = self._clock, self._dice("plane")
+        zone, keys = cron.load("Europe/Berlin"), SeededKeys(rng)
+        parts = Parts(
+            self._store, clock, rng, zone, keys, self._controllers, shortcuts=self._scenario.shortcuts
+        )
+        return Plane(parts)
+
+    def _dice(self, who: str) -> random.Random:
+        return random.Random(f"{who} {self._lives} {self._scenario.seed}")
+
+    async def begin(self) -> None:
+        """All that is there before the first deed."""
+        await self._plane.prepare()
+        await self._plane.client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, NS)
+        self._up.set()
+
+    @asynccontextmanager
+    async def living(self) -> AsyncIterator[None]:
+        """All parts run beside the block."""
+        who: tuple[Who, ...] = ("all",) if self._scenario.together else ("controllers", "scheduler", "node")
+        tasks = [asyncio.create_task(self._live(each)) for each in who]
+        try:
+            yield
+            for task in tasks:
+                if task.done():
+                    task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # The parts
+
+    async def _live(self, who: Who) -> None:
+        """One process, from death to death."""
+        stale = False
+        for crash in (crash for crash in self._scenario.crashes if crash.who == who):
+            if not await self._until_death(who, crash, stale):
+                return
+            stale = crash.stale
+            if who == "all":
+                self._up.clear()
+            await self._clock.sleep(crash.away)
+            if who == "all":
+                self._plane = self._served()
+                self._up.set()
+        await self._run(who, self._client(stale), Life())
+
+    async def _until_death(self, who: Who, crash: Crash, stale: bool) -> bool:
+        """Runs until this death; False if the run is over before it comes."""
+        death = Death.SEEN if crash.seen else Death.UNSEEN
+        mortal = MortalClient(self._client(stale), self._clock, crash.write, death)
+        life = Life()
+        work = asyncio.create_task(self._run(who, cast(Client, mortal), life))
+        dead, calm = asyncio.create_task(mortal.dead.wait()), asyncio.create_task(self._calm.wait())
+        try:
+            await asyncio.wait((work, dead, calm), return_when=asyncio.FIRST_COMPLETED)
+            if not dead.done() and not mortal.over:
+                mortal.spare()
+                await work
+                return False
+            await dead
+            life.is_over = True
+            return True
+        finally:
+            for task in (work, dead, calm):
+                task.cancel()
+            self._dying.append(work)  # it may wait for an answer that never comes; nobody waits for it
+
+    def _client(self, stale: bool) -> Client:
+        client: Any = LocalClient(self._plane.api)
+        trouble = self._scenario.trouble
+        if stale:
+            client = OldLooks(client, self._store, self._dice("old looks"))
+        if (trouble.rate or trouble.lag) and not self._calm.is_set():
+            seed = self._dice("faults").randrange(1 << 30)
+            client = FaultyClient(client, self._clock, seed, rate=trouble.rate, lag=trouble.lag)
+            self._faulty.append(client)
+        return cast(Client, client)
+
+    async def _run(self, who: Who, client: Client, life: Life) -> None:
+        self._lives += 1
+        plane, clock, rng = self._plane, self._clock, self._dice(who)
+        parts = plane.parts
+        informers = informers_of(client, self._controllers, clock=clock, rng=rng)
+        keys, zone = SeededKeys(rng), parts.zone
+        wiring = Wiring(clock, rng, informers, zone=zone, keys=keys, reasons=plane.book)
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            if who in ("all", "controllers"):
+                tasks += controllers.start(self._controllers, client, wiring)
+            if who in ("all", "scheduler"):
+                place_by = plane.api.shortcuts.place_by if who == "all" else None
+                tasks += scheduling.start(client, wiring, place_by=place_by)
+            if who in ("all", "node"):
+                tasks.append(asyncio.create_task(self._run_node(client, wiring, life)))
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_node(self, client: Client, wiring: Wiring, life: Life) -> None:
+        """The node, again and again: its machine may go down."""
+        while True:
+            boot = self._boot = Life()
+            node = mortal_node.run(client, wiring, self._record.machine, boot)
+            self._node = asyncio.create_task(node)
+            try:
+                await asyncio.wait([self._node])
+            finally:
+                boot.is_over = boot.is_over or life.is_over
+                self._node.cancel()
+            if not self._node.cancelled():
+                self._node.result()
+
+    # What people do
+
+    async def deeds(self) -> None:
+        for deed in self._scenario.deeds:
+            await self._clock.sleep(deed.at - self._clock.monotonic())
+            await self._up.wait()
+            try:
+                await self._do(deed)
+            except StatusError as err:
+                if err.code not in _REFUSALS:
+                    raise
+        await self._clock.sleep(self._scenario.calm_at - self._clock.monotonic())
+        self._calm.set()
+        for client in self._faulty:
+            client.calm()
+
+    async def _do(self, deed: Deed) -> None:
+        client = self._plane.client
+        match deed.verb:
+            case "create":
+                body = {"metadata": {"name": deed.name}, **deed.body}
+                namespace = "" if deed.kind == "queue" else NS
+                self._record.acknowledged.append(await client.create(KINDS[deed.kind], body, namespace))
+            case "patch":
+                await client.patch(KINDS[deed.kind], deed.name, deed.body, NS)
+            case "delete":
+                options = DeleteOptions(propagation=deed.body["propagation"])
+                await client.delete(KINDS[deed.kind], deed.name, NS, options)
+            case "delete a pod":
+                for name in await self._pods(deed):
+                    await client.delete(kinds.PODS, name, NS)
+            case "evict a pod":
+                for name in await self._pods(deed):
+                    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+                    await client.create(kinds.PODS, eviction, NS, name=name, subresource="eviction")
+            case "command":
+                await self._command(client, deed)
+            case "lose the machine":
+                self._record.machine.lose()
+                if self._node is not None:
+                    self._boot.is_over = True
+                    self._node.cancel()
+            case "jump":
+                self._clock.jump(deed.body["seconds"])
+
+    async def _pods(self, deed: Deed) -> list[str]:
+        """The pod that is meant, if there is one."""
+        pods = (await self._plane.client.list(kinds.PODS, NS)).items
+        names = sorted(
+            p["metadata"]["name"] for p in pods if p["metadata"]["name"].startswith(f"{deed.name}-")
+        )
+        nth = deed.body["nth"]
+        return names[nth : nth + 1]
+
+    async def _command(self, client: LocalClient, deed: Deed) -> None:
+        gang = await client.get(kinds.VOLCANO_JOBS, deed.name, NS)
+        target: Obj = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": deed.name}
+        target |= {"uid": gang["metadata"]["uid"], "controller": True}
+        command = {"metadata": {"generateName": "c-"}, "action": deed.body["action"], "target": target}
+        await client.create(("bus.volcano.sh/v1alpha1", "Command"), command, NS)
+
+    async def rest(self) -> None:
+        """Waits until nothing happens any more. CronJobs are suspended for it."""
+        await self._up.wait()
+        for cron_job in (await self._plane.client.list(kinds.CRON_JOBS, NS)).items:
+            await self._plane.client.patch(
+                kinds.CRON_JOBS, cron_job["metadata"]["name"], {"spec": {"suspend": True}}, NS
+            )
+        changes = self._record.changes
+        for _ in range(_LOOKS):
+            before = len(changes)
+            await self._clock.sleep(_REST_SECONDS)
+            if not any(change.key.storage in WORK for change in changes[before:]):
+                self._record.ended_quietly = True
+                return
+
+    async def ask_why(self) -> None:
+        """Has the stories of the Jobs told that are left."""
+        for uid, job in self._record.last(JOBS).items():
+            name = job["metadata"]["name"]
+            path = f"/apis/longshore.dev/v1/namespaces/{NS}/explanations/job.{name}"
+            answer = await self._plane.client.request("GET", path)
+            self._record.stories[uid] = msgspec.json.decode(answer.body)
