@@ -5,12 +5,13 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-long-way lint format kubectl man clean
+.PHONY: help demo docs pictures test test-long-way test-simulation lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make test      every check: format, lint, types, layers, tests'
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
+	@echo 'make test-simulation  a minute of fresh seeds in the simulation, and planted faults that it has to find'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
 	@echo 'make docs      build the handbook into build/docs; warnings, dead links and unrun blocks are errors'
@@ -33,6 +34,14 @@ LONG_WAY := $(addprefix tests/apiserver/,kinds pod rest shortcuts volcano_admiss
 test-long-way:
 	@tools/venv dev
 	LONGSHORE_SHORTCUTS=off $(BIN)/pytest -n 2 --dist loadgroup -q $(LONG_WAY)
+
+# Fresh seeds every day, and three planted faults that have to be found (tests/simulation).
+SEED := $(shell date -u +%Y%m%d)00000
+
+test-simulation:
+	@echo 'the seed of the day is $(SEED)'
+	tools/seeds --from $(SEED) --seconds 60
+	tools/seeds --some-plants 3 --from $(SEED)
 
 lint:
 	@tools/venv dev
