@@ -21,9 +21,10 @@ class Place:
         self.kubectl = Kubectl(directory, directory / "data" / "kubeconfig")
         self.process: subprocess.Popen[str]
 
-    def start(self) -> None:
+    def start(self, *more: str) -> None:
+        """`more` are further options of `longshore up`."""
         words = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory / "data")]
-        words += ["--port", "0", "--on-stop", "kill"]
+        words += ["--port", "0", "--on-stop", "kill", *more]
         with (self.directory / "said").open("a") as said:
             self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True)
         assert self.process.stdout is not None

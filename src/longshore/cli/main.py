@@ -22,6 +22,7 @@ GROUPS = (
             ("down", "stop the longshore that runs here"),
             ("env", "print the line that points kubectl at this longshore"),
             ("kubeconfig", "add this longshore to your ~/.kube/config, or remove it"),
+            ("images", "say what an image means here: its command, its tools"),
             ("doctor", "check what this machine can do, and how to mend the rest"),
             ("controllers", "run the controllers against any Kubernetes"),
             ("scheduler", "run the gang scheduler against any Kubernetes"),

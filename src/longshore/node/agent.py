@@ -31,6 +31,7 @@ from longshore.node.capacity import Capacity
 from longshore.node.cleaning import Cleaner
 from longshore.node.disk_pressure import DiskPressure, Free
 from longshore.node.ending import Endings
+from longshore.node.engine_by_image import EngineByImage
 from longshore.node.engines import Engines
 from longshore.node.events import Events
 from longshore.node.eviction import Evictions
@@ -59,7 +60,7 @@ class Agent:
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
     where the logs of failed pods go when the pods do. `free` says what the disk has left. `classes` learn
-    what RuntimeClasses mean, for the preparer too.
+    what RuntimeClasses mean, and `by_image` chooses engines, for the preparer too.
     """
 
     def __init__(
@@ -76,12 +77,13 @@ class Agent:
         free: Callable[[], Free | None] = lambda: None,
         machine: Machine | None = None,
         classes: RuntimeClasses | None = None,
+        by_image: EngineByImage | None = None,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._clock, self._informers, self._name = clock, informers, name
         self._preparer = preparer
         self._classes = classes or RuntimeClasses()
-        self._engines = Engines(runtimes, self._changed, self._classes)
+        self._engines = Engines(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
         self._events = Events(self._recorder, clock)
         # Where all pods are followed by others of this process anyway, a watch of our own would tell twice.

@@ -14,6 +14,7 @@ from typing import Final
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.machinery.unavailable import Unavailable
+from longshore.node.engine_by_image import EngineByImage
 from longshore.node.runtime import Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
 
@@ -23,15 +24,18 @@ log = logging.getLogger(__name__)
 
 
 class Engines:
-    """By name, the default first. `changed` hears which engine's container ended."""
+    """By name, the default first. `changed` hears which engine's container ended. `by_image` chooses for pods
+    that name none, where not the default one runs them all."""
 
     def __init__(
         self,
         runtimes: Mapping[str, Runtime],
         changed: Callable[[Runtime, State], None],
         classes: RuntimeClasses,
+        by_image: EngineByImage | None = None,
     ) -> None:
         self._runtimes, self._changed, self._classes = dict(runtimes), changed, classes
+        self._by_image = by_image
         self._default = next(iter(runtimes.values()))
         self._known: dict[str, list[tuple[Runtime, State]]] = {}
 
@@ -50,6 +54,10 @@ class Engines:
                 continue
             for state in states:
                 self._known.setdefault(state.key.pod_uid, []).append((runtime, state))
+                if self._by_image is not None:
+                    self._by_image.settle(state.key.pod_uid, name)
+        if self._by_image is not None:
+            self._by_image.engines = frozenset(self._runtimes)
 
     async def close(self, *, kill: bool) -> None:
         for runtime in self._runtimes.values():
@@ -72,7 +80,9 @@ class Engines:
     def of(self, pod: Obj) -> Runtime | None:
         """The one that runs this pod; None if it asks for one this node does not have."""
         wanted = pod["spec"].get("runtimeClassName")
-        return self._runtimes.get(self._classes.engine(wanted)) if wanted else self._default
+        if wanted:
+            return self._runtimes.get(self._classes.engine(wanted))
+        return self._default if self._by_image is None else self._runtimes.get(self._by_image.of(pod))
 
     def take(self, uid: str) -> list[State] | None:
         """The containers remembered of a pod; None without any. They are told once."""

@@ -63,7 +63,7 @@ class Container:
     pull: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """When the image is fetched; the process engine has no use for images."""
     command: tuple[str, ...] = ()
-    """The manifest's `command`, expanded. The process engine needs one; podman images may bring one."""
+    """The manifest's `command`, expanded, or what its image means to the process engine."""
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     """In order, names unique. The process engine adds what a program needs of the host (PATH, HOME, …)."""
@@ -89,6 +89,8 @@ class Container:
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False
+    path: tuple[str, ...] = ()
+    """Directories that come first in PATH, unless `env` has a PATH. Podman's images have their own."""
     target: Key | None = None
     """A running container whose surroundings it shares: podman its processes; the process engine, where all
     see the machine's processes anyway, its files and host name instead of mounts of its own."""

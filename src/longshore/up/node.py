@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from longshore.up import failed_pods, machine
+from longshore.up import failed_pods, image_page, machine
 
 if TYPE_CHECKING:
+    from longshore.node.images.images_file import ImagesFile
     from longshore.node.preparing.types import Server
     from longshore.node.runtime import Runtime
     from longshore.plane.plane import Plane
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The node's place: its directory, the server its pods may ask, and the receiver of its door."""
+    """The node's place: its directory, the server its pods may ask, and the meaning of images here."""
 
     directory: Path
     server: Server
+    images: ImagesFile
 
 
 async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event) -> None:
@@ -31,6 +33,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     from longshore.node.agent import Agent
     from longshore.node.archive import Archive
     from longshore.node.disk_pressure import free_on
+    from longshore.node.engine_by_image import EngineByImage
     from longshore.node.preparing.preparer import Preparer
     from longshore.node.preparing.types import NodeFacts
     from longshore.node.runtime_classes import RuntimeClasses
@@ -46,8 +49,16 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     archive = Archive(root / "archive")
     api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
     api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
+    api.pages[image_page.PREFIX] = image_page.page(place.images, options.runtime)
     classes = RuntimeClasses()
-    facts = NodeFacts(name, allocatable=amounts.amounts, engine=options.runtime, classes=classes)
+    by_image = EngineByImage(place.images) if options.runtime == "auto" else None
+    facts = NodeFacts(
+        name,
+        allocatable=amounts.amounts,
+        engine=_default(options),
+        by_image=by_image,
+        classes=classes,
+    )
 
     async def can_mount() -> bool:
         return (await engines["process"].features()).mounts
@@ -60,6 +71,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         node=facts,
         in_thread=asyncio.to_thread,
         can_mount=can_mount,
+        images=place.images,
     )
     agent = Agent(
         wiring.context(client, wiring.reasons.teller("pod", "node")),
@@ -73,13 +85,19 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         archive=archive,
         free=partial(free_on, root),
         classes=classes,
+        by_image=by_image,
     )
-    await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
+    async with asyncio.TaskGroup() as tasks:
+        following = tasks.create_task(place.images.follow(wiring.clock))
+        try:
+            await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
+        finally:
+            following.cancel()
 
 
 def _engines(options: Options, root: Path) -> dict[str, Runtime]:
     """The default one first."""
-    default = options.runtime
+    default = _default(options)
     from longshore.node.runtimes.process import ProcessRuntime
 
     made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper", owned=options.in_memory)}
@@ -88,3 +106,8 @@ def _engines(options: Options, root: Path) -> dict[str, Runtime]:
 
         made["podman"] = PodmanRuntime(root / "podman")
     return {default: made[default], **made}
+
+
+def _default(options: Options) -> str:
+    """The engine that the node cannot do without."""
+    return "process" if options.runtime == "auto" else options.runtime

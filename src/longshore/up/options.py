@@ -38,7 +38,9 @@ class Options(msgspec.Struct, frozen=True):
     node: bool = True
     """Whether pods run here."""
     runtime: str = "process"
-    """The engine of pods that name none: process or podman."""
+    """The engine of pods that name none: process, podman, or auto: by what is known of their images."""
+    images: Path | None = None
+    """The file that says what images mean here; None for `images.yaml` in the data directory."""
     node_capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The node's capacity by resource, where it differs from the machine's."""
     shortcuts: bool = msgspec.field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")

@@ -19,6 +19,8 @@ from longshore.apiserver.api import Api
 from longshore.apiserver.http.server import HttpServer
 from longshore.client import Client
 from longshore.machinery.time.clock import Clock, RealClock
+from longshore.node.images import images_file
+from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing.types import Server
 from longshore.plane import bootstrap
 from longshore.plane.controllers import CONTROLLERS
@@ -52,12 +54,13 @@ class Longshore(msgspec.Struct, frozen=True):
 async def running(options: Options) -> AsyncIterator[Longshore]:
     """Starts a longshore and stops it at the end of the block.
 
-    Raises `store.StoreError`, `files.UnfitDirectory`, `pki.BrokenPki` or `listening.CannotListen` if it
-    cannot start.
+    Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `pki.BrokenPki` or
+    `listening.CannotListen` if it cannot start.
     """
     async with AsyncExitStack() as stack:
         directory = stack.enter_context(files.data_dir(options.data_dir, temporary=options.in_memory))
         clock = RealClock()
+        images = ImagesFile(options.images or _images(options))
         store = _store(options, directory, stack)
         names = listening.names(options.listen, options.tls_names)
         certificates = pki.ensure(directory / "pki", clock.now(), names)
@@ -96,10 +99,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             _renew(directory / "pki", names, renewed, clock), name="certificate renewal"
         )
         stack.push_async_callback(cancelled, [renewal])
-        server = Server(HOST, port, plane.parts.ca)
-        run_node = (
-            partial(node.run, options, node.Place(directory / "node", server)) if options.node else None
-        )
+        place = node.Place(directory / "node", Server(HOST, port, plane.parts.ca), images)
+        run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))
         elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()
         yield Longshore(url, elsewhere, config, plane.client, api)
@@ -108,6 +109,11 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
 def _controllers(options: Options) -> tuple[str, ...]:
     """Without a node there is nowhere to keep volumes: whoever brings the nodes brings their storage."""
     return tuple(name for name in CONTROLLERS if options.node or name != "volume")
+
+
+def _images(options: Options) -> Path:
+    """A longshore in memory has the images of the usual directory, as people say there what images mean."""
+    return (options.data_dir or files.default_data_dir()).expanduser() / images_file.NAME
 
 
 def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:

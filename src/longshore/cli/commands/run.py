@@ -173,7 +173,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add(
         "--runtime",
         default="",
-        choices=("process", "podman"),
+        choices=("process", "podman", "auto"),
         help="--throw-away with this engine for pods of manifests without a runtimeClassName",
     )
     add(

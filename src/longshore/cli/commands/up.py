@@ -8,6 +8,7 @@ next start finds them again, with the exit codes of those that ended meanwhile. 
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
 
 from longshore.cli.arguments import flags
 from longshore.cli.server import data_dir
@@ -74,9 +75,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--runtime",
-        choices=("process", "podman"),
+        choices=("process", "podman", "auto"),
         default="process",
-        help="engine for pods without a runtimeClassName (default: process)",
+        help="engine for pods without a runtimeClassName (default: process); auto: process for images that "
+        "longshore images lists, podman for others where it is installed",
+    )
+    parser.add_argument(
+        "--images",
+        type=_images,
+        metavar="FILE",
+        help="what images mean to the process engine (default: images.yaml in the data directory; see "
+        "longshore images)",
     )
     parser.add_argument(
         "--node-capacity",
@@ -94,6 +103,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     from longshore.cli.main import Failure
+    from longshore.node.images.image_table import BadImages
     from longshore.store import StoreError
     from longshore.up import foreground
     from longshore.up.files import UnfitDirectory
@@ -119,12 +129,13 @@ def run(arguments: Namespace) -> int:
         scheduler_actions=arguments.scheduler_actions,
         node=not arguments.no_node,
         runtime=arguments.runtime,
+        images=arguments.images,
         node_capacity=arguments.node_capacity,
         on_stop=arguments.on_stop or ("kill" if arguments.in_memory else "keep"),
     )
     try:
         foreground.run(options)
-    except (StoreError, UnfitDirectory, BrokenPki, CannotListen) as err:
+    except (StoreError, UnfitDirectory, BadImages, BrokenPki, CannotListen) as err:
         raise Failure(str(err)) from None
     return 0
 
@@ -138,6 +149,13 @@ def _address(text: str) -> str:
         raise ArgumentTypeError(
             f"{text!r} is not an IP address of this machine, such as 192.168.1.5, or 0.0.0.0 for all"
         ) from None
+
+
+def _images(text: str) -> Path:
+    path = Path(text).expanduser().absolute()
+    if not path.is_file():
+        raise ArgumentTypeError(f"{text!r} is no file")
+    return path
 
 
 def _tls_name(text: str) -> str:

@@ -90,6 +90,8 @@ def running(named: Path | None, context: str) -> Path | None:
 async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
     from longshore.cli.kept.run_records import LIVE
     from longshore.client.http import HttpClient
+    from longshore.node.images import images_file
+    from longshore.node.images.image_table import BadImages
     from longshore.store import StoreError
     from longshore.up.files import UnfitDirectory
     from longshore.up.options import Options
@@ -102,6 +104,7 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
             port=0,
             on_stop="kill",
             runtime=arguments.runtime or "process",
+            images=data_dir.directory(Namespace(data_dir=None)) / images_file.NAME,
         )
         try:
             async with (
@@ -111,7 +114,7 @@ async def _throw_away(arguments: Namespace) -> AsyncIterator[Place]:
                 namespace = arguments.namespace or "default"
                 directory = journal.directory if journal is not None else own.kubeconfig.parent
                 yield Place(own.client, http, own.server, namespace, directory, True, journal)
-        except (StoreError, UnfitDirectory) as err:
+        except (StoreError, UnfitDirectory, BadImages) as err:
             raise Failure(str(err)) from None
 
 

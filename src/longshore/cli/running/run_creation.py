@@ -19,7 +19,7 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import pod_templates, seeding
+from longshore.cli.running import image_check, pod_templates, seeding
 from longshore.cli.running.place import Place
 from longshore.cli.running.pod_templates import Change
 from longshore.cli.running.progress import Run
@@ -120,6 +120,7 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
         await _check(place, resource, obj, source, namespaces)
     for _, resource, obj, source in plan.wanted:
         await _try(place, resource, obj, source, namespaces, replace)
+    await image_check.refuse(place, [(obj, source) for _, _, obj, source in plan.wanted])
     for resource, obj, source in sorted(plan.needed, key=lambda entry: entry[0].kind != "Namespace"):
         with _blaming(source):
             await place.client.apply(

@@ -25,8 +25,9 @@ from longshore.machinery.in_thread import InThread
 from longshore.machinery.informers.informer import Informer
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
+from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import limits, namespace_cures, security
+from longshore.node.preparing import image_meaning, limits, namespace_cures, security
 from longshore.node.preparing.accounts.directory import TARGET as ACCOUNT_TARGET
 from longshore.node.preparing.accounts.directory import Accounts, Ready
 from longshore.node.preparing.accounts.tokens import Tokens
@@ -60,9 +61,10 @@ class Preparer:
         node: NodeFacts,
         in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
+        images: ImagesFile | None = None,
     ) -> None:
         """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
-        says so when it is open."""
+        says so when it is open. `images` say what images mean to that engine; without, the built-in ones."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
@@ -79,6 +81,7 @@ class Preparer:
         self._shared = Shared(root / ".shared")
         self._server_env = services.of_server(server) if server else {}
         self._services: Informer | None = None
+        self._images = image_meaning.ImageMeanings(images or ImagesFile(), root / ".applets", in_thread)
 
     async def run(self, informers: Informers) -> None:
         """Renews tokens in time and follows the Services, whose addresses pods are told, until cancelled."""
@@ -100,7 +103,9 @@ class Preparer:
         prepared = PreparedPod(meta["uid"])
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
-        if self._wants_account(spec):
+        if self._is_process(pod):
+            await self._images.ready(spec)
+        if self._wants_account(pod):
             prepared.account = _mounted(spec, await self._account(pod))
         if refs := referenced.of_environment(spec):
             prepared.sources = referenced.Sources(meta["namespace"], refs)
@@ -127,13 +132,24 @@ class Preparer:
         env: Mapping[str, str] = found
         if get("env") or get("envFrom"):
             env = container_env.resolve(spec, pod, prepared.sources, self._node, pod_ip, found)
-        if prepared.hosts is not None and not self._mounts_for(pod_spec):
+        if prepared.hosts is not None and not self._mounts_for(pod):
             self._hosts.add(pod, pod_ip)
             env = {**env, hosts_files.VARIABLE: prepared.hosts.source}
-        command, args = get("command"), get("args")
-        if not command and not args and _is_ephemeral(pod_spec, name) and self._is_process(pod_spec):
-            command = _SHELL
         value_of = from_maps(env)
+        command = container_env.expand_all(get("command"), value_of)
+        args = container_env.expand_all(get("args"), value_of)
+        mounts = self._mounts(prepared, pod, spec, env, pod_ip)
+        tools = image_meaning.NO_TOOLS
+        if self._is_process(pod):
+            entry = self._images.entry(get("image") or "")
+            if entry is not None:
+                command = command or image_meaning.command_of(entry, args)
+                tools = self._images.tools(entry, mounting=self._mounting)
+                mounts += tools.mounts
+            if not command and not args:
+                if not _is_ephemeral(pod_spec, name):
+                    raise self._images.unknown(name, get("image") or "")
+                command = _SHELL
         identity = security.identity(spec, pod, self._node)
         hostname = hosts_files.hostname_of(pod)
         variables = tuple(env.items())
@@ -143,12 +159,12 @@ class Preparer:
             meta["name"],
             get("image") or "",
             get("imagePullPolicy") or "IfNotPresent",
-            container_env.expand_all(command, value_of) if command else (),
-            container_env.expand_all(args, value_of) if args else (),
+            command,
+            args,
             variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
             get("workingDir") or "",
-            self._mounts(prepared, pod, spec, env, pod_ip),
-            hostname if self._names_itself(pod_spec) else "",
+            mounts,
+            hostname if self._names_itself(pod) else "",
             identity.user,
             identity.group,
             identity.groups,
@@ -162,6 +178,7 @@ class Preparer:
             stdin=bool(get("stdin")),
             stdin_once=bool(get("stdinOnce")),
             tty=bool(get("tty")),
+            path=tools.path,
         )
 
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:
@@ -180,6 +197,8 @@ class Preparer:
         """Removes everything the pod had on disk. Raises `removal.Mounted` if something is mounted there."""
         if not _UID.fullmatch(pod_uid):
             raise ValueError(f"{pod_uid!r} is no pod's uid")
+        if self._node.by_image is not None:
+            self._node.by_image.forget(pod_uid)
         self._hosts.remove(pod_uid)
         self._shared.remove(pod_uid)
         for top in self._directories_of(pod_uid):
@@ -206,11 +225,11 @@ class Preparer:
                 continue
         return found
 
-    def _wants_account(self, spec: Obj) -> bool:
+    def _wants_account(self, pod: Obj) -> bool:
         return (
             self._has_accounts
-            and spec.get("automountServiceAccountToken") is not False
-            and self._mounts_for(spec)
+            and pod["spec"].get("automountServiceAccountToken") is not False
+            and self._mounts_for(pod)
         )
 
     async def _account(self, pod: Obj) -> Ready:
@@ -242,11 +261,11 @@ class Preparer:
         self, prepared: PreparedPod, pod: Obj, spec: Obj, env: Mapping[str, str], pod_ip: str
     ) -> tuple[Mount, ...]:
         asked = spec.get("volumeMounts")
-        if not asked and spec.get("targetContainerName") and self._is_process(pod["spec"]):
+        if not asked and spec.get("targetContainerName") and self._is_process(pod):
             return ()  # it sees the files of its target
         if not asked and prepared.hosts is None:
             return prepared.account
-        if not self._mounts_for(pod["spec"]):
+        if not self._mounts_for(pod):
             if all(mount["mountPath"] in _TOLD_OTHERWISE for mount in asked or ()):
                 return ()
             text = "volumes cannot be mounted here: longshore may neither mount nor make user namespaces"
@@ -260,16 +279,17 @@ class Preparer:
             result += (prepared.hosts,)
         return result
 
-    def _mounts_for(self, pod_spec: Obj) -> bool:
-        return self._mounting or not self._is_process(pod_spec)
+    def _mounts_for(self, pod: Obj) -> bool:
+        return self._mounting or not self._is_process(pod)
 
-    def _is_process(self, pod_spec: Obj) -> bool:
-        return security.engine_of(pod_spec, self._node) == "process"
+    def _is_process(self, pod: Obj) -> bool:
+        return security.engine_of(pod, self._node) == "process"
 
-    def _names_itself(self, pod_spec: Obj) -> bool:
+    def _names_itself(self, pod: Obj) -> bool:
         """A container of the process engine keeps the machine's name unless its pod wants one: a namespace
         for each pod would cost more than most pods do."""
-        if not self._is_process(pod_spec):
+        pod_spec = pod["spec"]
+        if not self._is_process(pod):
             return True
         return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
 

@@ -30,11 +30,11 @@ class Identity(msgspec.Struct, frozen=True):
 _ANYBODY: Final = Identity()
 
 
-def engine_of(pod_spec: Obj, node: NodeFacts) -> str:
+def engine_of(pod: Obj, node: NodeFacts) -> str:
     """The engine that runs this pod."""
-    name = pod_spec.get("runtimeClassName")
+    name = pod["spec"].get("runtimeClassName")
     if not name:
-        return node.engine
+        return node.engine if node.by_image is None else node.by_image.of(pod)
     engine = node.classes.engine(name)
     return engine if engine in _ENGINES else node.engine
 
@@ -45,7 +45,7 @@ def identity(spec: Obj, pod: Obj, node: NodeFacts) -> Identity:
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
     if not own and not whole:
         return _ANYBODY
-    is_process = engine_of(pod_spec, node) == "process"
+    is_process = engine_of(pod, node) == "process"
     user, group = _first("runAsUser", own, whole), _first("runAsGroup", own, whole)
     if _first("runAsNonRoot", own, whole):
         _refuse_root(spec, pod, user, node.user if is_process else None)
@@ -92,7 +92,7 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
 def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
     """The settings that the pod's containers ask for and do not get, a sentence each."""
     spec = pod["spec"]
-    if engine_of(spec, node) != "process":
+    if engine_of(pod, node) != "process":
         return ()
     found: dict[str, None] = {}
     whole = spec.get("securityContext") or _NOTHING

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from longshore.node.engine_by_image import EngineByImage
 from longshore.node.runtime import Mount
 from longshore.node.runtime_classes import RuntimeClasses
 
@@ -51,6 +52,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
     """Quantities; what `limits.cpu` is in the downward API where a container has no limit."""
     engine: str = "process"
     """The engine of pods that name none by `runtimeClassName`."""
+    by_image: EngineByImage | None = None
+    """Chooses the engine of pods that name none; None where `engine` runs them all."""
     classes: RuntimeClasses = msgspec.field(default_factory=RuntimeClasses)
     user: int = msgspec.field(default_factory=os.geteuid)
     group: int = msgspec.field(default_factory=os.getegid)

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from longshore.api.types import encode
+from longshore.node.images import image_names
 from longshore.node.runtime import Container, Key, Mount
 
 KEY_LABEL: Final = "dev.longshore.key"
@@ -52,14 +53,10 @@ def reference(image: str) -> str:
     found = _REFERENCE.fullmatch(image)
     if found is None:
         raise ValueError("invalid reference format")
-    domain, path, tag, digest = found.group("domain", "path", "tag", "digest")
-    if domain is not None and "." not in domain and ":" not in domain and domain != "localhost":
-        if domain != domain.lower():
-            raise ValueError("invalid reference format: repository name must be lowercase")
-        domain, path = None, f"{domain}/{path}"
-    if domain is None:
-        domain, path = "docker.io", path if "/" in path else f"library/{path}"
-    return f"{domain}/{path}{tag or ''}{digest or ''}" if tag or digest else f"{domain}/{path}:latest"
+    full = image_names.complete(image)
+    if full.repository.startswith("docker.io/") and full.repository != full.repository.lower():
+        raise ValueError("invalid reference format: repository name must be lowercase")
+    return str(full)
 
 
 def create(container: Container, image: str, machine: Machine) -> list[str]:

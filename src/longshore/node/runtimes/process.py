@@ -182,6 +182,8 @@ class ProcessRuntime:
             env["HOSTNAME"] = container.hostname
         if container.tty:
             env["TERM"] = "xterm"
+        if container.path:
+            env["PATH"] = ":".join((*container.path, env["PATH"]))
         env.update(container.env)
         env[_TAG] = text
         return env

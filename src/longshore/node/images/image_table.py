@@ -1,0 +1,177 @@
+"""The table of images: patterns of image names, and what a container of such an image runs here. Pure.
+
+    "*/pause:*": [sleep, infinity]
+    "nginx:*": {command: [nginx], args: [-g, daemon off;]}
+    "python:*": {path: ~/.pyenv/versions/3.12.4/bin}
+
+Names are compared in full (`image_names.py`), so is a pattern, unless it begins with `*`. Of several patterns
+that match, the one with most letters of its own wins; of equal ones, that of the user's file.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from fnmatch import translate
+from typing import Any, Final, Literal
+
+import msgspec
+
+from longshore.node.images import image_names
+from longshore.node.images.image_names import Name
+
+_FIELDS: Final = ("command", "args", "path", "applets")
+_SHAPE: Final = "a list of words, or a mapping with some of command, args, path and applets"
+_WILD: Final = re.compile(r"[*?]|\[[^\]]*\]")
+_MAX_REMEMBERED: Final = 4096
+
+Source = Literal["file", "built-in"]
+
+
+class BadImages(Exception):
+    """The table of images has a mistake; the message names the entry, the field and the rule."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """The meaning of an image. An empty one says that its containers bring their commands with them."""
+
+    command: tuple[str, ...] = ()
+    """The image's entry point: runs where a container has no `command`, before the container's `args`."""
+    args: tuple[str, ...] = ()
+    """Runs after `command` where a container has neither `command` nor `args`."""
+    path: tuple[str, ...] = ()
+    """Directories that come first in PATH."""
+    applets: str = ""
+    """A program such as busybox, whose applets come before all else in PATH, and whose `sh` is /bin/sh."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    pattern: str
+    entry: Entry
+    source: Source
+
+
+class Table:
+    """Rows, those of the user's file first."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.rows = tuple(rows)
+        self._patterns = sorted(
+            (_Pattern(row) for row in self.rows), key=lambda each: each.rank, reverse=True
+        )
+        self._found: dict[str, Row | None] = {}
+
+    def find(self, image: str) -> Row | None:
+        """The row that says what an image means; None if none does."""
+        try:
+            return self._found[image]
+        except KeyError:
+            pass
+        name = image_names.complete(image)
+        found = next((pattern.row for pattern in self._patterns if pattern.matches(name)), None)
+        if len(self._found) >= _MAX_REMEMBERED:
+            self._found.clear()
+        self._found[image] = found
+        return found
+
+
+class _Pattern:
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        repository, tag, digest = image_names.split(row.pattern)
+        if not repository.startswith("*"):
+            repository = image_names.with_registry(repository)
+        tag, digest = tag or "*", digest or "*"
+        self._parts = tuple(re.compile(translate(part)).match for part in (repository, tag, digest))
+        self.rank = (*_letters(repository), *_letters(f"{tag}{digest}"), row.source == "file")
+
+    def matches(self, name: Name) -> bool:
+        return all(match(part) for match, part in zip(self._parts, name, strict=True))
+
+
+def _letters(pattern: str) -> tuple[int, int]:
+    """How particular a pattern is: its letters, and of equal ones the fewest wildcards."""
+    return len(_WILD.sub("", pattern)), -len(_WILD.findall(pattern))
+
+
+def no_command(container: str, image: str, row: Row | None) -> str:
+    """Why a container has nothing to run, and the ways out."""
+    repository, _, _ = image_names.split(image)
+    add = f"longshore images add {shlex.quote(f'{repository}:*')} -- COMMAND"
+    known = f'its entry "{row.pattern}" names none' if row is not None else "nobody said what it runs here"
+    return (
+        f'no command specified: container "{container}" has none, and of image "{image}" {known}. '
+        f"Say it with: {add}; or give the container a command; or run real images with podman "
+        "(runtimeClassName: podman)"
+    )
+
+
+def rows_of(content: Any, source: Source) -> tuple[Row, ...]:
+    """The rows of a file's content, in its order. Raises BadImages."""
+    if content is None:
+        return ()
+    if not isinstance(content, Mapping):
+        raise BadImages(
+            f"it must be a mapping from patterns of image names to {_SHAPE}, not {_kind(content)}"
+        )
+    return tuple(Row(_pattern(key), entry_of(key, value), source) for key, value in content.items())
+
+
+def entry_of(pattern: str, value: Any) -> Entry:
+    """The entry that a value of the file means. A list is a `command`. Raises BadImages."""
+    if isinstance(value, list):
+        return Entry(command=_words(f'"{pattern}"', value))
+    if not isinstance(value, Mapping):
+        raise BadImages(f'"{pattern}": it must be {_SHAPE}, not {_kind(value)}')
+    for field in value:
+        if field not in _FIELDS:
+            raise BadImages(f'"{pattern}": there is no field "{field}"; there are: {", ".join(_FIELDS)}')
+    path = value.get("path", [])
+    path = _words(f'"{pattern}".path', [path] if isinstance(path, str) else path, empty=True)
+    for directory in path:
+        if not directory.startswith(("/", "~")):
+            raise BadImages(f'"{pattern}".path: "{directory}" must begin with / or ~')
+        if ":" in directory:
+            raise BadImages(
+                f'"{pattern}".path: "{directory}" holds a colon; write several directories as a list'
+            )
+    applets = value.get("applets", "")
+    if not isinstance(applets, str):
+        raise BadImages(f'"{pattern}".applets: it must be the name of a program, not {_kind(applets)}')
+    words = {field: _words(f'"{pattern}".{field}', value[field]) for field in _FIELDS[:2] if field in value}
+    return Entry(path=path, applets=applets, **words)
+
+
+def _pattern(text: str) -> str:
+    if not text or text != text.strip() or image_names.split(text)[0].endswith("/"):
+        raise BadImages(
+            f'"{text}" is no pattern of image names, such as "nginx:*" or "registry.example/tools/*"'
+        )
+    return text
+
+
+def _words(place: str, value: Any, *, empty: bool = False) -> tuple[str, ...]:
+    if not isinstance(value, list) or not (value or empty):
+        raise BadImages(f"{place}: it must be a list of words, not {_kind(value)}")
+    for word in value:
+        if not isinstance(word, str):
+            raise BadImages(f"{place}: {_kind(word)} must be a text; write it in quotes")
+        if "\0" in word:
+            raise BadImages(f"{place}: a word holds a zero byte, which no command can")
+    return tuple(value)
+
+
+def _kind(value: Any) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f'the text "{value}"'
+        case list():
+            return "a list" if value else "an empty list"
+    return "a mapping"

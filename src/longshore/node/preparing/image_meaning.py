@@ -1,0 +1,97 @@
+"""The things that a container of the process engine takes from its image: a command, PATH, mounts.
+
+Containers of podman have the image itself, and take nothing from here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from longshore.api.types import Obj
+from longshore.machinery.in_thread import InThread
+from longshore.node.images.applets import AppletDirectories, Applets
+from longshore.node.images.image_table import Entry, no_command
+from longshore.node.images.images_file import ImagesFile
+from longshore.node.preparing.types import CannotPrepare
+from longshore.node.runtime import Mount
+
+SHELL_TARGET: Final = "/bin/sh"
+_APPLETS_TARGET: Final = "/run/longshore"
+"""The directory in which pods see applets: the node's own may be closed to their users."""
+_WHOLE_SHELLS: Final = ("bash",)
+"""Shells that know what busybox's does, and that scripts ask for by name: these stay what /bin/sh is."""
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """The tools that an image brings along."""
+
+    path: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+
+
+NO_TOOLS: Final = Tools()
+
+
+class ImageMeanings:
+    """`root` is where directories of applets are made."""
+
+    def __init__(self, images: ImagesFile, root: Path, in_thread: InThread) -> None:
+        self._images, self._in_thread = images, in_thread
+        self._applets = AppletDirectories(root)
+        self._tools: dict[tuple[Entry, bool, bool], Tools] = {}
+
+    async def ready(self, pod_spec: Obj) -> None:
+        """Has the applets made that a pod's images bring, because it takes some milliseconds."""
+        for part in ("initContainers", "containers", "ephemeralContainers"):
+            for container in pod_spec.get(part) or ():
+                row = self._images.find(container.get("image") or "")
+                if row is not None and row.entry.applets and self._applets.known(row.entry.applets) is None:
+                    await self._in_thread(self._applets.of, row.entry.applets)
+
+    def entry(self, image: str) -> Entry | None:
+        row = self._images.find(image)
+        return None if row is None else row.entry
+
+    def tools(self, entry: Entry, *, mounting: bool) -> Tools:
+        """The directories and mounts of an entry. Without `mounting` a pod sees the node's own directory."""
+        if not entry.path and not entry.applets:
+            return NO_TOOLS
+        applets = self._applets.of(entry.applets) if entry.applets else None
+        key = entry, mounting, applets is not None
+        if key not in self._tools:
+            self._tools[key] = _tools(entry, applets, mounting=mounting)
+        return self._tools[key]
+
+    def unknown(self, name: str, image: str) -> CannotPrepare:
+        """The refusal of a container without a command whose image says none either."""
+        problem = f" ({self._images.problem}; the file before it is in force)" if self._images.problem else ""
+        return CannotPrepare(
+            "CreateContainerError", no_command(name, image, self._images.find(image)) + problem
+        )
+
+
+def command_of(entry: Entry, args: Sequence[str] | None) -> tuple[str, ...]:
+    """The words that an image puts before the `args` of a container without a `command`."""
+    command = entry.command if args else (*entry.command, *entry.args)
+    if command and command[0].startswith("~"):
+        return (os.path.expanduser(command[0]), *command[1:])
+    return command
+
+
+def _tools(entry: Entry, applets: Applets | None, *, mounting: bool) -> Tools:
+    path = tuple(os.path.expanduser(directory) for directory in entry.path)
+    if applets is None:
+        return Tools(path)
+    if not mounting:
+        return Tools((applets.directory, *path))
+    target = f"{_APPLETS_TARGET}/{os.path.basename(applets.program)}"
+    mounts: tuple[Mount, ...] = (Mount(applets.directory, target, read_only=True),)
+    shell = os.path.realpath(SHELL_TARGET)
+    if applets.has_shell and shell != applets.program and os.path.basename(shell) not in _WHOLE_SHELLS:
+        mounts += (Mount(applets.program, SHELL_TARGET, read_only=True),)
+    return Tools((target, *path), mounts)
