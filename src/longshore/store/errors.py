@@ -57,6 +57,11 @@ class DiskFull(WriteFailed):
     Free some space and try again."""
 
 
+class JournalGone(WriteFailed):
+    """The journal's files were removed or replaced, so nothing can be kept: the write was not made; objects
+    are as before. Put the files back, or save what you need (`longshore get ... -o yaml`) and start again."""
+
+
 class StoreClosed(WriteFailed):
     """The store is closed."""
 

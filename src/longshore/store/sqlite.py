@@ -14,7 +14,8 @@ from pathlib import Path
 
 from longshore.store import sql
 from longshore.store.batch import Batch
-from longshore.store.errors import DiskFull, JournalCorrupt, JournalUnusable, WriteFailed
+from longshore.store.errors import DiskFull, JournalCorrupt, JournalGone, JournalUnusable, WriteFailed
+from longshore.store.file_identity import OpenFiles
 from longshore.store.journal import Durability
 from longshore.store.notes import Bundle
 from longshore.store.reserve import Reserve
@@ -56,6 +57,8 @@ class SqliteJournal:
                 self._db.execute(sql.SYNC_ON_COMMIT if self._syncs else sql.SYNC_ON_CHECKPOINT)
                 self._db.execute(sql.CHECKPOINT_ONLY_WHEN_TOLD)
                 self.reserve = Reserve(file, time.monotonic)
+                self.files = OpenFiles(time.monotonic)
+                self.files.know(file)
         except BaseException:
             self._db.close()
             raise
@@ -78,6 +81,8 @@ class SqliteJournal:
             values += row
             values += (checksum(*row, raw), raw)
             size += len(raw) + len(raw) // 4
+        if (missing := self.files.missing) is not None:
+            raise JournalGone(str(missing))
         statement = sql.append(len(events))
         try:
             self._db.execute(statement, values)
@@ -88,6 +93,8 @@ class SqliteJournal:
             self._make_room()
             with _failing():
                 self._db.execute(statement, values)
+        if not self.files.knows(self._log):  # SQLite makes it with the first write
+            self.files.know(self._log)
         self._log_bytes += size
         if self._log_bytes >= self._hold_at:
             self.hold()

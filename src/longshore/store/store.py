@@ -123,6 +123,11 @@ class Store:
         """Whether the disk is full, and what is left of it is for changes and deletions."""
         return self._disk is not None and self._disk.is_short
 
+    @property
+    def missing_file(self) -> Path | None:
+        """A file of the journal that somebody has removed or replaced; None while all are there."""
+        return self._disk.journal.files.missing if self._disk is not None else None
+
     def check_room(self) -> None:
         """Refuses new objects while the disk is full: raises `DiskFull`."""
         disk = self._disk

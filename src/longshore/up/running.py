@@ -5,6 +5,7 @@ processes. Comes down in the opposite order.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -26,6 +27,8 @@ from longshore.plane import bootstrap
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
+from longshore.store import file_identity
+from longshore.store.errors import JournalGone
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
 from longshore.up import files, kubeconfig, listening, node, pki, secrets
@@ -35,6 +38,8 @@ from longshore.up.options import Options
 from longshore.up.volume_directories import LocalDirectories
 
 HOST = listening.LOOPBACK
+
+log = logging.getLogger(__name__)
 _RENEWAL_SECONDS = 24 * 3600.0
 
 
@@ -98,7 +103,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         renewal = asyncio.create_task(
             _renew(directory / "pki", names, renewed, clock), name="certificate renewal"
         )
-        stack.push_async_callback(cancelled, [renewal])
+        watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
+        stack.push_async_callback(cancelled, [renewal, watching])
         place = node.Place(directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))
@@ -136,6 +142,19 @@ def _tls(certificates: pki.Pki) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+async def _watch_journal(store: Store, clock: Clock) -> None:
+    """Says at once that the journal's files are gone; the store refuses writes by itself."""
+    known: Path | None = None
+    while True:
+        await clock.sleep(file_identity.LOOK_SECONDS)
+        missing = store.missing_file
+        if missing is not None and known is None:
+            log.error("%s", JournalGone(str(missing)))
+        elif missing is None and known is not None:
+            log.warning("%s is there again, and writes are taken again", known)
+        known = missing
 
 
 async def _renew(
