@@ -13,6 +13,8 @@ import pytest
 
 from support.longshore_command import Command
 
+pytestmark = pytest.mark.xdist_group("cli commands")
+
 
 @pytest.fixture
 def file(longshore: Command) -> Iterator[Path]:
@@ -22,8 +24,13 @@ def file(longshore: Command) -> Iterator[Path]:
     made.unlink(missing_ok=True)
 
 
-def apply(longshore: Command, name: str, *containers: dict[str, Any]) -> None:
-    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 20, "containers": list(containers)}
+def apply(longshore: Command, name: str, *containers: dict[str, Any], deadline: int | None = None) -> None:
+    spec = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 20,
+        "activeDeadlineSeconds": deadline,
+        "containers": list(containers),
+    }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
     longshore.ok("apply", "-f", "-", stdin=json.dumps(pod))
 
@@ -35,40 +42,39 @@ def ended(longshore: Command, name: str, phase: str = "Succeeded") -> str:
 
 
 def test_a_pod_waits_until_somebody_says_what_its_image_runs(longshore: Command, file: Path) -> None:
-    apply(longshore, "waits", {"name": "main", "image": "registry.example/greeter:1"})
+    apply(longshore, "image-waits", {"name": "main", "image": "registry.example/greeter:1"})
     waiting = "{.status.containerStatuses[0].state.waiting.reason}"
-    longshore.ok("wait", "pod/waits", f"--for=jsonpath={waiting}=CreateContainerError", "--timeout=20s")
+    longshore.ok("wait", "pod/image-waits", f"--for=jsonpath={waiting}=CreateContainerError", "--timeout=20s")
     way_out = "longshore images add 'registry.example/greeter:*' -- COMMAND"
-    assert way_out in longshore.ok("describe", "pod", "waits")
-    assert way_out in longshore.ok("why", "pod/waits")
+    assert way_out in longshore.ok("describe", "pod", "image-waits")
+    assert way_out in longshore.ok("why", "pod/image-waits")
     said = longshore.ok("images", "add", "registry.example/greeter:*", "--", "echo", "well met")
     assert said == f"\"registry.example/greeter:*\" is in {file}: runs echo 'well met'\n"
-    assert ended(longshore, "waits") == "well met\n"
+    assert ended(longshore, "image-waits") == "well met\n"
 
 
 def test_a_file_with_a_mistake_leaves_the_last_one_in_force(longshore: Command, file: Path) -> None:
     longshore.ok("images", "add", "polite:*", "--", "echo", "please")
-    apply(longshore, "polite-1", {"name": "main", "image": "polite:1"})
-    assert ended(longshore, "polite-1") == "please\n"
+    apply(longshore, "image-polite-1", {"name": "main", "image": "polite:1"})
+    assert ended(longshore, "image-polite-1") == "please\n"
     file.write_text('"polite:*": 5\n')
-    apply(longshore, "rude", {"name": "main", "image": "rude:1"})
+    apply(longshore, "image-rude", {"name": "main", "image": "rude:1"})
     problem = f'{file}: "polite:*": it must be a list of words'
     until = time.monotonic() + 20
-    while problem not in longshore.ok("describe", "pod", "rude"):
-        assert time.monotonic() < until, longshore.ok("describe", "pod", "rude")
-    apply(longshore, "polite-2", {"name": "main", "image": "polite:2"})
-    assert ended(longshore, "polite-2") == "please\n"
+    while problem not in longshore.ok("describe", "pod", "image-rude"):
+        assert time.monotonic() < until, longshore.ok("describe", "pod", "image-rude")
+    apply(longshore, "image-polite-2", {"name": "main", "image": "polite:2"})
+    assert ended(longshore, "image-polite-2") == "please\n"
     refused = longshore("images", "list")
     assert (refused.exit, problem in refused.stderr) == (2, True)
     assert longshore("images", "add", "x", "--", "true").exit == 2, "a bad file is not written over"
 
 
 def test_a_pause_waits_and_ends_on_term(longshore: Command) -> None:
-    apply(longshore, "pause", {"name": "main", "image": "registry.k8s.io/pause:3.10"})
-    longshore.ok("wait", "pod/pause", "--for=condition=Ready", "--timeout=20s")
-    begun = time.monotonic()
-    longshore.ok("delete", "pod", "pause")
-    assert time.monotonic() - begun < 20, "it was killed at the end of its grace period"
+    apply(longshore, "image-pause", {"name": "main", "image": "registry.k8s.io/pause:3.10"}, deadline=1)
+    longshore.ok("wait", "pod/image-pause", "--for=jsonpath={.status.phase}=Failed", "--timeout=30s")
+    code = "{.status.reason} {.status.containerStatuses[0].state.terminated.exitCode}"
+    assert longshore.ok("get", "pod", "image-pause", "-o", f"jsonpath={code}") == "DeadlineExceeded 0"
 
 
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is not installed")
@@ -76,19 +82,25 @@ def test_a_pod_of_busybox_has_its_shell_and_its_applets(longshore: Command) -> N
     script = "[[ a == a ]] && echo yes; sleep --help 2>&1 | head -1 | cut -d' ' -f1; which bunzip2"
     apply(
         longshore,
-        "busy",
+        "image-busy",
         {"name": "shell", "image": "busybox:1.36", "command": ["/bin/sh", "-c", script]},
         {"name": "applet", "image": "busybox", "command": ["busybox", "true"]},
         {"name": "bare", "image": "registry.example/mirror/busybox@sha256:" + "0" * 64},
     )
-    longshore.ok("wait", "pod/busy", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
-    assert longshore.ok("logs", "busy", "-c", "shell") == "yes\nBusyBox\n/run/longshore/busybox/bunzip2\n"
-    assert longshore.ok("logs", "busy", "-c", "bare") == ""
+    longshore.ok("wait", "pod/image-busy", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=30s")
+    assert (
+        longshore.ok("logs", "image-busy", "-c", "shell") == "yes\nBusyBox\n/run/longshore/busybox/bunzip2\n"
+    )
+    assert longshore.ok("logs", "image-busy", "-c", "bare") == ""
 
 
 def test_another_pod_has_the_shell_of_the_machine(longshore: Command) -> None:
-    apply(longshore, "plain", {"name": "main", "image": "debian", "command": ["readlink", "-f", "/bin/sh"]})
-    assert ended(longshore, "plain").strip() == str(Path("/bin/sh").resolve())
+    apply(
+        longshore,
+        "image-plain",
+        {"name": "main", "image": "debian", "command": ["readlink", "-f", "/bin/sh"]},
+    )
+    assert ended(longshore, "image-plain").strip() == str(Path("/bin/sh").resolve())
 
 
 def test_entries_are_listed_tested_and_removed(longshore: Command, file: Path, tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ class Pod:
         near, far = os.pipe()
         unpacking = _Thread(lambda: _unpack(os.fdopen(near, "rb"), source, target))
         try:
-            with os.fdopen(far, "wb", buffering=0) as output:
-                code = self._exec(["tar", "cf", "-", source], tunnel.Ends(stdout=output, stderr=_Quiet()))
+            with os.fdopen(far, "wb", buffering=0) as output, _Quiet() as errors:
+                code = self._exec(["tar", "cf", "-", source], tunnel.Ends(stdout=output, stderr=errors))
         finally:
             unpacking.join()
         unpacking.check()
@@ -72,15 +72,26 @@ class Pod:
 
 
 class _Quiet(io.BytesIO):
-    """Standard error of tar, without its remark about leading slashes."""
+    """Standard error of tar, line by line, without its remark about leading slashes (or busybox's)."""
+
+    _rest = b""
 
     def write(self, data: object) -> int:
         text = bytes(data)  # type: ignore[call-overload]  # any buffer is bytes
-        for line in text.splitlines(keepends=True):
-            if b"Removing leading" not in line:
-                sys.stderr.buffer.write(line)
-                sys.stderr.buffer.flush()
+        *lines, self._rest = (self._rest + text).split(b"\n")
+        for line in lines:
+            self._tell(line + b"\n")
         return len(text)
+
+    def close(self) -> None:
+        self._tell(self._rest)
+        self._rest = b""
+        super().close()
+
+    def _tell(self, line: bytes) -> None:
+        if line and b"emoving leading" not in line:
+            sys.stderr.buffer.write(line)
+            sys.stderr.buffer.flush()
 
 
 class _Thread(threading.Thread):

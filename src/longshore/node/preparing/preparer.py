@@ -144,8 +144,9 @@ class Preparer:
             entry = self._images.entry(get("image") or "")
             if entry is not None:
                 command = command or image_meaning.command_of(entry, args)
-                tools = self._images.tools(entry, mounting=self._mounting)
-                mounts += tools.mounts
+                if not get("targetContainerName"):  # else it sees the files of its target
+                    tools = self._images.tools(entry, mounting=self._mounting)
+                    mounts += tools.mounts
             if not command and not args:
                 if not _is_ephemeral(pod_spec, name):
                     raise self._images.unknown(name, get("image") or "")
