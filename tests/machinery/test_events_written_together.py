@@ -200,12 +200,12 @@ def test_a_server_that_does_not_answer_does_not_hold_up_the_end() -> None:
 def test_all_objects_of_one_call_are_in_one_commit() -> None:
     async def main(clock: VirtualClock) -> None:
         async with api(clock) as client:
-            before = client._api.store.counters.commits
+            before = client.api.store.counters.commits
             maps = [{"metadata": {"name": f"m{n}", "namespace": "ns"}} for n in range(20)]
             again = [*maps, {"metadata": {"name": "No", "namespace": "ns"}}, maps[3]]
             answers = await client.create_together(("v1", "ConfigMap"), again)
             reasons = [answer.reason for answer in answers if isinstance(answer, StatusError)]
             assert reasons == ["Invalid", "AlreadyExists"]
-            assert client._api.store.counters.commits == before + 1
+            assert client.api.store.counters.commits == before + 1
 
     virtual.run(main)

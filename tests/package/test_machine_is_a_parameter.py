@@ -24,6 +24,12 @@ OUTER_ROOMS = {
     "node/keeper": "the process that keeps processes",
     "node/runtimes": "engines that run processes and containers",
     "node/archive.py": "a lock: its files are written in a thread that is handed in",
+    "testing/held_loop.py": "real time that flows beside the virtual one, and threads",
+    "testing/identity.py": "certificates are good from the machine's time on",
+    "testing/installation.py": "a token that nobody guesses",
+    "testing/loop_thread.py": "the thread that a cluster lives in",
+    "testing/cluster_for_tests.py": "the environment that code under test looks into",
+    "testing/seen_requests.py": "how long an answer really took",
     "store/sqlite.py": "the journal on disk, which measures how long a commit takes",
     "store/writers.py": "the thread of the journal on disk",
 }

@@ -50,7 +50,8 @@ class LocalClient(Client):
 
     def __init__(self, api: Api, *, manager: str = "longshore", user: User = INTERNAL) -> None:
         super().__init__(manager)
-        self._api, self._user = api, user
+        self.api = api
+        self._user = user
         self.creates_together = api.shortcuts.on
         self._front: FrontDoor | None = None
         self._routes: dict[_Sort, _Route] = {}
@@ -62,20 +63,20 @@ class LocalClient(Client):
         known = built_in(api_version, name)
         if known is not None:
             return known
-        for row in self._api.catalog.resources():
+        for row in self.api.catalog.resources():
             if row.group_version == api_version and name in (row.kind, row.plural):
                 return row
         raise LookupError(f"longshore has no {name!r} in {api_version}")
 
     async def resources(self) -> builtins.list[Resource]:
-        return list(self._api.catalog.resources())
+        return list(self.api.catalog.resources())
 
     async def _answer(self, request: Request) -> Response:
         from longshore.apiserver.http.begin import FrontDoor
         from longshore.client import in_process_request
 
         if self._front is None:
-            self._front = FrontDoor(self._api)
+            self._front = FrontDoor(self.api)
         return await in_process_request.answer(self._front, self._user, self.manager, request)
 
     async def close(self) -> None:
@@ -84,7 +85,7 @@ class LocalClient(Client):
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
         try:
-            answer = await (self._api.found(call) if ask.verb == "get" else self._api.written(call))
+            answer = await (self.api.found(call) if ask.verb == "get" else self.api.written(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
         return _one_of(answer).view()
@@ -93,7 +94,7 @@ class LocalClient(Client):
         """Stages the writes in growing batches. The API refuses a write before it is durable, so all
         batches share one wait.
         """
-        if not self._api.shortcuts.on:
+        if not self.api.shortcuts.on:
             return await super()._slowly(asks)
         written: builtins.list[Answer | DocumentAnswer | StatusError] = []
         size = 1
@@ -109,13 +110,13 @@ class LocalClient(Client):
 
     async def _together(self, asks: Sequence[Ask]) -> builtins.list[Obj | StatusError | Unreachable]:
         """Stages all writes, then waits once, without a task for each."""
-        if not self._api.shortcuts.on:
+        if not self.api.shortcuts.on:
             return await super()._together(asks)
         return await self._durable([self._staged(ask) for ask in asks])
 
     def _staged(self, ask: Ask) -> Answer | DocumentAnswer | StatusError:
         try:
-            return _one_of(self._api.write(self._call(ask)))
+            return _one_of(self.api.write(self._call(ask)))
         except StatusError as err:
             return err
         except StoreError as err:
@@ -128,7 +129,7 @@ class LocalClient(Client):
         for answer in written:
             if isinstance(answer, StatusError):
                 if answer.code == 409:
-                    await self._api.store.settled()
+                    await self.api.store.settled()
                 answers.append(answer)
                 continue
             try:
@@ -141,7 +142,7 @@ class LocalClient(Client):
         return answers
 
     def pipelined(self) -> LocalClient:
-        return Pipeline(self) if self._api.shortcuts.on else self
+        return Pipeline(self) if self.api.shortcuts.on else self
 
     async def settled(self) -> None:
         """Whatever this client answers is durable."""
@@ -149,7 +150,7 @@ class LocalClient(Client):
     async def _page(self, ask: Ask) -> Page:
         call = self._call(ask)
         try:
-            answer = await (self._api.list(call) if ask.verb == "list" else self._api.written(call))
+            answer = await (self.api.list(call) if ask.verb == "list" else self.api.written(call))
         except StoreError as err:
             raise errors.internal(str(err)) from err
         assert isinstance(answer, ListAnswer)
@@ -163,7 +164,7 @@ class LocalClient(Client):
 
     async def _stream(self, ask: Ask) -> AsyncGenerator[WatchEvent, None]:
         call = self._call(ask)
-        batches = await self._api.watch(call)
+        batches = await self.api.watch(call)
         try:
             async for batch in batches:
                 for change in batch:
@@ -201,13 +202,13 @@ class LocalClient(Client):
     def _route(self, ask: Ask, sort: _Sort) -> _Route:
         """The row for a request, and whether its object or patch is handed over as it is."""
         named, subresource = ask.resource, ask.subresource
-        row = self._api.catalog.find(named.group, named.version, named.plural)
+        row = self.api.catalog.find(named.group, named.version, named.plural)
         if row is None or (subresource and subresource not in row.subresources):
             raise router.missing()
         if ask.verb not in (row.subresources[subresource].verbs if subresource else row.verbs):
             raise errors.method_not_allowed()
         as_value = (
-            self._api.shortcuts.on
+            self.api.shortcuts.on
             and (row.style == "builtin" or row.strategy.keeps_parts)
             and subresource in _AS_VALUES
             and _by_value(ask, row)
@@ -227,7 +228,7 @@ class Pipeline(LocalClient):
     """
 
     def __init__(self, client: LocalClient) -> None:
-        super().__init__(client._api, manager=client.manager, user=client._user)
+        super().__init__(client.api, manager=client.manager, user=client._user)
         self._client = client
         self._last: Staged | None = None
 
@@ -245,7 +246,7 @@ class Pipeline(LocalClient):
             return self._written(ask)
         except StatusError as err:
             if err.code == 409:
-                await self._api.store.settled()  # as for everybody: told when it can be read
+                await self.api.store.settled()  # as for everybody: told when it can be read
             raise
 
     _slowly = Client._slowly
@@ -263,7 +264,7 @@ class Pipeline(LocalClient):
 
     def _written(self, ask: Ask) -> Obj:
         try:
-            answer = _one_of(self._api.write(self._client._call(ask)))
+            answer = _one_of(self.api.write(self._client._call(ask)))
         except StoreError as err:
             raise errors.internal(str(err)) from err
         if answer.staged:

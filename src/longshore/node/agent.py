@@ -42,6 +42,7 @@ from longshore.node.pod.life import Life
 from longshore.node.pod.memory import Verdict
 from longshore.node.pod.preparation import Preparation
 from longshore.node.pod.starting import Starter
+from longshore.node.probes import hooks
 from longshore.node.registration import Machine, Registration
 from longshore.node.runtime import Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
@@ -60,7 +61,8 @@ class Agent:
     The first of `runtimes` runs pods that ask for none by `runtimeClassName`. `root` is the node's directory,
     with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
     where the logs of failed pods go when the pods do. `free` says what the disk has left. `classes` learn
-    what RuntimeClasses mean, and `by_image` chooses engines, for the preparer too.
+    what RuntimeClasses mean, and `by_image` chooses engines, for the preparer too. `handle` carries out hooks
+    and probes.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Agent:
         machine: Machine | None = None,
         classes: RuntimeClasses | None = None,
         by_image: EngineByImage | None = None,
+        handle: hooks.Handle = hooks.run,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._clock, self._informers, self._name = clock, informers, name
@@ -117,7 +120,8 @@ class Agent:
                 engine_of=self._engines.of,
                 spawn=self._spawn,
                 wake=wake,
-            )
+            ),
+            handle,
         )
         self._writer = StatusWriter(client, clock, spawn=self._spawn, closed=self._endings.closed, wake=wake)
         self._looks.connect(self._actor, self._writer, self._endings)
@@ -211,8 +215,8 @@ class Agent:
     def _changed(self, runtime: Runtime, state: State) -> None:
         life = self.lives.get(state.key.pod_uid)
         if life is not None:
-            self._actor.ended(life, state)
-        elif not self._engines.ended(runtime, state):
+            self._actor.changed(life, state)
+        elif not self._engines.changed(runtime, state) and state.phase != "running":
             self._cleaner.keys(runtime, [state.key])
 
     # ---- ends

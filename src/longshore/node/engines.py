@@ -89,8 +89,8 @@ class Engines:
         found = self._known.pop(uid, None)
         return None if found is None else [state for _, state in found]
 
-    def ended(self, runtime: Runtime, state: State) -> bool:
-        """Notes an end that nobody has taken yet. False if it is not of those."""
+    def changed(self, runtime: Runtime, state: State) -> bool:
+        """Notes an end, or readiness, of what nobody has taken yet. False if it is not of those."""
         states = self._known.get(state.key.pod_uid)
         if states is None:
             return False

@@ -114,6 +114,9 @@ class State:
     reason: str = ""
     """Completed, Error, OOMKilled, ContainerCannotRun …; empty while it runs."""
     message: str = ""
+    unready: bool = False
+    """Whether it runs and the engine will tell when it is ready, by telling this state again without it. An
+    engine that knows nothing of readiness leaves that to probes."""
 
 
 class CannotStart(Exception):
@@ -160,7 +163,8 @@ class Runtime(Protocol):
     async def open(self, changed: Callable[[State], None]) -> list[State]:
         """Connects, or starts what it needs; returns all it remembers. From then on every container that
         ends is told to `changed`, on the event loop, after it has been recorded where a crash cannot lose
-        it. One that ended while nobody was connected is in the list."""
+        it; so is one that was `unready` and no longer is. One that ended while nobody was connected is in
+        the list."""
 
     async def features(self) -> Features: ...
 

@@ -67,12 +67,15 @@ NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
 
 
 class Plane:
-    """`prepare` it, then `running`."""
+    """`prepare` it, then `running`. `client` is that of all its parts, on an API that may have served others
+    before; without one the plane has its own."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, client: LocalClient | None = None) -> None:
         self.parts, self.clock, self.rng = parts, parts.clock, parts.rng
-        self.api = Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
-        self.client = LocalClient(self.api)
+        self.client = client or LocalClient(
+            Api(parts.store, clock=parts.clock, rng=parts.rng, shortcuts=parts.shortcuts)
+        )
+        self.api = self.client.api
         self.book = ReasonBook(parts.clock, parts.store.reasons)
         """The reasons of all parts of this plane."""
         self.wiring = Wiring(

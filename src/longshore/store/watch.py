@@ -70,6 +70,11 @@ class Watch:
         batches.clear()
         return events
 
+    @property
+    def is_open(self) -> bool:
+        """Whether changes still come: nobody has closed it, and it was not cut off."""
+        return self._open
+
     def nudge(self) -> None:
         """Wakes the consumer so that it can look at the clock, instead of a time limit on every wait."""
         self._nudged = True

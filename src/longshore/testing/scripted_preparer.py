@@ -16,6 +16,8 @@ class ScriptedPreparer:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.pods: dict[str, Obj] = {}
+        """The pods that are prepared, by uid, as they were when a container of theirs was last started."""
         self.removed: list[str] = []
         """Uids of pods that were to be removed, in order."""
         self.refuse: Callable[[Obj], None] = lambda pod: None
@@ -33,6 +35,7 @@ class ScriptedPreparer:
     def container(self, prepared: str, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
         self.refuse_container(pod, spec["name"])
         meta = pod["metadata"]
+        self.pods[meta["uid"]] = pod
         log = self.root / "logs" / f"{meta['namespace']}_{meta['name']}_{meta['uid']}" / spec["name"]
         return Container(
             Key(meta["uid"], spec["name"], attempt),
@@ -48,6 +51,7 @@ class ScriptedPreparer:
 
     async def remove(self, pod_uid: str) -> None:
         self.removed.append(pod_uid)
+        self.pods.pop(pod_uid, None)
 
     async def known(self) -> set[str]:
         return set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -16,26 +17,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from longshore.api.exec_session import Session
+from longshore.api.time import rfc3339
 from longshore.machinery.time.clock import Clock, Timer
 from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """How one run of a container goes."""
-
-    seconds: float | None = 0.0
-    """Until it ends by itself; None never does."""
-    code: int = 0
-    fails: CannotStart | None = None
-    """The error of a container that cannot be started."""
-    on_term: float | None = 0.0
-    """Seconds from the stop signal to its end; None ignores the signal."""
-    term_code: int = 143
-    reason: str = ""
-    message: str = ""
-    """The content of the termination message file."""
-
+from longshore.testing.pod_outcomes import Run
 
 RunScript = Callable[[Container], Run]
 Execs = Callable[[Key, tuple[str, ...]], "Exec"]
@@ -58,6 +43,8 @@ class ScriptedMachine:
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
     states: dict[Key, State] = field(default_factory=dict)
+    rng: random.Random = field(default_factory=lambda: random.Random(0))
+    """Chooses where a run leaves its duration open."""
     problem: str = ""
     """Why nothing can be run, while that is so."""
     started: Counter[Key] = field(default_factory=Counter)
@@ -78,22 +65,40 @@ class ScriptedMachine:
 
     def begin(self, container: Container) -> State:
         key, now = container.key, self.clock.timestamp()
-        run = self.script(container)
+        run = self.script(container).drawn(self.rng)
         if run.fails is not None:
             raise run.fails
         self.started[key] += 1
         self.moments[key] = self.clock.monotonic()
         self.containers[key], self.runs[key] = container, run
+        ready_after = run.is_ready_after
         state = State(
-            key, "running", f"{key.container}-{key.attempt}", 100 + len(self.started), started_at=now
+            key,
+            "running",
+            f"{key.container}-{key.attempt}",
+            100 + len(self.started),
+            started_at=now,
+            unready=ready_after > 0,
         )
         self.states[key] = state
-        if run.seconds is not None:
-            self._later(key, run.seconds, run.code, 0)
+        if run.logs:
+            _write_log(container, run.logs, now)
+        if ready_after:
+            self.clock.call_later(ready_after, lambda: self.ready(key))
+        if (length := run.ends_after) is not None:
+            self._later(key, length, run.code, run.signal)
         return state
 
-    def end(self, key: Key, code: int = 0, number: int = 0) -> None:
-        """The container ends now."""
+    def ready(self, key: Key) -> None:
+        """The container is ready now, if it still runs."""
+        state = self.states.get(key)
+        if state is not None and state.phase == "running" and state.unready:
+            self.states[key] = replace(state, unready=False)
+            if self.told is not None:
+                self.told(self.states[key])
+
+    def end(self, key: Key, code: int = 0, number: int = 0, reason: str = "") -> None:
+        """The container ends now. Without a reason it is the one of its run, else by the code."""
         state = self.states.get(key)
         if state is None or state.phase != "running":
             return
@@ -104,14 +109,14 @@ class ScriptedMachine:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "w") as opened:
                 opened.write(run.message)
-        reason = run.reason or ("Error" if code else "Completed")
         ended = replace(
             state,
             phase="exited",
+            unready=False,
             finished_at=self.clock.timestamp(),
             exit_code=code,
             signal=number,
-            reason=reason,
+            reason=reason or run.reason or ("Error" if code else "Completed"),
         )
         self.states[key] = ended
         if self.told is not None:
@@ -134,13 +139,21 @@ class ScriptedMachine:
         run = self.runs[key]
         if number == signal.SIGKILL:
             self._later(key, 0.0, 137, 9)
-        elif run.on_term is not None:
-            self._later(key, run.on_term, run.term_code, number if run.term_code > 128 else 0)
+        elif (length := run.stops_after) is not None:
+            self._later(key, length, run.term_code, number if run.term_code > 128 else 0)
 
     def _later(self, key: Key, seconds: float, code: int, number: int) -> None:
         if (timer := self._timers.pop(key, None)) is not None:
             timer.cancel()
         self._timers[key] = self.clock.call_later(seconds, lambda: self.end(key, code, number))
+
+
+def _write_log(container: Container, text: str, now: float) -> None:
+    """Writes output in the form of an engine's log file."""
+    stamp = f"{rfc3339.from_seconds(int(now))[:-1]}.{int(now % 1 * 1e9):09d}Z"
+    os.makedirs(os.path.dirname(container.log), exist_ok=True)
+    with open(container.log, "a", encoding="utf-8") as opened:
+        opened.writelines(f"{stamp} stdout F {line}\n" for line in text.removesuffix("\n").split("\n"))
 
 
 class ScriptedRuntime:
@@ -184,7 +197,7 @@ class ScriptedRuntime:
         return _Session(self.machine.execs(key, command), self.machine.clock)
 
     async def attach(self, key: Key) -> Session:
-        raise NotImplementedError("nothing runs here, so there is nothing to attach to")
+        raise CannotStart("CreateContainerError", "nothing runs here, so there is nothing to attach to")
 
     async def usage(self, keys: Iterable[Key]) -> dict[Key, Usage]:
         return {key: Usage(0.0, 0) for key in keys if key in self.machine.running}
@@ -221,3 +234,6 @@ class _Session:
 
     async def close(self) -> None:
         await asyncio.sleep(0)
+
+
+__all__ = ["Exec", "Execs", "Run", "RunScript", "ScriptedMachine", "ScriptedRuntime"]

@@ -35,11 +35,12 @@ preferences: {{}}
 """
 
 
+def text(*, server: str, ca: bytes, token: str) -> str:
+    """A kubeconfig for the admin of the server at this URL, whose certificate this authority has signed."""
+    data = base64.b64encode(ca).decode("ascii")
+    return _TEXT.format(ca=data, server=server, user=ADMIN, token=token)
+
+
 def write(path: Path, *, server: str, pki: Pki, token: str) -> None:
-    """Replaces `path` by a kubeconfig for the admin of the server at this URL."""
-    text = _TEXT.format(ca=_data(pki.ca_cert.read_bytes()), server=server, user=ADMIN, token=token)
-    write_private(path, text.encode())
-
-
-def _data(content: bytes) -> str:
-    return base64.b64encode(content).decode("ascii")
+    """Replaces `path` by such a kubeconfig."""
+    write_private(path, text(server=server, ca=pki.ca_cert.read_bytes(), token=token).encode())

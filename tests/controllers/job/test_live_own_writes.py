@@ -115,7 +115,7 @@ def test_pods_to_be_removed_that_are_too_many_for_one_sync_are_removed_by_the_ne
 
 def test_the_three_writes_of_the_end_are_told_one_by_one() -> None:
     async def scene(stage: Stage) -> None:
-        stage.theirs = LocalClient(stage.client._api)  # type: ignore[assignment] # as in a longshore
+        stage.theirs = LocalClient(stage.client.api)  # type: ignore[assignment] # as in a longshore
         await stage.start()
         seen: list[tuple[int, str]] = []
         since = (await stage.client.list(JOBS, NS)).resource_version
@@ -167,7 +167,7 @@ def test_writes_that_a_full_disk_takes_are_made_again(
         append(self, events)
 
     async def scene(stage: Stage) -> None:
-        stage.theirs = LocalClient(stage.client._api)  # type: ignore[assignment]
+        stage.theirs = LocalClient(stage.client.api)  # type: ignore[assignment]
         await stage.start()
         await stage.job(completions=2, parallelism=1)
         for _ in range(2):

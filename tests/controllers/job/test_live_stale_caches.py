@@ -31,7 +31,7 @@ class Lagging(Troubled):
 
 
 def lagging(stage: Stage, late: str, seconds: float) -> Lagging:
-    client = Lagging(stage.client._api)
+    client = Lagging(stage.client.api)
     client.late, client.seconds = late, seconds
     stage.theirs = client
     return client

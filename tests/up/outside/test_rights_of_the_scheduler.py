@@ -56,7 +56,7 @@ def test_the_rights_are_enough_and_each_is_used() -> None:
 
     async def story(scene: Scene) -> None:
         await scene.stop()
-        noting = Noting(scene.client._api)
+        noting = Noting(scene.client.api)
         person, scene.client = scene.client, noting
         scene.start()
         scene.client = person

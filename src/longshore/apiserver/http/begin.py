@@ -92,6 +92,11 @@ class Exchange:
         """None for a path that is no resource's."""
         self.refusal: Reply | None = None
 
+    @property
+    def call(self) -> Call | None:
+        """The call that was asked for; None for a path that is no resource's."""
+        return self._call
+
     # ---- the steps
 
     def admit(self) -> None:

@@ -133,6 +133,11 @@ class Connection(asyncio.Protocol):
         return self._busy is not None
 
     @property
+    def receives(self) -> bool:
+        """Whether a request has come in part."""
+        return self._busy is None and not self._discards and self._parser.phase is not BETWEEN
+
+    @property
     def stuck_seconds(self) -> float:
         """How long a client may read nothing although there is something to read."""
         return self._timeouts.stuck

@@ -44,6 +44,11 @@ class Listener:
         chosen: int = server.sockets[0].getsockname()[1]
         return chosen
 
+    @property
+    def receives(self) -> bool:
+        """Whether a request has come in part, on any connection."""
+        return any(each.receives for each in self._connections)
+
     async def close(self) -> None:
         """Stops listening, ends all streams, lets running requests finish for a moment, then hangs up."""
         self._front.close()

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 class Sender:
     """Raises ConnectionResetError when the client has gone, TimeoutError when it reads no more."""
 
-    __slots__ = ("_connection", "_request", "chunked", "started")
+    __slots__ = ("chunked", "connection", "request", "started")
 
     def __init__(self, connection: Connection, request: Request) -> None:
-        self._connection, self._request = connection, request
+        self.connection, self.request = connection, request
         self.started = False
         self.chunked = not request.old
         """Whether pieces are chunks of HTTP/1.1. Else the end of the connection is the end of the answer."""
@@ -26,11 +26,11 @@ class Sender:
         """Sends the head."""
         self.started = True
         if not self.chunked:
-            self._request.last = True
+            self.request.last = True
         framing = b"Transfer-Encoding: chunked\r\n" if self.chunked else b""
-        if self._request.last:
+        if self.request.last:
             framing += b"Connection: close\r\n"
-        self._connection.write(stream_head(200, media_type, headers, framing))
+        self.connection.write(stream_head(200, media_type, headers, framing))
 
     async def send(self, data: bytes) -> None:
         """One piece."""
@@ -39,13 +39,13 @@ class Sender:
 
     async def send_framed(self, data: bytes) -> None:
         """Pieces that are chunks already, if they have to be."""
-        self._connection.write(data)
-        await self._connection.drain(self._connection.stuck_seconds)
+        self.connection.write(data)
+        await self.connection.drain(self.connection.stuck_seconds)
 
     def finish(self) -> None:
         """Says that this was all."""
         if self.started and self.chunked:
-            self._connection.write(b"0\r\n\r\n")
+            self.connection.write(b"0\r\n\r\n")
 
 
 def frame(data: bytes) -> bytes:

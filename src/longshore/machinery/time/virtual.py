@@ -13,7 +13,7 @@ import selectors
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from longshore.machinery.time.clock import Timer
 
@@ -80,9 +80,9 @@ def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START
 class VirtualLoop(asyncio.SelectorEventLoop):
     """asyncio's own loop; only its idea of time, and what it does instead of waiting, differ."""
 
-    def __init__(self) -> None:
+    def __init__(self, selector: selectors.BaseSelector | None = None) -> None:
         self._elapsed = 0.0
-        super().__init__(_Jumping(self._jump))
+        super().__init__(selector or Jumping(self.jump))
         self._clock_resolution = _RESOLUTION_SECONDS
 
     def time(self) -> float:
@@ -96,21 +96,29 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             when = max(when, self._elapsed + _RESOLUTION_SECONDS)
         return super().call_at(when, callback, *args, context=context)
 
-    def _jump(self, seconds: float) -> None:
+    def jump(self, seconds: float) -> None:
+        """Lets so much time pass at once. For the selector: timers that are due then run in the next turn."""
         self._elapsed += seconds
 
 
-class _Jumping(selectors.BaseSelector):
+Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
+
+
+class Jumping(selectors.BaseSelector):
     """Looks at the sockets without waiting; where the loop would wait, lets virtual time pass instead."""
 
     def __init__(self, jump: Callable[[float], None]) -> None:
         self._real = selectors.DefaultSelector()
         self._jump = jump
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> Ready:
         ready = self._real.select(0)
         if ready or timeout == 0:
             return ready
+        return self.idle(timeout)
+
+    def idle(self, timeout: float | None) -> Ready:
+        """Nothing is left to do for so long, or, with None, until something comes from outside."""
         if timeout is not None:
             self._jump(timeout)
             return []

@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 
 
 class Actor:
-    """Shares its tools with the starter, which prepares and starts."""
+    """Shares its tools with the starter, which prepares and starts. `handle` carries out hooks and probes."""
 
-    def __init__(self, starter: Starter) -> None:
+    def __init__(self, starter: Starter, handle: hooks.Handle = hooks.run) -> None:
         self._starter, self._events, self._clock = starter, starter.events, starter.clock
-        self._spawn, self._wake = starter.spawn, starter.wake
-        self._prober = Prober(self._clock, self.probed)
+        self._spawn, self._wake, self._handle = starter.spawn, starter.wake, handle
+        self._prober = Prober(self._clock, self.probed, handle)
         self._do: dict[type, Callable[[Life, Any], None]] = {
             plan.Start: self._starter.start,
             plan.Wait: self._wait,
@@ -57,14 +57,17 @@ class Actor:
         """Ends; unfinished work is left to the next run."""
         await self._starter.close()
 
-    def ended(self, life: Life, state: State) -> None:
-        """The engine says that a container is over."""
+    def changed(self, life: Life, state: State) -> None:
+        """The engine says that a container is over, or ready."""
         record = life.record(state.key.container)
         if record is None or state.key.attempt != record.attempt or record.over:
             return
         record.state = state
-        ends.over(life, record)
-        self._wake(life)
+        if state.phase == "running":
+            self.probed(life, record, "" if record.facts.has_readiness else "ready", "")
+        else:
+            ends.over(life, record)
+            self._wake(life)
 
     # ---- waiting, failing, stopping
 
@@ -149,7 +152,7 @@ class Actor:
 
     async def _handled(self, handler: Obj, life: Life, record: Record, key: Key) -> hooks.Result:
         try:
-            return await hooks.run(handler, self._target(life, record, key))
+            return await self._handle(handler, self._target(life, record, key))
         except Exception as err:  # a bug; the container ends all the same
             log.exception("pod %s: hook of %s", life.memory.facts.title, record.facts.name)
             return hooks.Result(False, str(err))

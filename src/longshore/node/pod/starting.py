@@ -207,7 +207,7 @@ class Starter:
         record.state = state
         if state.phase == "running":
             record.started = not facts.has_startup and facts.post_start is None
-            record.ready = record.started and not facts.has_readiness
+            record.ready = record.started and not facts.has_readiness and not state.unready
         else:
             ends.over(life, record)
 

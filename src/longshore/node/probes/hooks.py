@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -29,6 +30,10 @@ class Target(msgspec.Struct, frozen=True):
     spec: Obj
     ip: str
     clock: Clock
+
+
+Handle: TypeAlias = Callable[[Obj, Target], Awaitable[Result]]
+"""Carries out a handler; `run` does it on this machine."""
 
 
 async def run(handler: Obj, target: Target) -> Result:

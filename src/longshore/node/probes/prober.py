@@ -36,8 +36,8 @@ class Probing:
 
 
 class Prober:
-    def __init__(self, clock: Clock, told: Told) -> None:
-        self._clock, self._told = clock, told
+    def __init__(self, clock: Clock, told: Told, handle: hooks.Handle = hooks.run) -> None:
+        self._clock, self._told, self._handle = clock, told, handle
 
     def begin(self, life: Any, record: Any, target: Target) -> Probing:
         """Probes from now on, until the container ends or the result is stopped."""
@@ -79,7 +79,7 @@ class Prober:
         patience = float(probe.get("timeoutSeconds") or 1)
         try:
             async with self._clock.timeout(patience):
-                return await hooks.run(probe, target)
+                return await self._handle(probe, target)
         except TimeoutError:
             command = (probe.get("exec") or {}).get("command")
             what = f'command timed out: "{" ".join(command)}"' if command else "no answer:"

@@ -33,7 +33,8 @@ class Watched:
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
         def told(state: State) -> None:
-            self._ended(state.key)
+            if state.phase != "running":
+                self._ended(state.key)
             changed(state)
 
         states = await self.engine.open(told)

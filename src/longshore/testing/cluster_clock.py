@@ -1,0 +1,99 @@
+"""The clock of a cluster, as a test moves it."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing.held_loop import HeldLoop
+from longshore.testing.spreads import Duration, seconds
+
+if TYPE_CHECKING:
+    from longshore.testing.cluster_for_tests import Cluster
+
+
+class ClusterClock:
+    """`c.clock`: time stands still until one of these lets it pass. With clock="real" it can only be read."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def now(self) -> datetime:
+        """The time in the cluster, in UTC."""
+        return self._cluster.inside.clock.now()
+
+    def advance(self, duration: Duration) -> datetime:
+        """Lets time pass: runs everything that is due, in order, and returns when nothing is left to do."""
+        loop, length = self._held(), seconds(duration)
+        self._cluster.loop.run(loop.advance(length))
+        return self.now()
+
+    def advance_to(self, moment: str | datetime, zone: str = "UTC") -> datetime:
+        """Lets time pass up to a moment: `c.clock.advance_to("2027-03-28T04:00", "Europe/Berlin")`."""
+        left = (_moment(moment, zone) - self.now()).total_seconds()
+        if left < 0:
+            raise ValueError(f"{moment} is over: it is {self.now().isoformat()}; set() moves a clock back")
+        return self.advance(left)
+
+    def until(self, what: str, at_most: Duration, *, namespace: str = "default") -> datetime:
+        """Lets time pass until an object is so far: `c.clock.until("job/x complete", at_most="1d")`. Raises
+        `WaitFailed` when it can never be, or is not in so long."""
+        self._held()
+        name, _, condition = what.strip().partition(" ")
+        if not condition:
+            raise ValueError(
+                f"{what!r}: write the object and what is to be true of it, as in 'job/x complete'"
+            )
+        self._cluster.wait(name, condition.strip(), at_most, namespace=namespace)
+        return self.now()
+
+    def set(self, moment: str | datetime, zone: str = "UTC") -> datetime:
+        """Sets the clock, as a person or NTP does, forward or back: nothing between is run, and timers that
+        wait do not notice. Best done before there are objects whose times count."""
+        self._held()
+        clock = self._cluster.inside.clock
+        assert isinstance(clock, VirtualClock), "held"
+        wanted = _moment(moment, zone)
+
+        def jump() -> None:
+            clock.jump((wanted - clock.now()) / timedelta(seconds=1))
+
+        self._cluster.loop.call(jump)
+        return self.now()
+
+    @contextmanager
+    def flowing(self, speed: float = 1.0) -> Iterator[None]:
+        """Lets time flow during the block, `speed` times as fast as real time: for code that waits by itself,
+        by polling or watching, and would else wait for ever."""
+        if speed <= 0:
+            raise ValueError(f"speed {speed}: it must be more than 0")
+        loop = self._held()
+        self._cluster.loop.call(lambda: loop.flow(speed))
+        try:
+            yield
+        finally:
+            self._cluster.loop.call(lambda: loop.flow(0.0))
+
+    def _held(self) -> HeldLoop:
+        loop = self._cluster.loop.loop
+        if not isinstance(loop, HeldLoop):
+            raise RuntimeError('this cluster is on the real clock, which nobody moves: take clock="virtual"')
+        return loop
+
+
+def _moment(given: str | datetime, zone: str) -> datetime:
+    """A moment from a text without a zone of its own, read in `zone`, as from one with."""
+    try:
+        found = datetime.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        raise ValueError(f"{given!r} is no moment: write it as 2027-03-28T00:30") from None
+    if found.tzinfo is None:
+        try:
+            found = found.replace(tzinfo=zoneinfo.ZoneInfo(zone))
+        except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+            raise ValueError(f"there is no time zone {zone!r}: write it as Europe/Berlin") from None
+    return found.astimezone(UTC)

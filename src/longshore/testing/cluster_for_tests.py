@@ -1,0 +1,391 @@
+"""A whole Kubernetes for one test: real HTTPS API, real controllers, pods that do what the test says.
+
+    with Cluster() as c:
+        c.pods.script("report-*", Exit(1, after="3s"), Exit(0))
+        c.apply("report-job.yaml")
+        c.wait("job/report", "Complete", timeout="1m")
+
+It lives in a thread with an event loop of its own, so every sort of client works with it, in this process or
+another. Its methods may be called from any thread, also from code that runs an event loop (they block it).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, overload
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.resources import Resource
+from longshore.api.types import Obj, copy_of
+from longshore.client.local import LocalClient
+from longshore.machinery.time.clock import RealClock
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.testing import identity, manifests_given, object_names, reports
+from longshore.testing.cluster_clock import ClusterClock
+from longshore.testing.cluster_faults import ClusterFaults
+from longshore.testing.cluster_pods import ClusterPods
+from longshore.testing.held_loop import HeldLoop
+from longshore.testing.installation import Installation
+from longshore.testing.loop_thread import LoopThread
+from longshore.testing.seen_requests import SeenRequests
+from longshore.testing.settings import ClockName, NodeName, Settings
+from longshore.testing.spreads import Duration, seconds
+from longshore.testing.wait_verdicts import Condition, Verdict, judge
+
+MANAGER = "longshore-testing"
+"""Owns the fields that `apply` sets."""
+
+
+class WaitFailed(AssertionError):
+    """The condition did not come true. Look at the story in the message: status, pods, events, why."""
+
+
+class Cluster:
+    """To be used in a `with` or `async with` block, or with `start` and `close`. The options: `Settings`."""
+
+    def __init__(
+        self,
+        *,
+        clock: ClockName = "virtual",
+        node: NodeName = "scripted",
+        controllers: Sequence[str] | None = None,
+        volcano: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.settings = Settings(clock, node, controllers, volcano, seed)
+        self.clock = ClusterClock(self)
+        """Moves time; only reads it on the real clock."""
+        self.pods = ClusterPods(self)
+        """Says how pods go."""
+        self.faults = ClusterFaults(self)
+        """Lets things go wrong."""
+        self._loop: LoopThread[asyncio.AbstractEventLoop] | None = None
+        self._inside: Installation | None = None
+
+    # ---- beginning and end
+
+    def start(self) -> Self:
+        """Starts it; returns when it takes work."""
+        if self._loop is not None:
+            raise RuntimeError("this cluster runs already; make another one: Cluster()")
+        shown = identity.shared()
+        directory = Path(tempfile.mkdtemp(prefix="longshore-testing-"))  # mode 0700
+        make_loop = HeldLoop if self.settings.clock == "virtual" else _real_loop
+        self._loop = LoopThread(make_loop, "longshore cluster")
+        loop = self._loop.loop
+        is_held = isinstance(loop, HeldLoop)
+        clock = VirtualClock(loop, seed=self.settings.seed) if isinstance(loop, HeldLoop) else RealClock()
+        self._inside = Installation(self.settings, clock, directory, shown)
+        try:
+            self._loop.run(self._inside.start())
+            if is_held:
+                self.settle()
+            self.kubeconfig.write_text(self._kubeconfig_text)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """Ends it and all that it started. Closing twice is fine."""
+        if self._loop is None or self._inside is None:
+            return
+        loop, inside = self._loop, self._inside
+        self._loop = None
+        if isinstance(held := loop.loop, HeldLoop):
+            held.call_soon_threadsafe(held.let_go)
+        try:
+            loop.run(inside.stop())
+        finally:
+            loop.stop()
+            shutil.rmtree(inside.directory, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self.start()
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+    # ---- for its parts
+
+    @property
+    def loop(self) -> LoopThread[asyncio.AbstractEventLoop]:
+        """The thread it lives in."""
+        if self._loop is None:
+            raise RuntimeError("this cluster does not run: use it in a with block, or call start()")
+        return self._loop
+
+    @property
+    def inside(self) -> Installation:
+        """The plane, the server and the node: to be touched in the cluster's own thread only."""
+        if self._inside is None:
+            raise RuntimeError("this cluster does not run: use it in a with block, or call start()")
+        return self._inside
+
+    def settle(self) -> None:
+        """Returns when nothing is left to do at this moment of the virtual clock; at once on the real one."""
+        if isinstance(loop := self.loop.loop, HeldLoop):
+            self.loop.run(loop.advance(0.0))
+
+    # ---- ways in for clients
+
+    @property
+    def url(self) -> str:
+        """`https://127.0.0.1:PORT`."""
+        return self.inside.url
+
+    @property
+    def token(self) -> str:
+        """The administrator's bearer token."""
+        return self.inside.token
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A file that every client understands. It goes with the cluster."""
+        return self.inside.directory / "kubeconfig"
+
+    @cached_property
+    def kubeconfig_dict(self) -> dict[str, Any]:
+        """The content of that file."""
+        import yaml
+
+        found: dict[str, Any] = yaml.safe_load(self._kubeconfig_text)
+        return found
+
+    @property
+    def kubeconfig_ca(self) -> str:
+        """The certificate of the authority that signed the server's, in PEM: for clients of your own."""
+        return identity.shared().ca.decode()
+
+    @property
+    def _kubeconfig_text(self) -> str:
+        from longshore.up import kubeconfig
+
+        return kubeconfig.text(server=self.url, ca=identity.shared().ca, token=self.token)
+
+    @contextmanager
+    def environ(self) -> Iterator[Path]:
+        """Sets `KUBECONFIG` during the block, so that code under test finds the cluster by itself."""
+        before = os.environ.get("KUBECONFIG")
+        os.environ["KUBECONFIG"] = str(self.kubeconfig)
+        try:
+            yield self.kubeconfig
+        finally:
+            if before is None:
+                del os.environ["KUBECONFIG"]
+            else:
+                os.environ["KUBECONFIG"] = before
+
+    @property
+    def requests(self) -> SeenRequests:
+        """The requests that clients sent over HTTP."""
+        return self.inside.requests
+
+    # ---- objects
+
+    @overload
+    def apply(self, manifest: Mapping[str, Any], *, namespace: str = ...) -> dict[str, Any]: ...
+    @overload
+    def apply(self, manifest: str | os.PathLike[str], *, namespace: str = ...) -> list[dict[str, Any]]: ...
+    def apply(
+        self, manifest: Mapping[str, Any] | str | os.PathLike[str], *, namespace: str = "default"
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """Creates or changes what a dict, a YAML text or a file describes, and returns it as it is then: one
+        object for a dict, else a list."""
+        made = []
+        for obj in manifests_given.read(manifest):
+            made.append(self.loop.run(self._apply(obj, namespace)))
+            self.settle()
+        return made[0] if isinstance(manifest, Mapping) and len(made) == 1 else made
+
+    async def _apply(self, obj: Obj, namespace: str) -> Obj:
+        row = object_names.of_object(obj, await self._client.resources())
+        meta = obj.get("metadata") or {}
+        where = (meta.get("namespace") or namespace) if row.namespaced else ""
+        if not meta.get("name"):
+            return _plain(row, await self._client.create(row, obj, where, manager=MANAGER))
+        return _plain(row, await self._client.apply(row, obj, where, manager=MANAGER, force=True))
+
+    def get(self, name: str, *, namespace: str = "default") -> dict[str, Any]:
+        """One object as a plain dict: `c.get("job/x")`. Raises StatusError with code 404 without one."""
+        self.settle()
+        return self.loop.run(self._get(name, namespace))
+
+    async def _get(self, name: str, namespace: str) -> Obj:
+        row, plain, where = object_names.one(name, namespace, await self._client.resources())
+        return _plain(row, await self._client.get(row, plain, where))
+
+    def list(
+        self, kind: str, *, namespace: str = "default", labels: str = "", fields: str = ""
+    ) -> builtins.list[dict[str, Any]]:
+        """The objects of a kind: `c.list("pods", labels="app=x")`. An empty namespace means all of them."""
+        self.settle()
+
+        async def listed() -> builtins.list[dict[str, Any]]:
+            row = object_names.kind(kind, await self._client.resources())
+            where = namespace if row.namespaced else ""
+            found = await self._client.list(row, where, labels=labels, fields=fields)
+            return [_plain(row, obj) for obj in found.items]
+
+        return self.loop.run(listed())
+
+    def delete(self, name: str, *, namespace: str = "default") -> None:
+        """Deletes an object and, in the background, what it owns; as `kubectl delete` does."""
+        from longshore.client import DeleteOptions
+
+        async def deleted() -> None:
+            row, plain, where = object_names.one(name, namespace, await self._client.resources())
+            await self._client.delete(row, plain, where, DeleteOptions(propagation="Background"))
+
+        self.loop.run(deleted())
+        self.settle()
+
+    def logs(
+        self, pod: str, *, container: str = "", previous: bool = False, namespace: str = "default"
+    ) -> str:
+        """The log of a pod."""
+        self.settle()
+        query = {"container": container} if container else {}
+        if previous:
+            query["previous"] = "true"
+
+        async def read() -> str:
+            path = f"/api/v1/namespaces/{namespace}/pods/{pod.removeprefix('pod/')}/log"
+            answer = await self._client.request("GET", path, query=query)
+            if answer.code >= 400:
+                raise StatusError.from_status(_json(answer.body), answer.code)
+            return answer.body.decode("utf-8", "replace")
+
+        return self.loop.run(read())
+
+    def events(self, name: str = "", *, namespace: str = "default") -> builtins.list[dict[str, Any]]:
+        """The events about an object, oldest first; without one, all of the namespace."""
+        self.settle()
+        return self.loop.run(self._events(name, namespace))
+
+    async def _events(self, name: str, namespace: str) -> builtins.list[Obj]:
+        found = (await self._client.list(kinds.EVENTS, namespace)).items
+        if name:
+            row, plain, _ = object_names.one(name, namespace, await self._client.resources())
+            found = [
+                event
+                for event in found
+                if event["involvedObject"].get("name") == plain
+                and event["involvedObject"].get("kind") == row.kind
+            ]
+        return [copy_of(event) for event in sorted(found, key=_moment_of)]
+
+    def why(self, name: str, *, namespace: str = "default") -> str:
+        """The story of an object, as `longshore why` tells it."""
+        self.settle()
+        return self.loop.run(self._why(name, namespace))
+
+    async def _why(self, name: str, namespace: str) -> str:
+        from longshore.why import kinds as story_kinds
+        from longshore.why import text
+
+        row, plain, where = object_names.one(name, namespace, await self._client.resources())
+        kind = story_kinds.of_resource(row.group, row.plural)
+        if kind is None:
+            raise ValueError(f"{name}: there are no stories of {row.plural}")
+        answer = await self._client.request("GET", kind.explanation(where, plain))
+        document = _json(answer.body)
+        if answer.code >= 400:
+            raise StatusError.from_status(document, answer.code)
+        now = self.inside.clock.now()
+        return "\n".join(text.lines(document, now.tzinfo, now))
+
+    # ---- waiting
+
+    def wait(
+        self, name: str, condition: Condition, timeout: Duration = "60s", *, namespace: str = "default"
+    ) -> dict[str, Any]:
+        """Waits until an object is so far, by the cluster's clock, and returns it: `c.wait("job/x",
+        "Complete", timeout="10s")`. Raises `WaitFailed` at once when that can never be, and after the time
+        when it was not; the message has the story. For the words of conditions see `wait_verdicts.py`."""
+        length = seconds(timeout)
+        verdict, named = self.loop.run(self._waited(name, condition, length, namespace))
+        if verdict.is_true:
+            found = self.inside.stored_row(named.resource, named.name, named.namespace)
+            return {} if found is None else _plain(named.resource, found)
+        what = condition if isinstance(condition, str) else "what was asked for"
+        outcome = f"and never will be: {verdict.never}" if verdict.never else f"after {length:g} s"
+        raise WaitFailed(f"{name} is not {what} {outcome}\n{self.report(name, namespace=namespace)}")
+
+    async def _waited(
+        self, name: str, condition: Condition, length: float, namespace: str
+    ) -> tuple[Verdict, object_names.Named]:
+        named = object_names.one(name, namespace, await self._client.resources())
+        seen: list[Verdict] = []
+        was_there = False
+
+        def decided() -> bool:
+            nonlocal was_there
+            obj = self.inside.stored_row(named.resource, named.name, named.namespace)
+            seen[:] = [judge(named.resource.kind, condition, obj, was_there=was_there)]
+            was_there = was_there or obj is not None
+            return seen[0].is_true or bool(seen[0].never)
+
+        await self.inside.until(decided, length)
+        return seen[0], named
+
+    def report(self, name: str, *, namespace: str = "default") -> str:
+        """The story of an object for a person: status, pods, last events, why."""
+        return self.loop.run(self._report(name, namespace))
+
+    async def _report(self, name: str, namespace: str) -> str:
+        row, plain, where = object_names.one(name, namespace, await self._client.resources())
+        obj = self.inside.stored_row(row, plain, where)
+        pods = (await self._client.list(kinds.PODS, where)).items if where else []
+        owned = reports.owned_by(plain, pods)
+        about = {plain, *(pod["metadata"]["name"] for pod in owned)}
+        every = await self._events("", where or "default")
+        events = [each for each in every if each["involvedObject"].get("name") in about]
+        try:
+            why = await self._why(name, namespace)
+        except (StatusError, ValueError):
+            why = ""
+        shown = _plain(row, obj) if obj is not None else None
+        return "\n".join(reports.of_object(shown, name, owned, events, why))
+
+    @property
+    def _client(self) -> LocalClient:
+        """Talks to the API beside HTTP; no fault strikes it."""
+        return self.inside.own_client
+
+
+def _real_loop() -> asyncio.AbstractEventLoop:
+    from longshore.up.foreground import event_loop
+
+    return event_loop()
+
+
+def _plain(row: Resource, obj: Obj) -> Obj:
+    """An object of the caller's own."""
+    found: Obj = {"apiVersion": row.group_version, "kind": row.kind, **copy_of(obj)}
+    return found
+
+
+def _json(body: bytes) -> Any:
+    import json
+
+    return json.loads(body)
+
+
+def _moment_of(event: Obj) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")

@@ -1,0 +1,128 @@
+"""The pods of a cluster, as a test tells them how to go: by script beforehand, or by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.types import Obj
+from longshore.node.runtime import Key
+from longshore.testing.pod_outcomes import OOM_REASON, Outcome
+from longshore.testing.scripts import Rule, Told
+
+if TYPE_CHECKING:
+    from longshore.testing.cluster_for_tests import Cluster
+
+_KILLED: Final = (137, 9)
+
+
+class PodHandle:
+    """One pod, which does by hand what its script leaves open: `c.pods["x"].fail(3)`."""
+
+    def __init__(self, cluster: Cluster, name: str, namespace: str) -> None:
+        self._cluster, self.name, self.namespace = cluster, name, namespace
+
+    def succeed(self) -> None:
+        """Ends its containers now, with code 0."""
+        self._end(0)
+
+    def fail(self, code: int = 1) -> None:
+        """Ends its containers now, with this code."""
+        if not 1 <= code <= 255:
+            raise ValueError(f"code {code} is no failure: it must be between 1 and 255")
+        self._end(code)
+
+    def oom(self) -> None:
+        """The kernel kills its containers for lack of memory."""
+        self._end(*_KILLED, OOM_REASON)
+
+    def evict(self) -> None:
+        """Somebody asks the API to evict it, as `kubectl drain` does: its budget is asked, and its grace
+        period begins."""
+
+        async def evict() -> None:
+            body = {"metadata": {"name": self.name}}
+            await self._cluster.inside.plane.client.create(
+                kinds.PODS, body, self.namespace, name=self.name, subresource="eviction"
+            )
+
+        self._cluster.loop.run(evict())
+        self._cluster.settle()
+
+    def crash_node(self) -> None:
+        """The machine it runs on goes down and comes up again: nobody knows how its containers ended. The
+        other pods of the node share its fate."""
+        self._cluster.loop.run(self._cluster.inside.crash_node())
+        self._cluster.settle()
+
+    def _end(self, code: int, signal: int = 0, reason: str = "") -> None:
+        def end() -> None:
+            machine = self._cluster.inside.node.machine
+            for key in self._running():
+                machine.end(key, code, signal, reason)
+
+        self._cluster.settle()
+        self._cluster.loop.call(end)
+        self._cluster.settle()
+
+    def _running(self) -> list[Key]:
+        """The main containers that run. Raises RuntimeError when there are none."""
+        inside = self._cluster.inside
+        pod = self._stored()
+        mains = {container["name"] for container in pod["spec"]["containers"]}
+        keys = [
+            key
+            for key in inside.node.machine.running
+            if key.pod_uid == pod["metadata"]["uid"] and key.container in mains
+        ]
+        if not keys:
+            phase = (pod.get("status") or {}).get("phase")
+            raise RuntimeError(
+                f"pod {self.name} does not run: it is {phase}; a pod that is to wait for the test's hand "
+                f'needs a script before it starts: c.pods.script("{self.name}", Run.forever())'
+            )
+        return keys
+
+    def _stored(self) -> Obj:
+        found = self._cluster.inside.stored(kinds.PODS, self.name, self.namespace)
+        if found is None:
+            raise StatusError(404, "NotFound", f'pods "{self.name}" not found')
+        return found
+
+
+class ClusterPods:
+    """`c.pods`."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def script(
+        self,
+        name: str,
+        *runs: Told,
+        namespace: str = "",
+        labels: str = "",
+        image: str = "",
+        job: str = "",
+        index: int | None = None,
+        container: str = "",
+    ) -> None:
+        """Says how pods go: `c.pods.script("worker-*", Exit(1, after="3s"), Exit(0))`. Several runs are
+        attempts, a function takes the pod and gives a run. The latest script that matches counts; see `Rule`
+        for what each argument means."""
+        rule = Rule(name, runs, namespace, labels, image, job, index, container)
+        self._cluster.loop.call(lambda: self._cluster.inside.scripts.add(rule))
+
+    def default(self, run: Outcome) -> None:
+        """Says how pods go that no script means. Without it they succeed at once."""
+
+        def change() -> None:
+            self._cluster.inside.scripts.default = run
+
+        self._cluster.loop.call(change)
+
+    def __getitem__(self, name: str) -> PodHandle:
+        """The pod of this name, in namespace `default` or as `namespace/name`."""
+        namespace, _, plain = name.rpartition("/")
+        return PodHandle(self._cluster, plain, namespace or "default")

@@ -1,0 +1,225 @@
+"""One plane with its server and its node, as a cluster for tests has it. Runs on the cluster's event loop.
+
+Parts of it can die and come back over the same objects: the controllers, the whole server (on its old port),
+and, with the objects of a snapshot, everything. The scripted machine survives all of that, as containers
+survive `kill -9` of longshore.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from longshore.api import cron
+from longshore.api.resources import Resource
+from longshore.api.types import Obj
+from longshore.apiserver.access.tokens import Tokens
+from longshore.apiserver.api import Api
+from longshore.apiserver.http.listener import Listener
+from longshore.apiserver.http.timeouts import Timeouts
+from longshore.client import ask
+from longshore.client.local import LocalClient
+from longshore.node.capacity import Capacity
+from longshore.plane import bootstrap
+from longshore.plane.plane import NodeFactory, Parts, Plane
+from longshore.store import Key
+from longshore.testing.cut_store import CutStore
+from longshore.testing.directories import MemoryDirectories
+from longshore.testing.faulty_local_client import FaultyLocalClient
+from longshore.testing.held_loop import HeldLoop
+from longshore.testing.identity import Identity
+from longshore.testing.injected_faults import Faults
+from longshore.testing.keys import SeededKeys
+from longshore.testing.observed_front import ObservedFront
+from longshore.testing.pod_outcomes import Run
+from longshore.testing.scripted_node import ScriptedNode
+from longshore.testing.scripts import Scripts
+from longshore.testing.seen_requests import SeenRequests
+from longshore.testing.settings import Settings
+from longshore.up import listening
+from longshore.up.keys import RsaKeys
+from longshore.up.volume_directories import LocalDirectories
+
+if TYPE_CHECKING:
+    from longshore.machinery.time.clock import Clock
+
+CAPACITY: Final = Capacity({"cpu": "1000", "memory": "4Ti", "ephemeral-storage": "64Ti", "pods": "10000"})
+"""Enough for a test that does not think of it."""
+_NEVER_SECONDS: Final = 1e9
+_PATIENT: Final = Timeouts(**dict.fromkeys(Timeouts._fields, _NEVER_SECONDS))._replace(stop=0.0)
+"""For the virtual clock, on which a month may pass while a client thinks."""
+_BRISK: Final = Timeouts(stop=0.0)
+
+
+class Installation:
+    """`start` it, and `stop` it in the end."""
+
+    def __init__(self, settings: Settings, clock: Clock, directory: Path, identity: Identity) -> None:
+        self.settings, self.clock, self.directory = settings, clock, directory
+        self.rng = random.Random(settings.seed)
+        self.token = secrets.token_hex(16)
+        self.port = 0
+        self.scripts = Scripts(random.Random(settings.seed), default=Run())
+        self.node = ScriptedNode(clock, self.scripts, capacity=CAPACITY, root=directory / "node")
+        self.requests, self.faults = SeenRequests(), Faults(clock)
+        self._identity = identity
+        self._key = secrets.token_bytes(32)
+        is_real = settings.node == "process"
+        self._volumes = LocalDirectories(directory / "volumes") if is_real else MemoryDirectories()
+        self._keys = RsaKeys() if is_real else SeededKeys(self.rng)
+        self._serving, self._running = AsyncExitStack(), AsyncExitStack()
+        self.store = CutStore.of()
+
+    @property
+    def url(self) -> str:
+        return f"https://{listening.LOOPBACK}:{self.port}"
+
+    # ---- beginning and end
+
+    async def start(self) -> None:
+        """Returns when everything is there and takes work."""
+        self._serve()
+        await self.plane.prepare()
+        await self._listen()
+        await bootstrap.service(self.plane.client, listening.LOOPBACK, self.port)
+        await self._run()
+
+    async def stop(self) -> None:
+        await self._serving.aclose()
+        await self._running.aclose()
+        await self.store.close()
+
+    # ---- parts that die and come back
+
+    async def crash_controllers(self) -> None:
+        """Controllers, schedulers and the node's agent end in the middle of what they do, and start again
+        with nothing but what is stored. Clients notice nothing."""
+        await self._running.aclose()
+        self.api.collectors.remove(self.plane.wiring.registry)
+        self._new_plane()
+        await self._run()
+
+    async def restart(self) -> None:
+        """The whole server ends, with all connections, and starts again on its port."""
+        await self._serving.aclose()
+        await self._running.aclose()
+        self._serve()
+        await self._listen()
+        await self._run()
+
+    async def replace_store(self, store: CutStore) -> None:
+        """Starts again over other objects."""
+        await self._serving.aclose()
+        await self._running.aclose()
+        await self.store.close()
+        self.store = store
+        self._serve()
+        await self._listen()
+        await self._run()
+
+    async def crash_node(self) -> None:
+        """The node's machine goes down and comes up: its agent starts again, and nobody knows how containers
+        ended."""
+        await self._running.aclose()
+        self.node.machine.lose()
+        self.api.collectors.remove(self.plane.wiring.registry)
+        self._new_plane()
+        await self._run()
+
+    # ---- looking and waiting
+
+    def stored(self, kind: tuple[str, str], name: str, namespace: str) -> Obj | None:
+        """The object as everybody sees it now."""
+        row = ask.built_in(*kind)
+        assert row is not None, "a kind of our own table"
+        return self.stored_row(row, name, namespace)
+
+    def stored_row(self, row: Resource, name: str, namespace: str) -> Obj | None:
+        """The object of a row that is served."""
+        entry = self.store.get(Key(row.storage, namespace, name))
+        return entry.obj if entry is not None else None
+
+    async def until(self, is_there: Callable[[], bool], seconds: float) -> bool:
+        """Waits until it is so, for so long by the clock; whether it was. Looks after every change."""
+        loop = asyncio.get_running_loop()
+        if isinstance(loop, HeldLoop):
+            return await loop.advance(seconds, is_there)
+        end = self.clock.monotonic() + seconds
+        while not is_there():
+            left = end - self.clock.monotonic()
+            if left <= 0:
+                return False
+            try:
+                async with self.clock.timeout(left):
+                    await self.store.reached(self.store.revision + 1)
+            except TimeoutError:
+                return is_there()
+        return True
+
+    # ---- steps
+
+    def _serve(self) -> None:
+        """A new API over the store, with nothing before or behind it."""
+        self.api = Api(self.store, clock=self.clock, rng=self.rng)
+        self.api.tokens = Tokens(
+            self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp
+        )
+        self.own_client = LocalClient(self.api, manager="longshore-testing")
+        self._new_plane()
+        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults)
+
+    def _new_plane(self) -> None:
+        settings = self.settings
+        self.plane = Plane(
+            Parts(
+                self.store,
+                self.clock,
+                self.rng,
+                cron.UTC,
+                self._keys,
+                controllers=settings.running_controllers,
+                volumes=self._volumes,
+                ca=self._identity.ca.decode(),
+            ),
+            FaultyLocalClient(self.api, self.clock, self.faults),
+        )
+
+    async def _listen(self) -> None:
+        loop = asyncio.get_running_loop()
+        is_held = isinstance(loop, HeldLoop)
+        listener = Listener(self.front, tls=self._identity.tls, timeouts=_PATIENT if is_held else _BRISK)
+        self.port = await listening.start(listener, (), self.port)
+        self._serving = AsyncExitStack()
+        self._serving.push_async_callback(listener.close)
+        if isinstance(loop, HeldLoop):
+            self.front.outside.listener = listener
+            loop.outside = self.front.outside
+
+    async def _run(self) -> None:
+        self._running = AsyncExitStack()
+        await self._running.enter_async_context(self.plane.running(self._node()))
+
+    def _node(self) -> NodeFactory | None:
+        match self.settings.node:
+            case "scripted":
+                return self.node
+            case "process":
+                return self._process_node()
+            case "none":
+                return None
+
+    def _process_node(self) -> NodeFactory:
+        from longshore.node.preparing.types import Server
+        from longshore.up import node
+        from longshore.up.options import Options
+
+        place = node.Place(
+            self.directory / "node", Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
+        )
+        return partial(node.run, Options(in_memory=True, on_stop="kill"), place)

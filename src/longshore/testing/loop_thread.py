@@ -1,0 +1,62 @@
+"""A thread with an event loop of its own, for code that has none, or another one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+L = TypeVar("L", bound=asyncio.AbstractEventLoop)
+T = TypeVar("T")
+
+
+class LoopThread(Generic[L]):
+    """Runs until it is stopped. Ends with the process, should nobody stop it."""
+
+    def __init__(self, make_loop: Callable[[], L], name: str) -> None:
+        self.loop = make_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine, which runs in the loop; waits for it. If the wait is interrupted, the
+        work is cancelled."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError(
+                "called from the cluster's own thread: a function of pods must not ask the cluster"
+            )
+        running = asyncio.run_coroutine_threadsafe(work, self.loop)
+        try:
+            return running.result()
+        except BaseException:
+            running.cancel()
+            raise
+
+    def call(self, fn: Callable[[], T]) -> T:
+        """The result of a function that is called in the loop."""
+
+        async def work() -> T:
+            return fn()
+
+        return self.run(work())
+
+    def stop(self) -> None:
+        """Ends the loop and waits for the thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+            left = asyncio.all_tasks(self.loop)
+            for task in left:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        finally:
+            asyncio.set_event_loop(None)
+            self.loop.close()

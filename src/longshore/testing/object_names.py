@@ -1,0 +1,57 @@
+"""Objects as people name them: `job/x`, `cronjob/y`, `vcjob/z`, `pods`. Kinds are those the API serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from longshore.api.resources import Resource
+
+
+class Named(NamedTuple):
+    """An object, or with an empty name all of its kind."""
+
+    resource: Resource
+    name: str
+    namespace: str
+
+    def __str__(self) -> str:
+        return f"{self.resource.singular}/{self.name}" if self.name else self.resource.plural
+
+
+def find(text: str, namespace: str, served: Iterable[Resource]) -> Named:
+    """The object that a text names. ValueError with the cure where it names none."""
+    word, _, name = text.strip().partition("/")
+    row = kind(word, served)
+    return Named(row, name, namespace if row.namespaced else "")
+
+
+def one(text: str, namespace: str, served: Iterable[Resource]) -> Named:
+    """One object. ValueError for a text that names a whole kind."""
+    if not text.strip().partition("/")[2]:
+        raise ValueError(f"{text!r} names no object: write its kind and its name, as in job/x")
+    return find(text, namespace, served)
+
+
+def kind(word: str, served: Iterable[Resource]) -> Resource:
+    """The resource of a word: `job`, `jobs`, `Job`, `cj`, `jobs.batch`. The first in the table counts."""
+    first, _, group = word.partition(".")
+    asked = first.lower()
+    rows = [*served]
+    for row in rows:
+        known = (row.plural, row.singular, row.kind.lower(), *row.short_names)
+        if asked in known and (not group or row.group.startswith(group)):
+            return row
+    kinds = ", ".join(dict.fromkeys(row.singular for row in rows))
+    raise ValueError(f"there is no kind {word!r}; write for example job/x; the kinds are: {kinds}")
+
+
+def of_object(obj: dict[str, object], served: Iterable[Resource]) -> Resource:
+    """The resource of a manifest. ValueError where it says no kind, or one that is not served."""
+    version, named = obj.get("apiVersion"), obj.get("kind")
+    if not version or not named:
+        raise ValueError(f"a manifest needs apiVersion and kind; this one has {version!r} and {named!r}")
+    for row in served:
+        if row.group_version == version and row.kind == named:
+            return row
+    raise ValueError(f"{version} {named} is not served here; apply its CustomResourceDefinition first")

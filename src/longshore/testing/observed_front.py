@@ -1,0 +1,153 @@
+"""The front door of a cluster for tests: notes every request, and lets some go wrong.
+
+Answers as `FrontDoor` does; a fault stands before it, as a proxy on a bad day would.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
+
+from longshore.apiserver.http.begin import Exchange, FrontDoor
+from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.fanout import Fanout
+from longshore.apiserver.http.response import Fields, Reply
+from longshore.apiserver.http.sender import Sender
+from longshore.testing.held_loop import Outside
+from longshore.testing.injected_faults import METHODS, Faults
+from longshore.testing.seen_requests import SeenRequest, SeenRequests
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+    from longshore.apiserver.http.client_connection import Connection
+    from longshore.apiserver.http.listener import Listener
+    from longshore.apiserver.http.request import Request
+    from longshore.machinery.time.clock import Clock
+
+OVER_HTTP: Final[ContextVar[bool]] = ContextVar("over_http", default=False)
+"""Whether the running code answers a client over HTTP."""
+
+
+class _EagerFanout(Fanout):
+    """Never pauses: where time stands still, a pause would last for ever."""
+
+    async def pause(self) -> None: ...
+
+
+class ServerOutside(Outside):
+    """The clients of one server, as the event loop wants to know of them before time passes."""
+
+    listener: Listener | None = None
+
+    def is_sending(self) -> bool:
+        return self.listener is not None and self.listener.receives
+
+
+class ObservedFront(FrontDoor):
+    """`requests` and `faults` outlive it: they are the cluster's."""
+
+    def __init__(self, api: Api, clock: Clock, requests: SeenRequests, faults: Faults) -> None:
+        super().__init__(api)
+        self.outside = ServerOutside()
+        self.streams: set[Connection] = set()
+        """Connections on which an answer goes on: watches and logs."""
+        self.watching.fanout = _EagerFanout()
+        self._clock, self._requests, self._faults = clock, requests, faults
+
+    def begin(self, request: Request) -> Begun:
+        seen = self._requests.note(request)
+        if request.exchange is None:
+            request.exchange = self.admit(request)
+        assert isinstance(request.exchange, Exchange), "admitted here"
+        call = request.exchange.call
+        if call is not None:
+            delay, problem = self._faults.strike_call("clients", call)
+        else:
+            verb = next((verb for verb, method in METHODS.items() if method == request.method), "get")
+            delay, problem = self._faults.strike("clients", verb, request.target, "")
+        if delay or problem is not None:
+            return Waits(lambda: self._late(request, seen, delay, problem))
+        return self._noted(super().begin(request), seen)
+
+    async def _late(
+        self, request: Request, seen: SeenRequest, delay: float, problem: Exception | None
+    ) -> Ready | Streams | Upgrades:
+        if delay:
+            await self._clock.sleep(delay)
+        if problem is not None:
+            reply = self.refuse(request, problem)
+            seen.answered(reply.code)
+            return Ready(reply)
+        begun = self._noted(super().begin(request), seen)
+        if isinstance(begun, Durable):
+            problem = None
+            try:
+                await begun.last.done()
+            except Exception as err:  # the reply says so
+                problem = err
+            return Ready(begun.reply(problem))
+        return await begun.work() if isinstance(begun, Waits) else begun
+
+    def _noted(self, begun: Begun, seen: SeenRequest) -> Begun:
+        match begun:
+            case Ready():
+                seen.answered(begun.reply.code)
+            case Durable():
+
+                def reply(error: Exception | None, make: Durable = begun) -> Reply:
+                    made = make.reply(error)
+                    seen.answered(made.code)
+                    return made
+
+                return Durable(begun.last, reply)
+            case Waits():
+
+                async def work(first: Waits = begun) -> Ready | Streams | Upgrades:
+                    then = self._noted(await first.work(), seen)
+                    assert isinstance(then, Ready | Streams | Upgrades), "waited for already"
+                    return then
+
+                return Waits(work)
+            case Streams():
+
+                async def run(sender: Sender, stream: Streams = begun) -> None:
+                    seen.answered(200)
+                    await self._stream(sender, stream)
+
+                return Streams(run, begun.drop)
+            case Upgrades():
+                seen.answered(101)
+        return begun
+
+    async def _stream(self, sender: Sender, stream: Streams) -> None:
+        OVER_HTTP.set(True)
+        connection = sender.connection
+        self.streams.add(connection)
+        try:
+            await stream.run(_NotedSender(sender, self.outside))
+        finally:
+            self.streams.discard(connection)
+
+    def drop_streams(self) -> None:
+        """Cuts all connections with a watch or a log, in the middle of what they carry."""
+        for connection in tuple(self.streams):
+            connection.abort()
+
+
+class _NotedSender(Sender):
+    """Notes that a client was told something."""
+
+    __slots__ = ("_outside", "_sender")
+
+    def __init__(self, sender: Sender, outside: Outside) -> None:
+        self._sender, self._outside = sender, outside
+        super().__init__(sender.connection, sender.request)
+
+    def start(self, media_type: str, headers: Fields = ()) -> None:
+        self._outside.told = True
+        self._sender.started = True
+        super().start(media_type, headers)
+
+    async def send_framed(self, data: bytes) -> None:
+        self._outside.told = True
+        await super().send_framed(data)

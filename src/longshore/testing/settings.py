@@ -1,0 +1,56 @@
+"""The settings of a cluster for tests: what a fixture's marker may say, with defaults and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from longshore.plane.controllers import CONTROLLERS
+
+ClockName = Literal["virtual", "real"]
+NodeName = Literal["scripted", "process", "none"]
+_VOLCANO: Final = "volcano-"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Raises ValueError for what cannot be."""
+
+    clock: ClockName = "virtual"
+    """Whether time stands still until the test moves it."""
+    node: NodeName = "scripted"
+    """Whether pods go as the test says, run as processes of this machine (on the real clock), or never."""
+    controllers: Sequence[str] | None = None
+    """The controllers that run; None for all."""
+    volcano: bool = True
+    """Whether Volcano's controllers are among all."""
+    seed: int = 0
+    """Of the dice: names, uids, spreads of durations."""
+
+    def __post_init__(self) -> None:
+        _one_of("clock", self.clock, get_args(ClockName))
+        _one_of("node", self.node, get_args(NodeName))
+        if self.clock == "virtual" and self.node == "process":
+            raise ValueError('node="process" needs clock="real": processes know no other time')
+        if isinstance(self.controllers, str):
+            raise ValueError(f'controllers must be a list of names: ["{self.controllers}"]')
+        for name in self.controllers or ():
+            _one_of("controllers", name, tuple(CONTROLLERS))
+
+    @property
+    def running_controllers(self) -> tuple[str, ...]:
+        """Their names, in the plane's order."""
+        names = CONTROLLERS if self.controllers is None else set(self.controllers)
+        return tuple(
+            name
+            for name in CONTROLLERS
+            if name in names
+            and (self.controllers is not None or self.volcano or not name.startswith(_VOLCANO))
+            and (name != "volume" or self.node != "none" or self.controllers is not None)
+        )
+
+
+def _one_of(field: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{field}: there is no {value!r}; there are: {', '.join(known)}")

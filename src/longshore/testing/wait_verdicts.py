@@ -1,0 +1,110 @@
+"""When is what a test waits for true, and when can it never be? Pure: from an object to a verdict.
+
+| condition | is true when |
+| --- | --- |
+| `Complete`, `Failed`, `Suspended`, `Ready`, … | the object has that condition, with status True |
+| `Succeeded`, `Running`, `Completed`, … | the object is in that phase |
+| `finished` | it has ended, well or not |
+| `exists`, `deleted` | it is there, or gone |
+| a function | it says so of the object |
+
+Upper and lower case are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeAlias
+
+from longshore.api.facts import job_state, pod_state
+from longshore.api.types import Obj
+
+Condition: TypeAlias = str | Callable[[Obj], bool]
+
+_VOLCANO_ENDS: Final = ("Completed", "Failed", "Terminated")
+_NEVER_ENDS: Final = ("CronJob", "Queue", "Namespace", "Node")
+_DELETED: Final = ("deleted", "gone")
+_EXISTS: Final = ("exists", "created")
+_FINISHED: Final = ("finished", "done", "ended")
+
+
+class Verdict(NamedTuple):
+    """Whether the condition is true, and if it can never be, why."""
+
+    is_true: bool
+    never: str = ""
+
+
+NOT_YET: Final = Verdict(False)
+YES: Final = Verdict(True)
+
+
+def judge(kind: str, condition: Condition, obj: Obj | None, *, was_there: bool) -> Verdict:
+    """The verdict on an object of this kind; `obj` is None where there is none, `was_there` whether there was
+    one while somebody waited."""
+    wanted = condition.lower() if isinstance(condition, str) else ""
+    if wanted in _DELETED:
+        return YES if obj is None else NOT_YET
+    if obj is None:
+        return Verdict(False, "it was deleted") if was_there else NOT_YET
+    if wanted in _EXISTS:
+        return YES
+    if not isinstance(condition, str):
+        return YES if condition(obj) else NOT_YET
+    end = end_of(kind, obj)
+    if wanted in _FINISHED:
+        return YES if end else NOT_YET
+    if wanted in _names_of(obj):
+        return YES
+    if end:
+        return Verdict(False, f"it has ended: {end}")
+    if kind == "Job" and wanted == "complete" and "failuretarget" in _names_of(obj):
+        return Verdict(False, f"it is about to fail: {_told(obj, 'FailureTarget')}")
+    return NOT_YET
+
+
+def _names_of(obj: Obj) -> set[str]:
+    """Everything that is true of an object, in lower case."""
+    status = obj.get("status") or {}
+    names = {
+        str(condition["type"]).lower()
+        for condition in status.get("conditions") or ()
+        if condition.get("status") == "True" and "type" in condition  # Volcano's conditions have no type
+    }
+    names.add(phase_of(obj).lower())
+    return names
+
+
+def phase_of(obj: Obj) -> str:
+    """`status.phase`, or what Volcano has in its place; empty without one."""
+    status = obj.get("status") or {}
+    state = status.get("state")
+    if isinstance(state, dict):
+        state = state.get("phase")
+    found = status.get("phase") or state or ""
+    return found if isinstance(found, str) else ""
+
+
+def end_of(kind: str, obj: Obj) -> str:
+    """How an object has ended, in words; empty while it has not, or where its kind never ends."""
+    phase = phase_of(obj)
+    if kind in _NEVER_ENDS:
+        return ""
+    if isinstance((obj.get("status") or {}).get("state"), dict):
+        return phase if phase in _VOLCANO_ENDS else ""
+    if kind == "Job" and (condition := job_state.end_of(obj)) is not None:
+        return _told(obj, condition["type"])
+    if kind == "Pod" and pod_state.has_ended(obj):
+        code = pod_state.main_end(obj).get("exitCode")
+        reason = (obj.get("status") or {}).get("reason") or pod_state.main_end(obj).get("reason") or ""
+        more = ", ".join(part for part in (reason, f"exit code {code}" if code is not None else "") if part)
+        return f"{phase} ({more})" if more else phase
+    return ""
+
+
+def _told(obj: Obj, type: str) -> str:
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition["type"] == type:
+            words = ": ".join(part for part in (condition.get("reason"), condition.get("message")) if part)
+            return f"{type} ({words})" if words else type
+    return type
