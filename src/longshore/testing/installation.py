@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
@@ -215,11 +216,14 @@ class Installation:
                 return None
 
     def _process_node(self) -> NodeFactory:
+        from longshore.node.images import images_file
         from longshore.node.preparing.types import Server
-        from longshore.up import node
+        from longshore.up import files, node
         from longshore.up.options import Options
 
-        place = node.Place(
-            self.directory / "node", Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
-        )
+        if sys.platform != "linux":
+            raise RuntimeError('node="process" needs Linux, whose processes it runs; take node="scripted"')
+        server = Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
+        images = images_file.ImagesFile(files.default_data_dir() / images_file.NAME)
+        place = node.Place(self.directory / "node", server, images)
         return partial(node.run, Options(in_memory=True, on_stop="kill"), place)
