@@ -47,13 +47,17 @@ class Running:
     client: Client
     pid: int
     keeper: int
+    directory: Path
 
     def cpu_seconds(self) -> tuple[float, float]:
         return _cpu_seconds(self.pid), _cpu_seconds(self.keeper)
 
     def memory(self) -> float:
         """Megabytes of both processes; pages shared with others count in part."""
-        return _pss(self.pid) + _pss(self.keeper)
+        return sum(self.memories())
+
+    def memories(self) -> tuple[float, float]:
+        return _pss(self.pid), _pss(self.keeper)
 
 
 @asynccontextmanager
@@ -68,7 +72,7 @@ async def longshore() -> AsyncIterator[Running]:
             async with HttpClient.from_kubeconfig(Path(ready[1])) as client:
                 await run_to_end(client, "warm", AT_ONCE)
                 await gone(client, "warm")
-                yield Running(client, up.pid, _keeper_of(directory))
+                yield Running(client, up.pid, _keeper_of(directory), Path(directory))
         finally:
             up.terminate()
             await up.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -75,3 +76,12 @@ def test_a_quick_run_of_pods_prints_its_figures() -> None:
         "memory for each of 10 sleeping pods",
     ):
         assert line in run.stdout
+
+
+def test_a_short_soak_prints_memory_and_its_growth() -> None:
+    words = ["--minutes", "0.1", "--rate", "5"]
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("soak.py")), *words], capture_output=True, text=True, timeout=120
+    )
+    assert re.search(r"^  0\.\d min +\d+\.\d MB +\d+\.\d MB keeper .* \d+ events$", run.stdout, re.MULTILINE)
+    assert re.search(r"^memory: .* at the end: [+-]\d+\.\d%", run.stdout, re.MULTILINE), run.stderr

@@ -9,6 +9,8 @@ import pytest
 
 from longshore.api.errors import StatusError
 from longshore.api.time.doubling import Doubling
+from longshore.machinery.queues.retry_limiter import RetryLimiter
+from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workers import Shards, run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time import virtual
@@ -78,16 +80,17 @@ def test_a_sync_can_ask_to_be_called_again() -> None:
     virtual.run(main)
 
 
-def test_only_bugs_are_logged_as_errors(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_sync_is_one_line_with_object_error_and_next_try(caplog: pytest.LogCaptureFixture) -> None:
     async def main(clock: VirtualClock) -> None:
-        queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(1000, 1000))
+        queue: WorkQueue[tuple[str, str]] = WorkQueue(clock, pauses=Doubling(1000, 1000), owner="job")
         errors = {
-            "a": StatusError(409, "Conflict", "changed"),
-            "b": StaleCache("pods", 1, 2),
-            "c": KeyError("x"),
+            ("ns", "a"): StatusError(409, "Conflict", "changed"),
+            ("ns", "b"): StaleCache("pods", 1, 2),
+            ("ns", "c"): KeyError("x"),
+            ("", "d"): StatusError(403, "Forbidden", "pods is forbidden"),
         }
 
-        async def sync(key: str) -> None:
+        async def sync(key: tuple[str, str]) -> None:
             raise errors[key]
 
         for key in errors:
@@ -99,14 +102,57 @@ def test_only_bugs_are_logged_as_errors(caplog: pytest.LogCaptureFixture) -> Non
         virtual.run(main)
     own = [r for r in caplog.records if r.name == "longshore.machinery.queues.workers"]
     assert [(r.levelname, r.getMessage()) for r in own] == [
-        ("INFO", "a: trying again: changed"),
+        ("INFO", "job: ns/a: changed; trying again in 1e+03 s (failure 1)"),
         (
             "DEBUG",
-            "b: trying again: read version: 1 is not as new as written version: 2 for group resource pods",
+            "job: ns/b: read version: 1 is not as new as written version: 2 for group resource pods; "
+            "trying again in 1e+03 s (failure 1)",
         ),
-        ("ERROR", "c: trying again after an unexpected error"),
+        ("ERROR", "job: ns/c: unexpected error: 'x'; trying again in 1e+03 s (failure 1)"),
+        ("WARNING", "job: d: pods is forbidden; trying again in 1e+03 s (failure 1)"),
     ]
-    assert own[2].exc_info
+    assert [bool(r.exc_info) for r in own] == [False, False, True, False]
+
+
+def test_conflicts_without_an_end_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(clock: VirtualClock) -> None:
+        queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(1, 1))
+
+        async def sync(key: str) -> None:
+            raise StatusError(409, "Conflict", "changed")
+
+        queue.add("a")
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(4.5)
+
+    with caplog.at_level(logging.DEBUG, "longshore.machinery.queues.workers"):
+        virtual.run(main)
+    assert [r.levelname for r in caplog.records] == ["INFO", "INFO", "INFO", "WARNING", "WARNING"]
+
+
+def test_of_many_that_fail_so_many_a_second_are_tried_again_and_those_that_wait_are_not_counted() -> None:
+    async def main(clock: VirtualClock) -> None:
+        turns = RetryLimiter(clock, rate=10.0, burst=5)
+        queue: WorkQueue[str] = WorkQueue(clock, pauses=Doubling(0.1, 0.1), turns=turns)
+        seen: list[tuple[str, float]] = []
+
+        async def sync(key: str) -> None:
+            seen.append((key, round(clock.monotonic(), 3)))
+            if key == "waits":
+                raise TryAgain("not yet")
+            if len(seen) <= 11:
+                raise StatusError(403, "Forbidden", "no")
+
+        for number in range(10):
+            queue.add(str(number))
+        queue.add("waits")
+        async with running(run_workers(queue, sync)):
+            await clock.sleep(0.95)
+        again = [at for key, at in seen[11:] if key != "waits"]
+        assert again == [0.1] * 6 + [0.2, 0.3, 0.4, 0.5]
+        assert sum(key == "waits" for key, _ in seen) == 10
+
+    virtual.run(main)
 
 
 def test_keys_that_need_no_waiting_do_not_hold_up_the_others() -> None:
@@ -146,7 +192,7 @@ def test_workers_go_home_when_the_queue_was_shut_down() -> None:
 
 def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it() -> None:
     async def main(clock: VirtualClock) -> None:
-        shards: Shards[tuple[str, int]] = Shards(clock, 4, lambda request: request[0])
+        shards: Shards[tuple[str, int]] = Shards(lambda: WorkQueue(clock), 4, lambda request: request[0])
         done: list[tuple[str, int]] = []
 
         async def sync(request: tuple[str, int]) -> None:
@@ -168,7 +214,7 @@ def test_what_belongs_to_one_object_is_done_in_order_and_other_objects_beside_it
 
 def test_an_object_has_the_same_shard_in_every_process() -> None:
     async def main(clock: VirtualClock) -> None:
-        shards: Shards[str] = Shards(clock, 5, lambda key: key)
+        shards: Shards[str] = Shards(lambda: WorkQueue(clock), 5, lambda key: key)
         queues = {name: shards.queues.index(shards.queue_of(name)) for name in ("ns/a", "ns/b", "ns/c")}
         assert queues == {"ns/a": 3, "ns/b": 1, "ns/c": 3}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from longshore.api.retention import Retention
 from longshore.api.types import Obj
 from longshore.plane import job_history
 from longshore.plane.job_history import JobHistory
@@ -28,7 +29,7 @@ def kept(made: JobHistory) -> list[tuple[str, str]]:
 
 
 def test_a_job_is_noted_once_when_it_ends_and_not_when_it_goes() -> None:
-    made = history(Notes(notes.FINISHED_JOBS))
+    made = history(Notes(notes.finished_jobs(Retention())))
     running, ended = job("a"), job("a", "Complete", succeeded=3)
     made.on_add(running, initial=False)
     made.on_update(running, running)
@@ -41,13 +42,13 @@ def test_a_job_is_noted_once_when_it_ends_and_not_when_it_goes() -> None:
 
 
 def test_a_job_that_is_deleted_before_its_end_is_noted_as_deleted() -> None:
-    made = history(Notes(notes.FINISHED_JOBS))
+    made = history(Notes(notes.finished_jobs(Retention())))
     made.on_delete(job("a", succeeded=1), stale=False)
     assert kept(made) == [("a", "deleted")]
 
 
 def test_after_a_restart_only_jobs_without_a_record_are_added() -> None:
-    shelf = Notes(notes.FINISHED_JOBS)
+    shelf = Notes(notes.finished_jobs(Retention()))
     before = history(shelf)
     before.on_update(job("a"), job("a", "Complete"))
     before.flush()
@@ -71,7 +72,7 @@ def test_the_last_failure_is_told_with_index_and_exit_code() -> None:
 
 
 def test_records_are_bounded_by_number_and_age() -> None:
-    shelf = Notes(notes.FINISHED_JOBS._replace(max_notes=3, max_age_seconds=1e9))
+    shelf = Notes(notes.finished_jobs(Retention(history=3, history_age=1e9)))
     made = history(shelf)
     for number in range(5):
         made.on_update(job(f"j{number}"), job(f"j{number}", "Complete"))

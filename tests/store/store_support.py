@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from longshore.api.retention import Retention
 from longshore.api.types import Obj
 from longshore.store import Durability, Entry, Event, Key, Limits, Snapshot, Store, Watch
 
@@ -40,9 +41,13 @@ async def remove(store: Store, name: str, *, at: Key | None = None) -> Entry:
 
 @asynccontextmanager
 async def opened(
-    directory: Path | None, *, durability: Durability = "normal", limits: Limits | None = None
+    directory: Path | None,
+    *,
+    durability: Durability = "normal",
+    limits: Limits | None = None,
+    retention: Retention | None = None,
 ) -> AsyncIterator[Store]:
-    store = Store.open(directory, durability=durability, limits=limits)
+    store = Store.open(directory, durability=durability, limits=limits, retention=retention)
     try:
         yield store
     finally:

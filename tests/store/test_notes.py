@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from longshore.store import Store, journal_schema, notes
+from longshore.api.retention import Retention
+from longshore.store import Store, journal_schema
 from store.store_support import opened, put
 
 
@@ -44,20 +45,18 @@ def test_notes_without_a_write_beside_them_reach_the_disk(tmp_path: Path) -> Non
     asyncio.run(run())
 
 
-def test_the_oldest_go_when_there_are_too_many_or_they_are_too_old(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    age = notes.REASONS.max_age_seconds
-    monkeypatch.setattr(notes, "REASONS", notes.REASONS._replace(max_notes=5))
+def test_the_oldest_go_when_there_are_too_many_or_they_are_too_old(tmp_path: Path) -> None:
+    limits = Retention(reasons=5)
+    age = limits.reasons_age
 
     async def run() -> None:
-        async with opened(tmp_path) as store:
+        async with opened(tmp_path, retention=limits) as store:
             for number in range(4):
                 store.reasons.add(float(number), 2, str(number).encode())
             assert [*store.reasons] == [b"2", b"3"]
             store.reasons.add(age + 2.5, 1, b"late")
             assert [*store.reasons] == [b"3", b"late"]
-        async with opened(tmp_path) as again:
+        async with opened(tmp_path, retention=limits) as again:
             assert [*again.reasons] == [b"3", b"late"]
 
     asyncio.run(run())
@@ -74,18 +73,18 @@ def test_a_store_in_memory_keeps_notes_too() -> None:
     asyncio.run(run())
 
 
-def test_each_shelf_has_its_own_notes_and_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes, "REASONS", notes.REASONS._replace(max_notes=1))
+def test_each_shelf_has_its_own_notes_and_bounds(tmp_path: Path) -> None:
+    limits = Retention(reasons=1)
 
     async def run() -> None:
-        async with opened(tmp_path) as store:
+        async with opened(tmp_path, retention=limits) as store:
             store.finished_jobs.add(1.0, 1, b"job")
             store.reasons.add(1.0, 1, b"old")
             store.reasons.add(1.0, 1, b"new")
-        async with opened(tmp_path) as again:
+        async with opened(tmp_path, retention=limits) as again:
             assert ([*again.reasons], [*again.finished_jobs]) == ([b"new"], [b"job"])
             again.finished_jobs.add(2.0, 1, b"other")
-        async with opened(tmp_path) as last:
+        async with opened(tmp_path, retention=limits) as last:
             assert ([*last.reasons], [*last.finished_jobs]) == ([b"new"], [b"job", b"other"])
 
     asyncio.run(run())

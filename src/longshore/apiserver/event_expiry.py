@@ -1,42 +1,78 @@
-"""Events are forgotten an hour after their last change, as upstream's storage forgets them.
+"""Events are forgotten an hour after their last change, as upstream's storage forgets them, or earlier when
+there are too many: then those that changed longest ago go first.
 
-Part of the server, not a controller: it holds with `--controllers none` too. One pass a minute over
-the events alone; what it removes goes through the same store as any delete.
+Part of the server, not a controller: it holds with `--controllers none` too. What a pass removes goes through
+the same store as any delete; others have their turns meanwhile.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
+from longshore.api.retention import Retention
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND
 from longshore.api.types import Obj
 from longshore.store import StoreError
 
 if TYPE_CHECKING:
-    from longshore.apiserver.api import Api
+    from collections.abc import Sequence
 
-TTL_SECONDS: Final = 3600
-_EVERY_SECONDS: Final = 60.0
+    from longshore.apiserver.api import Api
+    from longshore.store.types import Entry
+
+_COUNT_SECONDS: Final = 5.0
+"""Events are counted this often,"""
+_PASSES_BETWEEN_AGES: Final = 12
+"""and their ages looked at once a minute."""
+_TURN_EVENTS: Final = 500
+"""Events looked at before others have their turn: some 5 ms."""
 _STAMPS: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 
-async def expire_events(api: Api) -> None:
+async def expire_events(api: Api, limits: Retention) -> None:
     """Runs for as long as the server does."""
-    while True:
-        await api.clock.sleep(_EVERY_SECONDS)
-        await forget_old_events(api)
+    for number in itertools.count(1):
+        await api.clock.sleep(_COUNT_SECONDS)
+        await forget_surplus_events(api, limits.events)
+        if number % _PASSES_BETWEEN_AGES == 0:
+            await forget_old_events(api, limits.event_age)
 
 
-async def forget_old_events(api: Api) -> int:
-    """Removes what is due now and returns how many events that were."""
-    due = [e.key for e in api.store.list("events").entries if is_due(e.obj, api.seconds())]
+async def forget_surplus_events(api: Api, limit: int) -> int:
+    """Removes events above `limit`, those that changed longest ago, and returns how many that were."""
+    if api.store.counts().get("events", 0) <= limit:
+        return 0
+    entries = sorted(api.store.list("events").entries, key=lambda entry: entry.revision)
+    removed = 0
+    surplus = entries[: len(entries) - limit]
+    for at in range(0, len(surplus), _TURN_EVENTS):
+        removed += await _remove(api, surplus[at : at + _TURN_EVENTS])
+    return removed
+
+
+async def forget_old_events(api: Api, age: float) -> int:
+    """Removes events whose last change is `age` seconds ago, and returns how many that were."""
+    removed = 0
+    entries = api.store.list("events").entries
+    for at in range(0, len(entries), _TURN_EVENTS):
+        now = api.seconds()
+        removed += await _remove(
+            api, [entry for entry in entries[at : at + _TURN_EVENTS] if is_due(entry.obj, now, age)]
+        )
+        await api.clock.sleep(0)
+    return removed
+
+
+async def _remove(api: Api, entries: Sequence[Entry]) -> int:
+    """Removes those that nobody has changed since."""
     staged = []
-    for key in due:
-        latest = api.store.latest(key)
-        if latest is not None and is_due(latest.obj, api.seconds()):
+    for entry in entries:
+        latest = api.store.latest(entry.key)
+        if latest is not None and latest.revision == entry.revision:
             gone = {**latest.obj, "metadata": dict(latest.obj["metadata"])}
-            staged.append(api.store.stage_delete(key, gone))
+            staged.append(api.store.stage_delete(entry.key, gone))
     try:
         for one in staged:
             await one.done()
@@ -45,12 +81,12 @@ async def forget_old_events(api: Api) -> int:
     return len(staged)
 
 
-def is_due(event: Obj, now: int) -> bool:
-    """Whether an event's last sign of life is more than the time to live ago."""
+def is_due(event: Obj, now: int, age: float) -> bool:
+    """Whether an event's last sign of life is more than `age` seconds ago."""
     stamps = [event["metadata"]["creationTimestamp"], *(event[k] for k in _STAMPS if event.get(k))]
     series = event.get("series") or {}
     if series.get("lastObservedTime"):
         stamps.append(series["lastObservedTime"])
     seen = [rfc3339.parse(s) // SECOND for s in stamps]
     # Clients write these stamps; one in the future must not keep an event for ever.
-    return max((s for s in seen if s <= now), default=now) + TTL_SECONDS <= now
+    return max((s for s in seen if s <= now), default=now) + age <= now

@@ -15,13 +15,18 @@ from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.queues.queue_metrics import QueueMetrics
+from longshore.machinery.queues.retry_limiter import RetryLimiter
 from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, WorkQueue
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
+from longshore.machinery.work_limits import WorkLimits
 
 
 class ControllerContext:
-    """A controller that shares nothing with others gets informers, metrics and explanations of its own."""
+    """A controller that shares nothing with others gets informers, metrics and explanations of its own.
+
+    `name` is the controller's, in logs and limits.
+    """
 
     def __init__(
         self,
@@ -32,9 +37,13 @@ class ControllerContext:
         informers: Informers | None = None,
         registry: Registry | None = None,
         explanations: Explanations | None = None,
+        name: str = "",
+        limits: WorkLimits | None = None,
     ) -> None:
-        self.client, self.clock, self.rng = client, clock, rng
-        self.informers = informers or Informers(client, clock=clock, rng=rng)
+        self._limits = limits = limits or WorkLimits()
+        self.client, self.clock, self.rng, self._name = client, clock, rng, name
+        self._turns = RetryLimiter(clock, limits.rate, limits.burst)
+        self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
         self.registry = registry or Registry()
         self.explanations = explanations or Explanations()
 
@@ -42,10 +51,24 @@ class ControllerContext:
         """A recorder of events, which must run beside the controller."""
         return Recorder(self.client, component, clock=self.clock, rng=self.rng)
 
+    def workers(self, own: int) -> int:
+        """How many objects are looked at side by side by a controller that has its own number."""
+        return self._limits.workers.get(self._name, own)
+
     def queue(self, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES) -> WorkQueue[Any]:
         """A work queue. One with a name has metrics under it."""
+        return self.queues(1, name, pauses=pauses)[0]
+
+    def queues(
+        self, count: int, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES
+    ) -> tuple[WorkQueue[Any], ...]:
+        """So many work queues that have their metrics together."""
         gauges = QueueMetrics(self.registry, name, self.clock) if name else None
-        return WorkQueue(self.clock, pauses=pauses, gauges=gauges)
+        pauses, owner = self._limits.pauses(pauses), self._name or name
+        return tuple(
+            WorkQueue(self.clock, pauses=pauses, gauges=gauges, turns=self._turns, owner=owner)
+            for _ in range(count)
+        )
 
     def explain(self, key: Key, obj: Obj, why: tuple[Reason, ...], problem: object = None) -> None:
         """Remembers the reasons of a plan for `obj`, and the error that kept it from being carried out."""

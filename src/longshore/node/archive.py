@@ -19,11 +19,10 @@ import msgspec
 
 from longshore.api import types
 from longshore.api.facts.pod_state import COMPLETION_INDEX
+from longshore.api.retention import Retention
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 
-MAX_BYTES: Final = 256 << 20
-MAX_PODS: Final = 5000
 _RECORD: Final = "record.json"
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 _BY_REQUEST: Final = (137, 143)
@@ -45,9 +44,9 @@ class _Kept(msgspec.Struct, frozen=True):
 class Archive:
     """In `directory`, which is made when it is needed. May be used from several threads."""
 
-    def __init__(self, directory: Path, *, most_bytes: int = MAX_BYTES, most_pods: int = MAX_PODS) -> None:
+    def __init__(self, directory: Path, limits: Retention | None = None) -> None:
         self._directory = directory
-        self._most_bytes, self._most_pods = most_bytes, most_pods
+        self._limits = limits or Retention()
         self._lock = threading.Lock()
         self._index: dict[str, _Kept] | None = None
         """By uid, oldest first."""
@@ -120,7 +119,7 @@ class Archive:
         self._size += size
 
     def _shrink(self, index: dict[str, _Kept]) -> None:
-        while index and (self._size > self._most_bytes or len(index) > self._most_pods):
+        while index and (self._size > self._limits.archive or len(index) > self._limits.archive_pods):
             oldest = index.pop(next(iter(index)))
             self._size -= oldest.size
             shutil.rmtree(oldest.directory, ignore_errors=True)

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from longshore.api.retention import Retention
 from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook
+from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import bootstrap, controllers, explaining, job_history, scheduling
 from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
@@ -60,6 +62,10 @@ class Parts(msgspec.Struct, frozen=True):
     """PEM of the authority that signed the server's certificate; empty where no server listens."""
     shortcuts: bool = True
     """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
+    limits: WorkLimits = WorkLimits()
+    """How much controllers do at a time."""
+    retention: Retention = Retention()
+    """How many events are kept, and for how long."""
 
 
 NodeFactory: TypeAlias = Callable[["Plane", asyncio.Event], Awaitable[None]]
@@ -81,12 +87,19 @@ class Plane:
         self.wiring = Wiring(
             parts.clock,
             parts.rng,
-            informers_of(self.client, parts.controllers, clock=parts.clock, rng=parts.rng),
+            informers_of(
+                self.client,
+                parts.controllers,
+                clock=parts.clock,
+                rng=parts.rng,
+                resync=parts.limits.resync,
+            ),
             zone=parts.zone,
             keys=parts.keys,
             ca=parts.ca,
             volumes=parts.volumes,
             reasons=self.book,
+            limits=parts.limits,
         )
         explaining.serve(self, self.book)
         self.history = JobHistory(parts.clock, parts.store.finished_jobs)
@@ -112,7 +125,7 @@ class Plane:
                 tasks += scheduling.start(
                     self.client, self.wiring, parts.scheduler_actions, place_by=self.api.shortcuts.place_by
                 )
-            tasks.append(asyncio.create_task(expire_events(self.api), name="event expiry"))
+            tasks.append(asyncio.create_task(expire_events(self.api, parts.retention), name="event expiry"))
             stack.push_async_callback(cancelled, tasks)
             if node is not None:
                 stack.push_async_callback(cancelled, [await self._start(node)])

@@ -12,6 +12,7 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations, Tell
 from longshore.machinery.informers.shared import Informers
 from longshore.machinery.reason_book import Tellers, Untold
+from longshore.machinery.work_limits import WorkLimits
 
 if TYPE_CHECKING:
     import random
@@ -44,16 +45,17 @@ class Wiring(msgspec.Struct, frozen=True):
     """Look after this namespace alone; empty for all."""
     managed_by: str = ""
     """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
-    workers: int | None = None
-    """Objects looked at side by side; None leaves it to each controller."""
+    limits: WorkLimits = WorkLimits()
+    """How much controllers do at a time."""
     registry: Registry = msgspec.field(default_factory=Registry)
     reasons: Tellers = msgspec.field(default_factory=Untold)
     """Where reasons are kept."""
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
     """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
 
-    def context(self, client: Client, tell: Tell | None = None) -> ControllerContext:
-        """The context of one user, whose new reasons go to `tell`; only the last look is remembered here."""
+    def context(self, client: Client, tell: Tell | None = None, *, name: str = "") -> ControllerContext:
+        """The context of one user, whose new reasons go to `tell`; only the last look is remembered here.
+        `name` is the controller's."""
         return ControllerContext(
             client,
             clock=self.clock,
@@ -61,11 +63,19 @@ class Wiring(msgspec.Struct, frozen=True):
             informers=self.informers.share(),
             registry=self.registry,
             explanations=Explanations(tell, per_object=1),
+            name=name,
+            limits=self.limits,
         )
 
 
 def informers_of(
-    client: Client, controllers: Collection[str], *, clock: Clock, rng: random.Random
+    client: Client,
+    controllers: Collection[str],
+    *,
+    clock: Clock,
+    rng: random.Random,
+    resync: float | None = None,
 ) -> Informers:
     """The informers of a process that runs these controllers."""
-    return Informers(client, clock=clock, rng=rng, whole=_WHOLE if "job" in controllers else ())
+    whole = _WHOLE if "job" in controllers else ()
+    return Informers(client, clock=clock, rng=rng, resync=resync, whole=whole)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
+
+from longshore.api.retention import Retention
 
 
 class Shelf(NamedTuple):
@@ -20,11 +22,14 @@ class Shelf(NamedTuple):
     max_age_seconds: float
 
 
-REASONS: Final = Shelf("reasons", 30_000, 7 * 86_400.0)
-"""Some 5.5 MB of reasons (`machinery/records.py`): those of the last 10,000 one-pod Jobs, for a week. Who
-asks later looks at the logs."""
-FINISHED_JOBS: Final = Shelf("finished-jobs", 5_000, 30 * 86_400.0)
-"""Some 0.9 MB of records of Jobs that have ended (`plane/job_history.py`)."""
+def reasons(limits: Retention) -> Shelf:
+    """The shelf for reasons (`machinery/records.py`)."""
+    return Shelf("reasons", limits.reasons, limits.reasons_age)
+
+
+def finished_jobs(limits: Retention) -> Shelf:
+    """The shelf for records of Jobs that have ended (`plane/job_history.py`)."""
+    return Shelf("finished-jobs", limits.history, limits.history_age)
 
 
 class Bundle(NamedTuple):

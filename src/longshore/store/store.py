@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from longshore.api.retention import Retention
 from longshore.api.types import Obj, encode
 from longshore.store import contents, notes, pages
 from longshore.store.batch import Batch, Staged
@@ -40,7 +41,8 @@ _SHORT_EVENTS = 64
 class Store:
     """All objects of one longshore. Create one with `Store.open`."""
 
-    def __init__(self, disk: Disk | None, found: Contents, limits: Limits) -> None:
+    def __init__(self, disk: Disk | None, found: Contents, limits: Limits, retention: Retention) -> None:
+        retention = retention or Retention()
         self._disk = disk
         self._contents = found
         self._assigned = found.revision
@@ -50,9 +52,9 @@ class Store:
         writer = WriterThread() if disk is not None else InTurn()
         self._commit = GroupCommit(journal, writer, found.window, self._durable, self._staged.clear)
         self._journal = journal
-        self.reasons = Notes(notes.REASONS, found.notes, self._note)
+        self.reasons = Notes(notes.reasons(retention), found.notes, self._note)
         """Reasons that others keep beside the objects,"""
-        self.finished_jobs = Notes(notes.FINISHED_JOBS, found.notes, self._note)
+        self.finished_jobs = Notes(notes.finished_jobs(retention), found.notes, self._note)
         """and records of Jobs that have ended."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
@@ -66,7 +68,12 @@ class Store:
 
     @classmethod
     def open(
-        cls, directory: Path | None, *, durability: Durability = "normal", limits: Limits | None = None
+        cls,
+        directory: Path | None,
+        *,
+        durability: Durability = "normal",
+        limits: Limits | None = None,
+        retention: Retention | None = None,
     ) -> Store:
         """The store of a data directory, created if it is missing; None for a store that keeps nothing.
 
@@ -74,10 +81,10 @@ class Store:
         """
         limits = limits or Limits()
         if directory is None:
-            return cls(None, Contents(limits, contents.FIRST_REVISION, journalled=False), limits)
+            return cls(None, Contents(limits, contents.FIRST_REVISION, journalled=False), limits, retention)
         from longshore.store.disk import open_disk  # locks files, which not every system does in this way
 
-        return cls(*open_disk(directory, durability, limits), limits)
+        return cls(*open_disk(directory, durability, limits), limits, retention)
 
     @property
     def revision(self) -> int:

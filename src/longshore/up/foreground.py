@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
-import logging
 import shlex
 import sys
 from typing import TYPE_CHECKING
 
 from longshore import __version__
-from longshore.up import startup, stop_signals
+from longshore.up import logs, startup, stop_signals
 from longshore.up.options import Options
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ _FULL_DISK = (
 
 def run(options: Options) -> None:
     """Runs a longshore until it is told to stop. A second signal does not wait for open requests."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure(options.logging)
     with startup.quick_imports():
         from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
     with asyncio.Runner(loop_factory=event_loop) as runner:

@@ -46,7 +46,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     amounts = machine.capacity(root, declared=options.node_capacity)
     engines = {name: Watched(engine) for name, engine in _engines(options, root).items()}
     name = machine.name()
-    archive = Archive(root / "archive")
+    archive = Archive(root / "archive", options.retention)
     api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
     api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
     api.pages[image_page.PREFIX] = image_page.page(place.images, options.runtime)

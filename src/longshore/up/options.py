@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from longshore.api.retention import Retention
+from longshore.machinery.work_limits import WorkLimits
+from longshore.up.logs import Logging
+
 if TYPE_CHECKING:
     from longshore.store.journal import Durability
 
@@ -43,6 +47,11 @@ class Options(msgspec.Struct, frozen=True):
     """The file that says what images mean here; None for `images.yaml` in the data directory."""
     node_capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The node's capacity by resource, where it differs from the machine's."""
+    logging: Logging = Logging()
+    limits: WorkLimits = WorkLimits()
+    """How much controllers do at a time."""
+    retention: Retention = Retention()
+    """How much is kept of what is over."""
     shortcuts: bool = msgspec.field(default_factory=lambda: os.environ.get(SHORTCUTS_VARIABLE) != "off")
     """Whether work is spared where nobody notices (`apiserver/shortcuts`). Off, every request
     goes the long way: slower, and a way to tell whether a shortcut is to blame."""

@@ -84,6 +84,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
                 volumes=LocalDirectories(directory / "volumes"),
                 ca=certificates.ca_cert.read_text(),
                 shortcuts=options.shortcuts,
+                limits=options.limits,
+                retention=options.retention,
             )
         )
         api = plane.api
@@ -126,9 +128,9 @@ def _store(options: Options, directory: Path, stack: AsyncExitStack) -> Store:
     if options.in_memory:
         lock = DataDirLock(directory)  # the kubeconfig in it must be of one longshore only
         stack.callback(lock.release)
-        store = Store.open(None)
+        store = Store.open(None, retention=options.retention)
     else:
-        store = Store.open(directory, durability=options.durability)
+        store = Store.open(directory, durability=options.durability, retention=options.retention)
     stack.push_async_callback(store.close)
     return store
 

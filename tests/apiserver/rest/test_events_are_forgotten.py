@@ -1,13 +1,15 @@
-"""Events live for an hour after their last change."""
+"""Events live for an hour after their last change, and the oldest go earlier when there are too many."""
 
 from __future__ import annotations
 
 import pytest
 
-from longshore.apiserver.event_expiry import TTL_SECONDS, forget_old_events, is_due
+from longshore.api.retention import Retention
+from longshore.apiserver.event_expiry import forget_old_events, forget_surplus_events, is_due
 
 pytestmark = pytest.mark.anyio
 
+TTL_SECONDS = int(Retention().event_age)
 EVENT = {
     "involvedObject": {"kind": "Job", "name": "j", "namespace": "default"},
     "reason": "R",
@@ -19,9 +21,9 @@ async def test_an_old_event_goes_and_a_young_one_stays(server):
     await server.create("events", {"metadata": {"name": "old"}, **EVENT})
     server.clock.seconds += TTL_SECONDS - 1
     await server.create("events", {"metadata": {"name": "young"}, **EVENT})
-    assert await forget_old_events(server.api) == 0
+    assert await forget_old_events(server.api, TTL_SECONDS) == 0
     server.clock.seconds += 1
-    assert await forget_old_events(server.api) == 1
+    assert await forget_old_events(server.api, TTL_SECONDS) == 1
     assert await server.names("events") == ["young"]
 
 
@@ -30,7 +32,16 @@ async def test_a_repeated_event_lives_on(server):
     server.clock.seconds += TTL_SECONDS
     stamp = server.api.now()
     await server.patch("events", "e", {"count": 2, "lastTimestamp": stamp})
-    assert await forget_old_events(server.api) == 0
+    assert await forget_old_events(server.api, TTL_SECONDS) == 0
+
+
+async def test_of_too_many_events_those_that_changed_longest_ago_go(server):
+    for name in ("first", "second", "third", "fourth"):
+        await server.create("events", {"metadata": {"name": name}, **EVENT})
+    await server.patch("events", "first", {"count": 2})
+    assert await forget_surplus_events(server.api, 4) == 0
+    assert await forget_surplus_events(server.api, 2) == 2
+    assert await server.names("events") == ["first", "fourth"]
 
 
 def test_a_time_stamp_in_the_future_keeps_nothing_for_ever():
@@ -39,8 +50,8 @@ def test_a_time_stamp_in_the_future_keeps_nothing_for_ever():
         "lastTimestamp": "2999-01-01T00:00:00Z",
     }
     created = 1_767_225_600
-    assert not is_due(event, created + TTL_SECONDS - 1)
-    assert is_due(event, created + TTL_SECONDS)
+    assert not is_due(event, created + TTL_SECONDS - 1, TTL_SECONDS)
+    assert is_due(event, created + TTL_SECONDS, TTL_SECONDS)
 
 
 def test_a_series_lives_from_its_last_observation():
@@ -50,5 +61,5 @@ def test_a_series_lives_from_its_last_observation():
         "series": {"count": 2, "lastObservedTime": "2026-01-01T00:30:00.000000Z"},
     }
     created = 1_767_225_600
-    assert not is_due(event, created + TTL_SECONDS)
-    assert is_due(event, created + 1800 + TTL_SECONDS)
+    assert not is_due(event, created + TTL_SECONDS, TTL_SECONDS)
+    assert is_due(event, created + 1800 + TTL_SECONDS, TTL_SECONDS)

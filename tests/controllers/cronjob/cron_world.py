@@ -23,6 +23,7 @@ from longshore.machinery.explanations import Explanations
 from longshore.machinery.informers.informer import Handler, Informer
 from longshore.machinery.informers.reflector import Selection
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.work_limits import WorkLimits
 from longshore.store import Store
 
 CRONJOBS = ("batch/v1", "CronJob")
@@ -81,8 +82,10 @@ class World:
             rng=random.Random(1),
             registry=self.registry,
             explanations=self.explanations,
+            name="cronjob",
+            limits=WorkLimits(workers={"cronjob": 5}),
         )
-        given = {"namespace": "", "workers": 5, "zone": cron.UTC, "glance": 5.0, **options}
+        given = {"namespace": "", "zone": cron.UTC, "glance": 5.0, **options}
         return Loop(DIALECT, context, **given)
 
     @asynccontextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from longshore.api.retention import Retention
 from longshore.node.archive import Archive
 from longshore.up import failed_pods
 
@@ -80,7 +81,7 @@ def test_a_pod_that_failed_before_and_was_stopped_while_it_tried_again_is_kept(t
 
 
 def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
-    archive = Archive(tmp_path / "archive", most_pods=3)
+    archive = Archive(tmp_path / "archive", Retention(archive_pods=3))
     for number in range(5):
         archive.keep(pod(f"p{number}"), tmp_path / "none", 1000.0 + number)
     assert names(archive) == ["p2", "p3", "p4"]
@@ -88,7 +89,7 @@ def test_the_oldest_go_when_there_are_too_many(tmp_path: Path) -> None:
 
 
 def test_the_oldest_go_when_they_are_too_large(tmp_path: Path) -> None:
-    archive = Archive(tmp_path / "archive", most_bytes=5000)
+    archive = Archive(tmp_path / "archive", Retention(archive=5000))
     for number in range(5):
         archive.keep(pod(f"p{number}"), logs(tmp_path, f"p{number}", "x" * 1000), 1000.0 + number)
     assert names(archive) == ["p2", "p3", "p4"]
@@ -99,7 +100,7 @@ def test_they_are_remembered_after_a_restart(tmp_path: Path) -> None:
     first.keep(pod("a"), logs(tmp_path, "a", "text"), 1.0)
     first.keep(pod("b", job="k"), tmp_path / "none", 2.0)
     (tmp_path / "archive" / "0000000000003_ns_half_uid").mkdir()
-    again = Archive(tmp_path / "archive", most_pods=2)
+    again = Archive(tmp_path / "archive", Retention(archive_pods=2))
     assert names(again) == ["a", "b"]
     assert names(again, kind="Job", name="k") == ["b"]
     assert names(again, kind="Pod", name="a") == ["a"]

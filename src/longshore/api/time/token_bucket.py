@@ -19,9 +19,18 @@ class TokenBucket(msgspec.Struct):
 
     def take(self, now: float) -> bool:
         """Whether there was a token, which is taken."""
-        self.tokens = min(self.burst, self.tokens + (now - self.filled) * self.rate)
-        self.filled = now
+        self._fill(now)
         if self.tokens < 1:
             return False
         self.tokens -= 1
         return True
+
+    def reserve(self, now: float) -> float:
+        """Takes a token, even one that is still to come; returns the seconds until it is there."""
+        self._fill(now)
+        self.tokens -= 1
+        return max(0.0, -self.tokens / self.rate)
+
+    def _fill(self, now: float) -> None:
+        self.tokens = min(self.burst, self.tokens + (now - self.filled) * self.rate)
+        self.filled = now

@@ -13,7 +13,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import controller_flags, flags
 
 _NARROW = (
     "cronjob", "job", "ttl", "volcano-cronjob", "volcano-gc", "volcano-job", "volcano-jobflow",
@@ -44,9 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--namespace", "-n", default="", metavar="NS", help="only this namespace (default: all)"
     )
     add_controllers(parser)
-    parser.add_argument(
-        "--workers", type=_positive, metavar="N", help="objects handled at the same time (default: 5 Jobs)"
-    )
+    controller_flags.add_work_limits(parser)
     parser.add_argument(
         "--lease",
         type=_lease,
@@ -56,6 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"(default: {settings.LEASE} in the context's namespace)",
     )
     flags.one_of_several(parser)
+    controller_flags.add_logging(parser)
 
 
 def add_controllers(parser: ArgumentParser) -> None:
@@ -83,12 +82,13 @@ def run(arguments: Namespace) -> int:
         controllers=arguments.controllers,
         managed_by=arguments.managed_by,
         namespace=arguments.namespace,
-        workers=arguments.workers,
+        limits=controller_flags.work_limits_of(arguments),
         leader_elect=arguments.leader_elect,
         lease=lease,
         lease_namespace=lease_namespace,
         keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
+        logging=controller_flags.logging_of(arguments),
     )
     return elsewhere.run(settings)
 
@@ -113,12 +113,6 @@ def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> No
     wide = [name for name in controllers if name not in _NARROW]
     if namespace and wide:
         raise Failure(f"{flag}: these controllers need all namespaces: {', '.join(wide)}", 2)
-
-
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
-    return int(text)
 
 
 def _lease(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import controller_flags, flags
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -36,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the Lease that processes share when one of them is to work (default: longshore-scheduler)",
     )
     flags.one_of_several(parser)
+    controller_flags.add_logging(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -52,6 +53,7 @@ def run(arguments: Namespace) -> int:
         lease=arguments.lease,
         keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
+        logging=controller_flags.logging_of(arguments),
     )
     return elsewhere.run(settings)
 

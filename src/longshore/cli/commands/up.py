@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from longshore.cli.arguments import flags
+from longshore.cli.arguments import controller_flags, flags
 from longshore.cli.server import data_dir
 
 
@@ -99,6 +99,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("keep", "kill"),
         help="whether pods keep running when longshore stops (default: keep; kill with --in-memory)",
     )
+    controller_flags.add_work_limits(parser)
+    controller_flags.add_retention(parser)
+    controller_flags.add_logging(parser)
 
 
 def run(arguments: Namespace) -> int:
@@ -131,6 +134,9 @@ def run(arguments: Namespace) -> int:
         runtime=arguments.runtime,
         images=arguments.images,
         node_capacity=arguments.node_capacity,
+        limits=controller_flags.work_limits_of(arguments),
+        retention=arguments.keep,
+        logging=controller_flags.logging_of(arguments),
         on_stop=arguments.on_stop or ("kill" if arguments.in_memory else "keep"),
     )
     try:

@@ -50,7 +50,8 @@ class _Loop(Handler):
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._context.informers.run())
-            tasks.create_task(run_workers(self._queue, self._sync, count=self._dialect.workers))
+            workers = self._context.workers(self._dialect.workers)
+            tasks.create_task(run_workers(self._queue, self._sync, count=workers))
             tasks.create_task(clockjumps.watch(self._context.clock, self._look_at_all))
 
     def _look_at_all(self) -> None:

@@ -36,7 +36,8 @@ class Collector:
         client = context.client
         self._clock, self._explanations = context.clock, context.explanations
         self._recorder, self._queue = context.recorder(COMPONENT), context.queue(_QUEUE)
-        self._backlog = Backlog(self._queue, room=2 * WORKERS)
+        self._workers = context.workers(WORKERS)
+        self._backlog = Backlog(self._queue, room=2 * self._workers)
         self._absent = Absent()
         self.graph = Graph(self)
         self._owners = Owners(client, self.graph, self._absent)
@@ -49,7 +50,7 @@ class Collector:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._monitors.run())
-            tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
+            tasks.create_task(run_workers(self._queue, self._sync, count=self._workers))
 
     # ---- what the graph says
 

@@ -36,20 +36,19 @@ async def run(
     *,
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
-    workers: int = WORKERS,
 ) -> None:
     """Looks after Jobs until cancelled.
 
     `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
     name nobody. An empty `namespace` means all.
     """
-    await JobController(context, managed_by, namespace, workers).run()
+    await JobController(context, managed_by, namespace).run()
 
 
 class JobController:
     """Informers, queues and handlers, wired up. Arguments as of `run`."""
 
-    def __init__(self, context: ControllerContext, managed_by: str, namespace: str, workers: int) -> None:
+    def __init__(self, context: ControllerContext, managed_by: str, namespace: str) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._informers = informers
         self._jobs = informers.get(kinds.JOBS, namespace=namespace)
@@ -63,7 +62,7 @@ class JobController:
         self._metrics = JobMetrics(context.registry)
         self._ownership = Ownership(self._jobs.cache, managed_by)
         self._orphans = Orphans(client, self._pods.cache, self._ownership)
-        self._workers = workers
+        self._workers = context.workers(WORKERS)
         self._tools = Tools(
             client,
             clock,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from longshore.api.facts import kinds
 from longshore.api.time import rfc3339
@@ -14,6 +15,8 @@ from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import SHORT_PAUSES
+
+WORKERS: Final = 1
 
 
 async def run(context: ControllerContext) -> None:
@@ -43,4 +46,4 @@ async def run(context: ControllerContext) -> None:
     namespaces.add_handler(OnChange(changed))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(namespaces.run())
-        tasks.create_task(run_workers(queue, sync))
+        tasks.create_task(run_workers(queue, sync, count=context.workers(WORKERS)))

@@ -31,16 +31,15 @@ async def run(
     context: ControllerContext,
     *,
     namespace: str = "",
-    workers: int = WORKERS,
     zone: cron.Zone = cron.UTC,
     glance: float = GLANCE_SECONDS,
 ) -> None:
     """Looks after CronJobs until cancelled.
 
-    An empty `namespace` means all. At most `workers` CronJobs are looked at side by side. `zone` is that of
-    CronJobs without one. `glance` is how many seconds apart the clock is looked at.
+    An empty `namespace` means all. `zone` is that of CronJobs without one. `glance` is how many seconds apart
+    the clock is looked at.
     """
-    await Loop(dialect, context, namespace, workers, zone, glance).run()
+    await Loop(dialect, context, namespace, zone, glance).run()
 
 
 class Loop:
@@ -51,7 +50,6 @@ class Loop:
         dialect: Dialect,
         context: ControllerContext,
         namespace: str,
-        workers: int,
         zone: cron.Zone,
         glance: float,
     ) -> None:
@@ -67,7 +65,7 @@ class Loop:
             transform=dialect.slim,
         )
         self._recorder, self._queue = context.recorder(dialect.component), context.queue(dialect.queue)
-        self._crowd = Crowd(self._queue, self.sync, limit=workers)
+        self._crowd = Crowd(self._queue, self.sync, limit=context.workers(WORKERS))
         self._memory = Memory(dialect, clock, self._cronjobs.cache, self._jobs.cache)
         self._lateness = (
             context.registry.histogram(*dialect.late_metric, (), exponential_buckets(1, 2, 10))

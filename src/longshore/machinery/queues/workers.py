@@ -18,7 +18,6 @@ from longshore.api.errors import StatusError
 from longshore.client import Unreachable
 from longshore.machinery.queues.try_again import TryAgain
 from longshore.machinery.queues.workqueue import ShutDown, WorkQueue
-from longshore.machinery.time.clock import Clock
 
 K = TypeVar("K", bound=Hashable)
 
@@ -26,6 +25,8 @@ Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
 """Looks at one key. Returns in how many seconds to look again by itself, or None when only a change calls
 for it. Raises when it must be tried again."""
 
+_USUAL_CONFLICTS: Final = 3
+"""Conflicts of one object in a row that are no news: somebody else writes it, too."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd begins with before others in the event loop get their turn."""
 
@@ -53,8 +54,9 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
     try:
         after = await sync(key)
     except Exception as err:  # a bug in a controller ends neither it nor the worker: the key comes back
-        _report(key, err)
-        queue.add_rate_limited(key)
+        usual = _is_usual(err, queue.requeues(key))
+        pause = queue.add_rate_limited(key, in_turn=not usual)
+        _report(queue, key, err, pause, usual)
     else:
         queue.forget(key)
         if after is not None:
@@ -63,14 +65,41 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
         queue.done(key)
 
 
-def _report(key: Hashable, err: Exception) -> None:
-    """Logs an error: one that the next try may put right is no news; any other is a bug."""
-    if isinstance(err, TryAgain):
-        log.log(err.log_level, "%s: trying again: %s", key, err)
-    elif isinstance(err, StatusError | Unreachable):
-        log.info("%s: trying again: %s", key, err)
+def _is_usual(err: Exception, failures: int) -> bool:
+    """Whether the next try is likely to put it right: something has to come first, or another was quicker."""
+    if isinstance(err, StatusError):
+        return err.reason == "Conflict" and failures < _USUAL_CONFLICTS
+    return isinstance(err, TryAgain)
+
+
+def _report(queue: WorkQueue[K], key: K, err: Exception, pause: float, usual: bool) -> None:
+    """Logs a failed sync in one line. An error that is not the server's is a bug."""
+    failures, problem = queue.requeues(key), str(err) or repr(err)
+    is_bug = not isinstance(err, TryAgain | StatusError | Unreachable)
+    if is_bug:
+        level, problem = logging.ERROR, f"unexpected error: {problem}"
+    elif usual:
+        level = err.log_level if isinstance(err, TryAgain) else logging.INFO
     else:
-        log.error("%s: trying again after an unexpected error", key, exc_info=err)
+        level = logging.WARNING
+    if not log.isEnabledFor(level):
+        return
+    who, name = queue.owner or "a controller", _named(key)
+    fields = {"controller": who, "object": name, "err": problem, "retryIn": pause, "failures": failures}
+    log.log(
+        level,
+        "%s: %s: %s; trying again in %.3g s (failure %d)",
+        *(who, name, problem, pause, failures),
+        exc_info=err if is_bug else None,
+        extra={"fields": fields},
+    )
+
+
+def _named(key: Hashable) -> str:
+    """`default/hello` for a key of namespace and name; keys of other forms in all their parts."""
+    if isinstance(key, tuple):
+        return "/".join(_named(part) for part in key if part != "")
+    return str(key)
 
 
 class Crowd(Generic[K]):
@@ -141,8 +170,8 @@ class Crowd(Generic[K]):
 class Shards(Generic[K]):
     """So many queues with one worker each. `object_of` names what must be kept in order."""
 
-    def __init__(self, clock: Clock, count: int, object_of: Callable[[K], str]) -> None:
-        self.queues = tuple(WorkQueue[K](clock) for _ in range(count))
+    def __init__(self, make: Callable[[], WorkQueue[K]], count: int, object_of: Callable[[K], str]) -> None:
+        self.queues = tuple(make() for _ in range(count))
         self._object_of = object_of
 
     def queue_of(self, key: K) -> WorkQueue[K]:

@@ -42,8 +42,15 @@ class Gauges(Protocol):
     def retried(self) -> None: ...
 
 
+class Turns(Protocol):
+    """A limit for tries of all keys together; `retry_limiter.RetryLimiter` is one."""
+
+    def pause(self) -> float: ...
+
+
 class WorkQueue(Generic[K]):
-    """`pauses` are those of `add_rate_limited`."""
+    """`pauses` are those of `add_rate_limited`, for each key; `turns` limits all of them together. `owner` is
+    the controller's name, for logs."""
 
     def __init__(
         self,
@@ -51,8 +58,11 @@ class WorkQueue(Generic[K]):
         *,
         pauses: Doubling = DEFAULT_PAUSES,
         gauges: Gauges | None = None,
+        turns: Turns | None = None,
+        owner: str = "",
     ) -> None:
-        self._clock, self._pauses, self._gauges = clock, pauses, gauges
+        self._clock, self._pauses, self._gauges, self._turns = clock, pauses, gauges, turns
+        self.owner = owner
         self._ready: deque[K] = deque()
         self._dirty: set[K] = set()
         """Keys that must be looked at: those that are ready, and those added while being processed."""
@@ -105,12 +115,19 @@ class WorkQueue(Generic[K]):
             heapq.heapify(self._heap)
         self._arm()
 
-    def add_rate_limited(self, key: K) -> None:
-        """Wants `key` again after a failure: later each time until `forget`."""
+    def add_rate_limited(self, key: K, *, in_turn: bool = False) -> float:
+        """Wants `key` again after a failure: later each time until `forget`. Returns in how many seconds.
+
+        `in_turn`: no earlier than its turn among all keys that failed.
+        """
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         if self._gauges is not None:
             self._gauges.retried()
-        self.add_after(key, self._pauses.after(failures))
+        pause = self._pauses.after(failures)
+        if in_turn and self._turns is not None:
+            pause = max(pause, self._turns.pause())
+        self.add_after(key, pause)
+        return pause
 
     def forget(self, key: K) -> None:
         """Takes back the failures of `key`; a delayed add stays."""

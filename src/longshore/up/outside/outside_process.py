@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import random
 import socket
 import sys
@@ -26,7 +25,7 @@ from longshore.machinery.reason_book import Untold
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import stop_signals
+from longshore.up import logs, stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -47,7 +46,7 @@ class Refused(Exception):
 def run(settings: Settings) -> None:
     """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, or OSError when
     the metrics' port is taken."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure(settings.logging)
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
     with asyncio.Runner(loop_factory=event_loop) as runner:
@@ -62,12 +61,12 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         wiring = Wiring(
             clock,
             rng,
-            informers_of(client, settings.controllers, clock=clock, rng=rng),
+            informers_of(client, settings.controllers, clock=clock, rng=rng, resync=settings.limits.resync),
             zone=local_zone(),
             keys=RsaKeys(),
             namespace=settings.namespace,
             managed_by=settings.managed_by,
-            workers=settings.workers,
+            limits=settings.limits,
             reasons=reasons,
         )
         if settings.metrics is not None:

@@ -8,6 +8,8 @@ from typing import Final
 import msgspec
 
 from longshore.api.facts import own_names
+from longshore.machinery.work_limits import WorkLimits
+from longshore.up.logs import Logging
 
 CONTROLLERS: Final = ("job",)
 """Every cluster has the others already."""
@@ -26,8 +28,9 @@ class Settings(msgspec.Struct, frozen=True):
     managed_by: str = own_names.JOB_CONTROLLER
     namespace: str = ""
     """Look after this namespace alone; empty for all."""
-    workers: int | None = None
-    """None leaves it to each controller."""
+    logging: Logging = Logging()
+    limits: WorkLimits = WorkLimits()
+    """How much controllers do at a time."""
     leader_elect: bool = True
     lease: str = LEASE
     lease_namespace: str = ""

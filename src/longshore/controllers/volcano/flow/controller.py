@@ -82,7 +82,7 @@ class FlowController(Handler):
             tasks.create_task(self._recorder.run())
             tasks.create_task(self._context.informers.run())
             await self._context.informers.synced()
-            tasks.create_task(run_workers(self._queue, self._sync, count=WORKERS))
+            tasks.create_task(run_workers(self._queue, self._sync, count=self._context.workers(WORKERS)))
             tasks.create_task(run_workers(self._listed, self._listing.sync))
 
     def on_add(self, obj: Obj, initial: bool) -> None:

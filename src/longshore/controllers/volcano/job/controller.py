@@ -28,7 +28,6 @@ from longshore.controllers.volcano.plugins import KeyMaker
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation
 from longshore.machinery.informers.cache import Key
-from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 
@@ -38,17 +37,15 @@ WORKERS: Final = 64
 log = logging.getLogger(__name__)
 
 
-async def run(
-    context: ControllerContext, *, keys: KeyMaker, namespace: str = "", workers: int = WORKERS
-) -> None:
+async def run(context: ControllerContext, *, keys: KeyMaker, namespace: str = "") -> None:
     """Looks after Volcano Jobs until cancelled, those of one namespace or all."""
-    await VolcanoJobController(context, keys, namespace, workers).run()
+    await VolcanoJobController(context, keys, namespace).run()
 
 
 class VolcanoJobController:
     """Informers, queues and handlers, wired up. Arguments as of `run`."""
 
-    def __init__(self, context: ControllerContext, keys: KeyMaker, namespace: str, workers: int) -> None:
+    def __init__(self, context: ControllerContext, keys: KeyMaker, namespace: str) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._client, self._clock, self._informers = client, clock, informers
         self._explanations = context.explanations
@@ -60,10 +57,8 @@ class VolcanoJobController:
         self._queue_objects = informers.get(kinds.QUEUES)
         self._priorities = informers.get(kinds.PRIORITY_CLASSES)
         self._recorder = context.recorder(COMPONENT)
-        gauges = QueueMetrics(context.registry, "volcano_job", clock)
-        self._queues: tuple[WorkQueue[Key], ...] = tuple(
-            WorkQueue(clock, pauses=RETRIES, gauges=gauges) for _ in range(workers)
-        )
+        workers = context.workers(WORKERS)
+        self._queues: tuple[WorkQueue[Key], ...] = context.queues(workers, "volcano_job", pauses=RETRIES)
         self._memory = Memory(clock, self._jobs.cache, self._pods.cache, self._groups.cache)
         metrics = VolcanoMetrics(context.registry)
         self._unwritten = UnwrittenCounters(clock, self._wake)

@@ -39,7 +39,7 @@ async def run(context: ControllerContext, *, namespace: str = "") -> None:
     controller = PodGroupController(context, namespace, workloads)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(context.informers.run())
-        tasks.create_task(run_workers(controller.queue, controller.sync, count=WORKERS))
+        tasks.create_task(run_workers(controller.queue, controller.sync, count=context.workers(WORKERS)))
 
 
 async def _served(client: Client, version: str, kind: str) -> bool:

@@ -66,7 +66,9 @@ class QueueController(Handler):
         indexers = {"queue": _queue, "phase": _phase}
         self._groups = informers.get(kinds.POD_GROUPS, indexers=indexers, transform=slim)
         commands = informers.get(kinds.COMMANDS)
-        self._shards: Shards[Request] = Shards(context.clock, WORKERS, lambda request: request[0])
+        self._shards: Shards[Request] = Shards(
+            context.queue, context.workers(WORKERS), lambda request: request[0]
+        )
         self._orders = context.queue()
         self._commands = Commands(context.client, commands, self._orders, self._issued)
         self._gauges = {

@@ -1,0 +1,73 @@
+"""How much is kept of what is over: events, the history of Jobs, reasons, logs of failed pods.
+
+Whatever is too much or too old goes, the oldest first. `longshore up --keep` changes the limits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from longshore.api import quantity
+from longshore.api.time import durations
+from longshore.api.time.errors import TimeError
+from longshore.api.time.instants import SECOND
+
+_DAY_SECONDS: Final = 86_400.0
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """The limits of one longshore, in numbers, bytes and seconds."""
+
+    events: int = 20_000
+    """Some 30 MB: the events of the last 3,000 one-pod Jobs."""
+    event_age: float = 3600.0
+    """Since an event's last change; upstream's default."""
+    history: int = 5_000
+    """Some 0.9 MB of records of Jobs that have ended (`plane/job_history.py`)."""
+    history_age: float = 30 * _DAY_SECONDS
+    reasons: int = 30_000
+    """Some 5.5 MB of reasons (`machinery/records.py`): those of the last 10,000 one-pod Jobs."""
+    reasons_age: float = 7 * _DAY_SECONDS
+    """Who asks later looks at the logs."""
+    archive: int = 256 << 20
+    """Bytes of logs of failed pods that are gone."""
+    archive_pods: int = 5_000
+
+
+NAMES: Final = tuple(name.replace("_", "-") for name in Retention.__struct_fields__)
+"""The limits as people write them."""
+
+
+class BadLimit(ValueError):
+    """A limit that cannot be read; the message names it, its value and the rule."""
+
+
+def parse(text: str) -> Retention:
+    """The limits in `events=50000,history-age=2160h`; those that are not named keep their defaults."""
+    given: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals or name not in NAMES:
+            raise BadLimit(f"{part.strip()!r} is not NAME=LIMIT with one of: {', '.join(NAMES)}")
+        given[name.replace("-", "_")] = _value(name, value)
+    return Retention(**given)  # type: ignore[arg-type] # `_value` gives whole numbers where fields are whole
+
+
+def _value(name: str, text: str) -> float:
+    if name.endswith("-age"):
+        try:
+            seconds = durations.parse(text) / SECOND
+        except TimeError:
+            raise BadLimit(f"{name}: {text!r} is not a duration such as 90s, 12h or 720h") from None
+        if seconds <= 0:
+            raise BadLimit(f"{name}: {text!r} is not longer than nothing")
+        return seconds
+    try:
+        number = quantity.value(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise BadLimit(f"{name}: {text!r} is not a number such as 5000, 20k or 256Mi")
+    return number

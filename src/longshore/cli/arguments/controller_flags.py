@@ -1,0 +1,146 @@
+"""Flags of processes that run for months: how they log, how much their controllers do, what they keep."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from longshore.api.retention import Retention
+    from longshore.machinery.work_limits import WorkLimits
+    from longshore.up.logs import Logging
+
+
+def add_logging(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-v",
+        dest="verbosity",
+        action="count",
+        default=0,
+        help="log more: -v also what is usual, -vv everything (default: warnings and errors)",
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="the form of the log on standard error (default: text)",
+    )
+
+
+def logging_of(arguments: Namespace) -> Logging:
+    from longshore.up.logs import Logging
+
+    return Logging(arguments.verbosity, arguments.log_format)
+
+
+def add_work_limits(parser: ArgumentParser) -> None:
+    from longshore.plane.controllers import WORKERS
+
+    usual = ",".join(f"{name}={count}" for name, count in WORKERS.items())
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        default={},
+        metavar="N|NAME=N,…",
+        help=f"objects that each controller, or those named, handle at the same time (default: {usual})",
+    )
+    parser.add_argument(
+        "--resync",
+        type=_seconds,
+        metavar="T",
+        help="look at every object again after this time, such as 10h, without a change (default: never)",
+    )
+    parser.add_argument(
+        "--retries",
+        type=_retries,
+        default={},
+        metavar="NAME=LIMIT,…",
+        help="how soon what failed is tried again: max-pause=T, the longest pause of one object (default: "
+        "each controller's own); rate=N and burst=N, tries a second of all objects of one controller "
+        "together (default: rate=10,burst=100)",
+    )
+
+
+def work_limits_of(arguments: Namespace) -> WorkLimits:
+    from longshore.machinery.work_limits import WorkLimits
+
+    return WorkLimits(workers=arguments.workers, resync=arguments.resync, **arguments.retries)
+
+
+def add_retention(parser: ArgumentParser) -> None:
+    from longshore.api.retention import NAMES, Retention
+
+    parser.add_argument(
+        "--keep",
+        type=_retention,
+        default=Retention(),
+        metavar="NAME=LIMIT,…",
+        help=f"how much is kept of what is over: {', '.join(NAMES)}; such as events=50k,history-age=2160h "
+        "(defaults: see longshore status)",
+    )
+
+
+def _retention(text: str) -> Retention:
+    from longshore.api import retention
+
+    try:
+        return retention.parse(text)
+    except retention.BadLimit as err:
+        raise ArgumentTypeError(str(err)) from None
+
+
+def _workers(text: str) -> dict[str, int]:
+    from longshore.plane.controllers import CONTROLLERS, WORKERS
+
+    if "=" not in text:
+        if not text.isdigit() or int(text) < 1:
+            raise ArgumentTypeError(f"{text!r} is not a whole number from 1, nor NAME=NUMBER")
+        return dict.fromkeys(WORKERS, int(text))
+    found = {}
+    for name, value in _pairs(text):
+        if name in CONTROLLERS and name not in WORKERS:
+            raise ArgumentTypeError(f"controller {name} looks at one object at a time")
+        if name not in WORKERS:
+            raise ArgumentTypeError(f"there is no controller {name!r}; there are: {', '.join(WORKERS)}")
+        found[name] = _whole(name, value)
+    return found
+
+
+def _retries(text: str) -> dict[str, float]:
+    readers: dict[str, Callable[[str], float]] = {
+        "max-pause": _seconds,
+        "rate": lambda value: _whole("rate", value),
+        "burst": lambda value: _whole("burst", value),
+    }
+    found = {}
+    for name, value in _pairs(text):
+        if name not in readers:
+            raise ArgumentTypeError(f"{name!r} is none of: {', '.join(readers)}")
+        found[name.replace("-", "_")] = readers[name](value)
+    return found
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    pairs = []
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals:
+            raise ArgumentTypeError(f"{part.strip()!r} is not NAME=NUMBER")
+        pairs.append((name, value))
+    return pairs
+
+
+def _whole(name: str, text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{name}: {text!r} is not a whole number from 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    from longshore.cli.arguments import waiting_times
+
+    seconds = waiting_times.seconds(text)
+    if seconds <= 0:
+        raise ArgumentTypeError(f"{text!r} is not longer than nothing")
+    return seconds
