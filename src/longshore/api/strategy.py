@@ -49,7 +49,7 @@ class Strategy:
     marks_grace: ClassVar[bool] = True
     """Whether deletion sets deletionGracePeriodSeconds beside the time stamp (namespaces do not)."""
     delete_answers_object: ClassVar[bool] = False
-    """Whether an immediate delete answers the object instead of a Status (pods)."""
+    """Whether an immediate delete answers the object instead of a Status, as upstream's stores choose."""
     keeps_parts: ClassVar[bool] = False
     """Whether no hook of an update writes into the spec or status it is given, so that a write which
     leaves one of them alone may share it with the stored object."""

@@ -14,6 +14,7 @@ from longshore.api.validation import persistentvolume as validation
 
 class PersistentVolumeStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         spec = obj.setdefault("spec", {})

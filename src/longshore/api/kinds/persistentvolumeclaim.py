@@ -13,6 +13,7 @@ from longshore.api.validation import persistentvolumeclaim as validation
 
 class PersistentVolumeClaimStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         spec = obj.setdefault("spec", {})

@@ -15,6 +15,7 @@ from longshore.api.warnings import pod as pod_warnings
 
 class PodTemplateStrategy(Strategy):
     has_status: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         default_pod_template(obj.setdefault("template", {}))

@@ -13,6 +13,7 @@ from longshore.api.validation import resourcequota as validation
 
 class ResourceQuotaStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         if (obj.setdefault("spec", {})).get("hard"):

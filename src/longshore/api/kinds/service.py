@@ -31,6 +31,7 @@ class ServiceStrategy(Strategy):
     name_rule: ClassVar[NameRule] = "label"
     counts_generation: ClassVar[bool] = False
     create_on_update: ClassVar[bool] = True
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         default_service(obj)

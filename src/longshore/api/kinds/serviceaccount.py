@@ -13,6 +13,7 @@ from longshore.api.validation import metadata
 class ServiceAccountStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
     has_status: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def prepare_create(self, obj: Obj, ctx: Context) -> None:
         _keep_names(obj)

@@ -19,6 +19,7 @@ _MAX_PARAMETER_BYTES: Final = 256 * 1024
 class StorageClassStrategy(Strategy):
     counts_generation: ClassVar[bool] = False
     has_status: ClassVar[bool] = False
+    delete_answers_object: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         if obj.get("reclaimPolicy") is None:

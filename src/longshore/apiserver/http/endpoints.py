@@ -16,6 +16,7 @@ from longshore.apiserver.http import respond
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.apiserver.openapi import Documents
+from longshore.apiserver.request import router
 from longshore.apiserver.request.call import User
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class Endpoints:
             return respond.text(200, self._metrics.text(self._api.collectors).decode())
         if bare == "/api" or bare.startswith(("/api/", "/apis")):
             found = self._discovery.find(bare, accept, request.headers.get("host", ""))
+            if found is None and self._is_below_group(bare):
+                raise router.missing()
             return respond.document(request, *found) if found is not None else None
         if bare.startswith("/openapi/"):
             spec = self._openapi.find(bare, accept, parse_qs(raw_query).get("hash", [""])[0])
@@ -83,6 +86,12 @@ class Endpoints:
                 made = page(bare.removeprefix(prefix))
                 return respond.document(request, Document(made)) if made is not None else None
         return None
+
+    def _is_below_group(self, path: str) -> bool:
+        """Whether a path without a document is one of a group that is served: a version it does not have."""
+        first, _, rest = path.strip("/").partition("/")
+        group = rest.partition("/")[0] if first == "apis" else ""
+        return any(row.group == group for row in self._resources())
 
     def _health(self, path: str, raw_query: str) -> Reply | None:
         query = parse_qs(raw_query, keep_blank_values=True)

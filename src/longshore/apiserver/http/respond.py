@@ -27,6 +27,8 @@ _WARNINGS_CHARACTERS: Final = 4096
 out."""
 _WARNING_CHARACTERS: Final = 256
 """Of each warning then, as upstream."""
+_CREATE_ONLY: Final = ("create",)
+"""The verbs of reviews and bindings, which are answers and no objects: there is no table of them."""
 _ANY: Final = Output("application/json")
 
 
@@ -42,7 +44,7 @@ def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
         request.headers.get("accept"),
         streaming=streaming,
         custom=call.resource.style == "custom",
-        transforms=call.subresource in ("", "status"),
+        transforms=call.subresource in ("", "status") and call.resource.verbs != _CREATE_ONLY,
         collection=call.verb in ("list", "deletecollection", "watch"),
     )
     if output.transform == "Table":

@@ -177,8 +177,7 @@ class _Kind:
                     self._item,
                     (200, 201),
                 )
-        # Deleting a pod answers with the pod, since it is still there for its grace period.
-        answer = self._item if self._r.strategy.graceful else names.of_message(_STATUS)
+        answer = self._item if self._r.strategy.delete_answers_object else names.of_message(_STATUS)
         return Operation(
             "delete",
             id,

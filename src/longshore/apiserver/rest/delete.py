@@ -139,12 +139,14 @@ def _delete(api: Api, call: Call, entry: Entry, wanted: options.DeleteOptions) -
     _mark(api, call, obj, grace=0)
     if stays:
         return _stage(api, entry, obj, wanted)
+    graceful = call.resource.strategy.graceful
     if wanted.dry_run:
-        return Outcome(obj, True)
+        return Outcome(obj if graceful else old, True)
     staged: list[Staged] = []
-    if call.resource.strategy.graceful and obj != entry.obj:
+    if graceful and obj != entry.obj:
         staged.append(api.store.stage(entry.key, obj))
-    return Outcome(obj, True, [*staged, *remove(api, call, entry.key, joined=bool(staged))])
+    staged += remove(api, call, entry.key, joined=bool(staged))
+    return Outcome(obj if graceful else staged[-1].entry.obj, True, staged)
 
 
 def check_preconditions(call: Call, entry: Entry, wanted: options.DeleteOptions) -> None:

@@ -33,7 +33,7 @@ def patch(api: Api, call: Call) -> Answer:
         call.resource,
         served(call.resource, old.obj),
         media_type,
-        call.body or types.encode(call.value),
+        call.body if call.value is None else types.encode(call.value),
         field_validation=wanted.field_validation,
         warnings=call.warnings,
     )

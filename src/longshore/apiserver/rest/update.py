@@ -55,7 +55,9 @@ def same_name(call: Call, meta: Obj) -> None:
     """The body's name must be the URL's; an empty one is not filled in but refused, as upstream does."""
     name = meta.get("name", "")
     if not name:
-        raise errors.bad_request("name must be provided")
+        raise errors.bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: name must be provided"
+        )
     if name != call.name:
         raise errors.bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.name})"
