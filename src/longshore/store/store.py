@@ -41,7 +41,9 @@ _SHORT_EVENTS = 64
 class Store:
     """All objects of one longshore. Create one with `Store.open`."""
 
-    def __init__(self, disk: Disk | None, found: Contents, limits: Limits, retention: Retention) -> None:
+    def __init__(
+        self, disk: Disk | None, found: Contents, limits: Limits, retention: Retention | None = None
+    ) -> None:
         retention = retention or Retention()
         self._disk = disk
         self._contents = found
