@@ -5,13 +5,14 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-long-way test-simulation lint format kubectl man clean
+.PHONY: help demo docs pictures test test-long-way test-simulation test-ui lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make test      every check: format, lint, types, layers, tests'
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make test-simulation  a minute of fresh seeds in the simulation, and planted faults that it has to find'
+	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
 	@echo 'make docs      build the handbook into build/docs; warnings, dead links and unrun blocks are errors'
@@ -42,6 +43,11 @@ test-simulation:
 	@echo 'the seed of the day is $(SEED)'
 	tools/seeds --from $(SEED) --seconds 60
 	tools/seeds --some-plants 3 --from $(SEED)
+
+# The dashboard in a real browser. Not part of `make test`: it needs Chromium.
+test-ui:
+	@tools/venv dev
+	LONGSHORE_TEST_UI=1 $(BIN)/pytest -q -n 0 tests/ui
 
 lint:
 	@tools/venv dev

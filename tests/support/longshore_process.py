@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-_READY = re.compile(
+READY = re.compile(
     r"longshore \S+ is ready at (https://127\.0\.0\.1:\d+); use it with: export KUBECONFIG=(\S+)\n"
 )
 
@@ -107,7 +107,7 @@ def longshore_up(*words: str) -> Iterator[RunningLongshore]:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert process.stdout is not None
         try:
-            ready = _READY.fullmatch(process.stdout.readline())
+            ready = READY.fullmatch(process.stdout.readline())
             if ready is None:
                 errors.seek(0)
                 raise RuntimeError(f"longshore did not start: {errors.read()}")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import random
 
     from longshore.api.clock import Clock
+    from longshore.apiserver.access.browser_sessions import BrowserSessions
     from longshore.apiserver.access.tokens import Tokens
     from longshore.apiserver.metrics import Collector
     from longshore.apiserver.subresources.node_access import NodeDoor
@@ -70,6 +71,8 @@ class Api:
         self.catalog = Catalog(store)
         self.authorizer = authz.Authorizer(store)
         self.tokens: Tokens | None = None
+        self.browser_sessions: BrowserSessions | None = None
+        """The sessions of the dashboard; None where none is served."""
         self.door: NodeDoor | None = None
         """To the node of this longshore, for logs, exec, attach and port-forward; None without one."""
         self.pages: dict[str, Page] = {}
@@ -137,11 +140,13 @@ class Api:
             return dispatch.read(self, call)
         return list_(self, call) if call.verb == "list" else get.get(self, call)
 
-    def write(self, call: Call) -> Rendered | LinkAnswer:
+    def write(self, call: Call) -> Rendered | LinkAnswer | Later:
         """Carries out any other verb but `deletecollection` until it would wait. The caller must not show
         the answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
         """
         self.authorizer.check(call)
+        if call.resource.group == OWN_GROUP and self.own.serves(call.resource):
+            return Later(lambda: self.own.answer(call))
         scaled = call.subresource == "scale"
         answer: Rendered | LinkAnswer
         match call.verb:
@@ -171,7 +176,7 @@ class Api:
         assert isinstance(answer, ListAnswer)
         return answer
 
-    async def written(self, call: Call) -> Rendered | LinkAnswer:
+    async def written(self, call: Call) -> Found:
         """The answer of `write`, once it may be shown: every write behind it is in the journal.
 
         A conflict is told once what it is about can be read: a client of this process that reads and tries
@@ -185,6 +190,8 @@ class Api:
             if err.code == 409:
                 await self.store.settled()
             raise
+        if isinstance(answer, Later):
+            return await answer.work()
         if not isinstance(answer, LinkAnswer) and answer.staged:
             await answer.staged[-1].done()
         return answer

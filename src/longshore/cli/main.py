@@ -72,6 +72,7 @@ GROUPS = (
     (
         "Know it",
         (
+            ("ui", "open the dashboard in your browser"),
             ("why", "explain what longshore did with a Job, CronJob or pod"),
             ("man", "show the manual page of a command, or write all of them"),
             ("completion", "print a script that completes commands in your shell"),

@@ -16,7 +16,7 @@ from longshore.api import errors
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.apiserver.answer import Answer, DocumentAnswer, Found, ListAnswer, served
+from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, ListAnswer, served
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, Query, User
 from longshore.client.ask import Ask, Page, built_in
@@ -281,7 +281,7 @@ def _by_value(ask: Ask, row: Resource) -> bool:
     return ask.verb == "update" or (ask.verb == "create" and "list" in row.verbs)
 
 
-def _one_of(answer: Found) -> Answer | DocumentAnswer:
+def _one_of(answer: Found | Later) -> Answer | DocumentAnswer:
     """An answer with one object. Logs and connections to pods are for HTTP."""
     if isinstance(answer, Answer | DocumentAnswer):
         return answer

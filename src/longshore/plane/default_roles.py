@@ -147,9 +147,10 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
         _rule(_READ, "flow.volcano.sh", "jobflows jobflows/status jobtemplates jobtemplates/status"),
         _rule(_READ, "scheduling.volcano.sh", "podgroups queues queues/status"),
         _rule(_READ, "metrics.k8s.io", "pods"),
-        _rule(_READ, "longshore.dev", "explanations finishedjobs"),
+        _rule(_READ, "longshore.dev", "cronjobcalendars explanations finishedjobs"),
         to="view",
     ),
+    _role("longshore:own-rights", _rule(("create",), "longshore.dev", "jobretries uilogins")),
     _role(
         "system:auth-delegator",
         _rule(("create",), "authentication.k8s.io", "tokenreviews"),
@@ -192,6 +193,7 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
 )
 CLUSTER_ROLE_BINDINGS: Final[tuple[Obj, ...]] = (
     _binding("cluster-admin", "system:masters"),
+    _binding("longshore:own-rights", _AUTHENTICATED),
     _binding("system:basic-user", _AUTHENTICATED),
     _binding("system:discovery", _AUTHENTICATED),
     _binding("system:monitoring", "system:monitoring"),

@@ -31,7 +31,7 @@ from longshore.store import file_identity
 from longshore.store.errors import JournalGone
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import files, kubeconfig, listening, node, pki, secrets
+from longshore.up import files, kubeconfig, listening, node, pki, secrets, serving_dashboard
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import Options
@@ -91,7 +91,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         api = plane.api
         api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
         await plane.prepare()
-        http = HttpServer(api, tls=tls)
+        http = HttpServer(api, tls=tls, dashboard=serving_dashboard.serve(api, api.tokens, directory, clock))
         stack.push_async_callback(http.close)
         port = await listening.start(http, options.listen, options.port)
         await bootstrap.service(plane.client, HOST, port)

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from support.longshore_process import _READY, RunningLongshore
+from support.longshore_process import READY, RunningLongshore
 
 ROUNDS = int(os.environ.get("LONGSHORE_KILLS", "30"))
 PROCESSES = 200
@@ -52,7 +52,7 @@ class Up:
         with self.errors.open("a") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert self.process.stdout is not None
-        ready = _READY.fullmatch(self.process.stdout.readline())
+        ready = READY.fullmatch(self.process.stdout.readline())
         assert ready is not None, f"longshore did not start: {self.errors.read_text()[-2000:]}"
         self.client = RunningLongshore(ready[1], Path(ready[2]))
 

@@ -84,6 +84,16 @@ class Tokens:
         text = f"{_b64(encode(_HEADER))}.{_b64(encode(claims))}"
         return f"{text}.{self._sign(text)}", now + seconds
 
+    def stands(self, user: User) -> bool:
+        """Whether the service account, and the pod, behind a user that a token once named are still the same."""
+        namespace, _, name = user.name.removeprefix(ACCOUNT_PREFIX).partition(":")
+        if not user.name.startswith(ACCOUNT_PREFIX) or not user.uid:
+            return True
+        pod, uid = (user.extra.get(f"{_EXTRA}pod-{part}", ("",))[0] for part in ("name", "uid"))
+        return self._lives("serviceaccounts", namespace, {"name": name, "uid": user.uid}) and (
+            not pod or self._lives("pods", namespace, {"name": pod, "uid": uid})
+        )
+
     def _sign(self, text: str) -> str:
         return _b64(hmac.new(self._key, text.encode(), hashlib.sha256).digest())
 

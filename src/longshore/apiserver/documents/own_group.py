@@ -20,7 +20,7 @@ GROUP: Final = "longshore.dev"
 VERSION: Final = "v1"
 
 Maker = Callable[[Call], Awaitable[Obj | None]]
-"""Makes the document that a GET or a list asks for, without apiVersion and kind; None where there is none."""
+"""Makes the document that is asked for, without apiVersion and kind; None where there is none."""
 
 
 def row(kind: str, plural: str, *, namespaced: bool, verbs: tuple[str, ...] = ("get",)) -> Resource:
@@ -56,4 +56,5 @@ class OwnGroup:
         if document is None:
             raise errors.not_found(resource.group, resource.plural, call.name)
         kind = resource.list_kind if call.verb == "list" else resource.kind
-        return DocumentAnswer({"kind": kind, "apiVersion": resource.group_version, **document})
+        made = {"kind": kind, "apiVersion": resource.group_version, **document}
+        return DocumentAnswer(made, 201 if call.verb == "create" else 200)

@@ -1,4 +1,6 @@
-"""Who is calling: bearer token, else client certificate, else anonymous; then impersonation."""
+"""Who is calling: client certificate, else bearer token, else the dashboard's cookie, else anonymous; then
+impersonation.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from longshore.api import errors
-from longshore.apiserver.http import impersonation
+from longshore.apiserver.http import cookie_authn, impersonation
 from longshore.apiserver.request.call import ANONYMOUS, User
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ def authenticate(api: Api, request: Request) -> User:
     """The caller; raises 401 for credentials that are wrong, 400 or 403 for impersonation."""
     headers = request.headers
     user = request.user or _presented(api, headers.get("authorization"))
+    if user is ANONYMOUS and "cookie" in headers:
+        user = cookie_authn.user_of(api, request)
     return impersonation.impersonated(api, user, headers) if impersonation.wanted(headers) else user
 
 

@@ -34,9 +34,11 @@ from longshore.store import StoreError
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.client_connection import Connection
+    from longshore.apiserver.http.dashboard import Dashboard
 
 log = logging.getLogger("longshore.http")
 
+_DASHBOARD: Final = "/ui"
 _REMEMBERED_QUERY: Final = 128
 """Characters of a query that is worth remembering."""
 
@@ -44,8 +46,8 @@ _REMEMBERED_QUERY: Final = 128
 class FrontDoor:
     """Turns requests into calls of one Api."""
 
-    def __init__(self, api: Api) -> None:
-        self.api = api
+    def __init__(self, api: Api, dashboard: Dashboard | None = None) -> None:
+        self.api, self.dashboard = api, dashboard
         self.metrics = Metrics(api.store)
         self.endpoints = endpoints.Endpoints(api, self.metrics)
         closing = asyncio.Event()
@@ -104,6 +106,8 @@ class Exchange:
         api, request = self._api, self._request
         try:
             raw_path, _, raw_query = request.target.partition("?")
+            if raw_path.startswith(_DASHBOARD) and self._front.dashboard is not None:
+                return  # it knows its own logins
             self._user = authn.authenticate(api, request)
             route = router.split(raw_path)
             find = api.catalog.find
@@ -145,7 +149,7 @@ class Exchange:
             if call.verb == "deletecollection":
                 return Waits(lambda: self._later(Later(lambda: self._api.delete_collection(call))))
             answer = self._api.write(call)
-            if isinstance(answer, LinkAnswer) or not answer.staged:
+            if isinstance(answer, LinkAnswer | Later) or not answer.staged:
                 return self._found(answer)
         except errors.StatusError as error:
             if error.code == 409:
@@ -158,7 +162,10 @@ class Exchange:
 
     def _shown(self) -> Ready:
         """A path that is no resource's."""
+        dashboard = self._front.dashboard
         try:
+            if dashboard is not None and self._request.target.startswith(_DASHBOARD):
+                return Ready(dashboard.answer(self._request))
             return Ready(self._front.endpoints.answer(self._request, self._user))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
@@ -230,7 +237,7 @@ class Exchange:
             )
         return Streams(lambda sender: self._until_ended(200, watch.send(sender)))
 
-    async def _log(self, answer: LogAnswer) -> Ready | Streams:
+    async def _log(self, answer: LogAnswer) -> Ready | Streams | Upgrades:
         from longshore.apiserver.http import log_stream
 
         call = self._call
@@ -240,6 +247,11 @@ class Exchange:
             return Ready(Reply(204, "", b""))
         text = log_stream.Log(answer.text, self._front.pod_streams, respond.warning_headers(call.warnings))
         try:
+            if self._request.upgrade == "websocket":
+                await text.begin(follow=True)
+                return Upgrades(
+                    lambda connection, request: self._until_ended(101, text.talk(connection, request))
+                )
             whole = await text.begin(follow=truth(call.one("follow")))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))

@@ -1,5 +1,6 @@
 """Logs on the wire: plain text as it comes, until it ends, the client goes or reads no more, or the server
-stops. A log that is short and complete goes out in one piece."""
+stops. A log that is short and complete goes out in one piece. A WebSocket gets a binary message for every
+piece, as of Kubernetes: a browser follows more logs than it opens plain connections."""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from longshore.apiserver.http.open_streams import PodStreams, until_closing
 from longshore.apiserver.http.response import Fields, Reply
 
 if TYPE_CHECKING:
+    from longshore.apiserver.http.client_connection import Connection
+    from longshore.apiserver.http.request import Request
     from longshore.apiserver.http.sender import Sender
+    from longshore.apiserver.http.websocket import WebSocket
 
 _MEDIA_TYPE: Final = "text/plain"
 _WHOLE_BYTES: Final = 1 << 16
@@ -56,6 +60,23 @@ class Log:
         await sender.send(self._first)
         async for chunk in self._text:
             await sender.send(chunk)
+
+    async def talk(self, connection: Connection, request: Request) -> None:
+        """Sends all there is and will be over a WebSocket, whose client has to answer pings."""
+        from longshore.apiserver.http import websocket
+
+        try:
+            socket = websocket.accept(connection, request)
+            sending = asyncio.ensure_future(self._send_messages(socket))
+            listening = asyncio.ensure_future(socket.listen())
+            await until_closing(sending, self._streams.closing, listening)
+            await socket.close()
+        finally:
+            await self.close()
+
+    async def _send_messages(self, socket: WebSocket) -> None:
+        async for chunk in self._text:
+            await socket.send_bytes(chunk)
 
     async def close(self) -> None:
         """Lets go of the log."""

@@ -11,11 +11,19 @@ from longshore.apiserver.http.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
+    from longshore.apiserver.http.dashboard import Dashboard
 
 
 class HttpServer(Listener):
     """Serves one Api on one address until it is closed."""
 
-    def __init__(self, api: Api, *, tls: ssl.SSLContext | None, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        api: Api,
+        *,
+        tls: ssl.SSLContext | None,
+        timeouts: Timeouts | None = None,
+        dashboard: Dashboard | None = None,
+    ) -> None:
         chosen = timeouts or Timeouts()
-        super().__init__(FrontDoor(api), tls=tls, timeouts=chosen)
+        super().__init__(FrontDoor(api, dashboard), tls=tls, timeouts=chosen)

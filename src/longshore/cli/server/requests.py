@@ -144,6 +144,15 @@ class Server:
                     raise StatusError.from_status(event["object"], 500)
                 yield event["type"], event["object"]
 
+    def fingerprint(self) -> str:
+        """The SHA-256 of the server's certificate as browsers show it; empty without TLS or a connection."""
+        import hashlib
+        import ssl
+
+        sock = self._open.sock if self._open is not None else None
+        certificate = sock.getpeercert(True) if isinstance(sock, ssl.SSLSocket) else None
+        return hashlib.sha256(certificate).digest().hex(":").upper() if certificate else ""
+
     def close(self) -> None:
         if self._open is not None:
             self._open.close()

@@ -1,0 +1,107 @@
+"""Sessions of browsers that use the dashboard: a one-time code becomes a session, which has the rights of
+whoever asked for the code.
+
+A code is good once and for a minute, and lives in memory. A session is kept, so that a browser outlives a
+restart of the server; only the digest of its secret is, so that whoever reads the shelf cannot use it. A
+session ends after some hours, at logout, and with the service account it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from longshore.apiserver.request.call import User
+
+if TYPE_CHECKING:
+    from longshore.apiserver.access.tokens import Tokens
+
+CODE_SECONDS: Final = 60
+SESSION_SECONDS: Final = 8 * 3600
+_MAX_KEPT: Final = 256
+"""Codes and sessions at one time, each; the oldest goes first."""
+
+
+class Shelf(Protocol):
+    """The place where sessions outlive the process."""
+
+    def read(self) -> bytes:
+        """Empty where nothing was written yet."""
+
+    def write(self, data: bytes) -> None:
+        """Replaces all, durably and in one step."""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    user: User
+    until: float
+    """Seconds since 1970."""
+
+
+_decode: Final = msgspec.json.Decoder(dict[str, _Kept]).decode
+
+
+class BrowserSessions:
+    """`secret` makes strings that nobody can guess."""
+
+    def __init__(
+        self, shelf: Shelf, tokens: Tokens, *, clock: Callable[[], float], secret: Callable[[], str]
+    ) -> None:
+        self._shelf, self._tokens, self._clock, self._secret = shelf, tokens, clock, secret
+        self._codes: dict[str, _Kept] = {}
+        self._read: dict[str, _Kept] | None = None
+        """Sessions by the digest of their secret; None until somebody asks."""
+
+    def code_for(self, user: User) -> str:
+        """A code with which a browser gets a session of this user."""
+        code = self._secret()
+        _add(self._codes, code, _Kept(user, self._clock() + CODE_SECONDS))
+        return code
+
+    def begin(self, code: str) -> str | None:
+        """The secret of a new session; None for a code that is wrong, used or too old."""
+        asked = self._codes.pop(_digest(code), None)
+        if asked is None or asked.until <= self._clock():
+            return None
+        now, secret = self._clock(), self._secret()
+        lasting = {key: kept for key, kept in self._sessions().items() if kept.until > now}
+        _add(lasting, secret, _Kept(asked.user, now + SESSION_SECONDS))
+        self._keep(lasting)
+        return secret
+
+    def user_of(self, secret: str) -> User | None:
+        """The user of a session; None for one that has ended or never was."""
+        kept = self._sessions().get(_digest(secret))
+        if kept is None or kept.until <= self._clock() or not self._tokens.stands(kept.user):
+            return None
+        return kept.user
+
+    def end(self, secret: str) -> None:
+        left = dict(self._sessions())
+        if left.pop(_digest(secret), None) is not None:
+            self._keep(left)
+
+    def _sessions(self) -> dict[str, _Kept]:
+        if self._read is None:
+            try:
+                self._read = _decode(self._shelf.read() or b"{}")
+            except msgspec.DecodeError:  # whoever was logged in logs in again
+                self._read = {}
+        return self._read
+
+    def _keep(self, sessions: dict[str, _Kept]) -> None:
+        self._shelf.write(msgspec.json.encode(sessions))
+        self._read = sessions
+
+
+def _add(to: dict[str, _Kept], secret: str, kept: _Kept) -> None:
+    while len(to) >= _MAX_KEPT:
+        to.pop(next(iter(to)))
+    to[_digest(secret)] = kept
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,1 @@
+"""The dashboard: pages, scripts and styles as they are sent to a browser. Nothing is built."""

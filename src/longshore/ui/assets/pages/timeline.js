@@ -1,0 +1,2 @@
+import { View } from "../lib/view.js";
+customElements.define("ls-timeline", class extends View {});

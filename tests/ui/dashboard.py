@@ -1,0 +1,207 @@
+"""A longshore with its dashboard in a real browser, for tests, screenshots and measurements."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from support.longshore_process import READY, RunningLongshore
+
+CHROMIUM = os.environ.get("LONGSHORE_TEST_CHROMIUM", "/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE_MS = 30_000
+WIDE = (1440, 900)
+NARROW = (390, 844)
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass
+class Seen:
+    """One page, and what went wrong on it."""
+
+    page: Page
+    site: Dashboard
+    problems: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+    """Parts of problems that a test means to cause."""
+
+    def watch(self) -> None:
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("request", self._asked)
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(f"console {message.type}: {message.text} {message.location.get('url', '')}")
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(
+            (self.site.url, self.site.url.replace("https", "wss"), "blob:", "data:")
+        ):
+            self.problems.append(f"a request left the origin: {request.url}")
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.site.url + path)
+
+    def check(self) -> None:
+        left = [each for each in self.problems if not any(part in each for part in self.expected)]
+        assert not left, "\n".join(left)
+
+
+@dataclass
+class Dashboard:
+    browser: Browser
+    directory: Path
+    longshore: RunningLongshore
+    process: subprocess.Popen[str]
+    port: int
+
+    @property
+    def url(self) -> str:
+        return self.longshore.server
+
+    def link(self, user: str = "") -> str:
+        """A login link, of the administrator or of this user."""
+        headers = {"Authorization": f"Bearer {self.longshore.token}"} | (
+            {"Impersonate-User": user} if user else {}
+        )
+        asked = urllib.request.Request(
+            f"{self.url}/apis/longshore.dev/v1/uilogins", b"{}", headers, method="POST"
+        )
+        with urllib.request.urlopen(asked, context=self.longshore.tls, timeout=20) as answer:
+            return f"{self.url}{json.load(answer)['status']['path']}"
+
+    def link_of_command(self, *words: str) -> str:
+        """A login link, as a person gets it."""
+        config = str(self.longshore.kubeconfig)
+        command = [sys.executable, "-m", "longshore", "ui", "--no-open", "--kubeconfig", config, *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[0]
+
+    def context(self, *, dark: bool = False, size: tuple[int, int] = WIDE, **more: Any) -> BrowserContext:
+        view = {"width": size[0], "height": size[1]}
+        return self.browser.new_context(
+            ignore_https_errors=True,  # the browser does not know longshore's own authority
+            color_scheme="dark" if dark else "light",
+            viewport=view,  # type: ignore[arg-type]
+            timezone_id="Europe/Berlin",
+            locale="en-GB",
+            **more,
+        )
+
+    @contextlib.contextmanager
+    def page(
+        self, user: str = "", *, dark: bool = False, size: tuple[int, int] = WIDE, **more: Any
+    ) -> Iterator[Seen]:
+        """A page that is logged in, as the administrator or as this user."""
+        context = self.context(dark=dark, size=size, **more)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        seen = Seen(page, self)
+        seen.watch()
+        try:
+            page.goto(self.link(user))
+            page.wait_for_url(f"{self.url}/ui/")
+            yield seen
+        finally:
+            context.close()
+
+    def create(self, *objects: dict[str, Any]) -> None:
+        for obj in objects:
+            namespace = obj["metadata"].get("namespace", "default")
+            group, _, version = obj["apiVersion"].rpartition("/")
+            root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+            scope = "" if obj["kind"] in _CLUSTER else f"/namespaces/{namespace}"
+            self.longshore.made(
+                "POST", f"{root}{scope}/{_PLURALS.get(obj['kind'], obj['kind'].lower() + 's')}", obj
+            )
+
+    def restart(self) -> None:
+        """Stops longshore, and starts it again on the same port and data."""
+        _stop(self.process)
+        self.process, self.longshore = _start(self.directory, self.port)
+
+
+_CLUSTER = ("ClusterRole", "ClusterRoleBinding", "Namespace", "Queue")
+_PLURALS = {"CronJob": "cronjobs", "ServiceAccount": "serviceaccounts"}
+
+
+@contextlib.contextmanager
+def dashboard(directory: Path, *options: str) -> Iterator[Dashboard]:
+    process, longshore = _start(directory, 0, *options)
+    port = int(longshore.server.rpartition(":")[2])
+    made: Dashboard | None = None
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+            made = Dashboard(browser, directory, longshore, process, port)
+            yield made
+            browser.close()
+    finally:
+        _stop(made.process if made is not None else process)
+
+
+def _start(directory: Path, port: int, *options: str) -> tuple[subprocess.Popen[str], RunningLongshore]:
+    command = [
+        sys.executable,
+        "-m",
+        "longshore",
+        "up",
+        "--data-dir",
+        str(directory),
+        "--port",
+        str(port),
+        *options,
+    ]
+    errors = (directory.parent / f"{directory.name}.err").open("a+")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+    assert process.stdout is not None
+    ready = READY.fullmatch(process.stdout.readline())
+    if ready is None:
+        errors.seek(0)
+        raise RuntimeError(f"longshore did not start: {errors.read()}")
+    errors.close()
+    return process, RunningLongshore(ready[1], Path(ready[2]))
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    """A Job whose container runs a line of shell."""
+    container = {"name": "main", "image": "local", "command": ["sh", "-c", command]}
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, **({"labels": labels} if labels else {})},
+        "spec": {"template": template, **spec},
+    }
