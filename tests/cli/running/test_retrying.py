@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from longshore.api.facts import own_names
-from longshore.cli.running import again
+from longshore.plane import job_retry
 from support.longshore_command import Command
 
 
@@ -160,7 +160,7 @@ def test_files_of_items_stay_while_a_job_names_them(longshore: Command) -> None:
 def test_names_count_up_and_leave_room_for_the_index(old: str, taken: set[str], new: str) -> None:
     spec = {"completions": 100, "template": {"spec": {}}}
     job = {"metadata": {"name": old, "namespace": "default"}, "spec": spec}
-    assert again.retry(job, taken, everything=True).job["metadata"]["name"] == new
+    assert job_retry.retry(job, taken, everything=True).job["metadata"]["name"] == new
 
 
 def test_generated_parts_of_a_job_are_left_behind() -> None:
@@ -179,7 +179,7 @@ def test_generated_parts_of_a_job_are_left_behind() -> None:
             "template": {"metadata": {"labels": labels}, "spec": {}},
         },
     }
-    made = again.retry(job, set(), everything=False).job
+    made = job_retry.retry(job, set(), everything=False).job
     assert made["metadata"] == {
         "name": "x-retry-1",
         "namespace": "n",

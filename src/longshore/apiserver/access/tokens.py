@@ -85,7 +85,7 @@ class Tokens:
         return f"{text}.{self._sign(text)}", now + seconds
 
     def stands(self, user: User) -> bool:
-        """Whether the service account, and the pod, behind a user that a token once named are still the same."""
+        """Whether the account, and the pod, behind a user that a token once named are still the same."""
         namespace, _, name = user.name.removeprefix(ACCOUNT_PREFIX).partition(":")
         if not user.name.startswith(ACCOUNT_PREFIX) or not user.uid:
             return True

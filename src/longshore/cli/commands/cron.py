@@ -56,7 +56,8 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
 
     from longshore.api import cron
     from longshore.cli.main import Failure
-    from longshore.cli.showing import upcoming_runs
+    from longshore.cli.showing import runs_table
+    from longshore.controllers.scheduled import upcoming_runs
     from longshore.up.local_zone import local_zone
 
     local = local_zone()
@@ -69,7 +70,7 @@ def _table(text: str, zone: Any, after: int | None, count: int) -> int:
     runs = upcoming_runs.runs(schedule, zone, lambda at: schedule.next(at, zone), begin, count)
     if not runs:
         raise Failure(f"schedule {text!r} does not fire within five years")
-    print(upcoming_runs.table(runs, zone, local))
+    print(runs_table.table(runs, zone, local))
     return 0
 
 

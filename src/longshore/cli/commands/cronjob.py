@@ -98,8 +98,9 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     from longshore.api import cron
     from longshore.api.facts import own_names
     from longshore.cli.main import Failure
-    from longshore.cli.showing import upcoming_runs
+    from longshore.cli.showing import runs_table
     from longshore.controllers.cronjob import timing
+    from longshore.controllers.scheduled import upcoming_runs
     from longshore.controllers.scheduled.view import View
     from longshore.up.local_zone import local_zone
 
@@ -127,7 +128,7 @@ def _told(cronjob: dict[str, Any], now: int, count: int) -> list[str]:
     runs = upcoming_runs.runs(schedule, zone, when.next, max(when.now, when.base), count)
     if due is not None and due != timing.last_schedule(cronjob):
         runs = [upcoming_runs.Run(due, "due now"), *runs][:count]
-    return [*lines, "", upcoming_runs.table(runs, zone, local)]
+    return [*lines, "", runs_table.table(runs, zone, local)]
 
 
 def _variable(text: str) -> tuple[str, str]:

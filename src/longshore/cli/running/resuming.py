@@ -1,7 +1,8 @@
 """`run --resume`: goes on where the last run of the same name stopped. What is done is not run again.
 
 Items are known by their text, so the list may have grown or changed its order since. On a longshore that
-keeps running, a suspended Job of the same work is resumed; else a new Job is a retry of the old (`again.py`).
+keeps running, a suspended Job of the same work is resumed; else a new Job is a retry of the old
+(`plane/job_retry.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.kept import run_records
 from longshore.cli.main import Failure
-from longshore.cli.running import again, each_items, run_creation
+from longshore.cli.running import each_items, run_creation
 from longshore.cli.running.each_items import Items
 from longshore.cli.running.place import Place
 from longshore.cli.running.progress import Run
+from longshore.plane import job_retry
 
 
 class Rest(NamedTuple):
@@ -60,7 +62,7 @@ async def rest(here: Place, job: Obj, items: Items | None) -> Rest:
             return Rest(job, done, said, old["metadata"]["name"])
     taken = {each["metadata"]["name"] for each in (await here.client.list(kinds.JOBS, here.namespace)).items}
     meta = {
-        "name": again.next_name(old["metadata"]["name"], taken, total),
+        "name": job_retry.next_name(old["metadata"]["name"], taken, total),
         "annotations": {own_names.RETRY_OF: old["metadata"]["name"]},
     }
     return Rest({**job, "metadata": meta}, done, said)

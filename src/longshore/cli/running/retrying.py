@@ -17,10 +17,11 @@ from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.kept import run_records
 from longshore.cli.kept.run_records import Record
 from longshore.cli.main import Failure
-from longshore.cli.running import again, attaching, each_items, place, run_creation
+from longshore.cli.running import attaching, each_items, place, run_creation
 from longshore.cli.running.place import Place
 from longshore.cli.running.run_session import Session
 from longshore.cli.server import refusals
+from longshore.plane import job_retry
 
 _VOLCANO: Final = (
     "a Volcano Job has no indexes to retry, and its policies restart its tasks only while it runs; "
@@ -82,7 +83,7 @@ async def _retry(here: Place, arguments: Namespace, job: Obj, record: Record | N
         taken |= {one.name for each in kept for one in each.objects.values()}
         job = _with_items(here, job)
     _check_items(job)
-    new = again.retry(job, taken, everything=arguments.all)
+    new = job_retry.retry(job, taken, everything=arguments.all)
     manifests = [Manifest(obj, title) for obj in (*(record.needed if record else ()), new.job)]
     if not arguments.follow:
         plan = await run_creation.plan(here, manifests, arguments.namespace)

@@ -9,21 +9,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, own_names
+from longshore.api.facts import kinds
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.cli.arguments.manifest_files import Manifest
 from longshore.cli.main import Failure, Said
-from longshore.cli.running import image_check, pod_templates, seeding
+from longshore.cli.running import image_check, pod_templates
 from longshore.cli.running.place import Place
 from longshore.cli.running.pod_templates import Change
 from longshore.cli.running.progress import Run
 from longshore.cli.server import refusals
+from longshore.plane import job_seeding
 
 if TYPE_CHECKING:
     from longshore.api.resources import Resource
@@ -129,22 +130,12 @@ async def start(place: Place, plan: Plan, *, replace: bool, done: Runs = ()) -> 
     runs = []
     for kind, resource, obj, source in plan.wanted:
         with _blaming(source):
-            made = await _created(place, resource, seeding.held(obj) if done else obj)
+            made = await _created(place, resource, job_seeding.held(obj) if done else obj)
             if done:
-                made = await seeding.let_go(place.client, made, done)
-        await _link(place, made)
+                made = await job_seeding.let_go(place.client, made, done)
+        await job_seeding.link(place.client, made)
         runs.append(run_of(kind, resource.group, made, time.monotonic()))
     return runs
-
-
-async def _link(place: Place, made: Obj) -> None:
-    """Tells the Job that this one is a retry of, if it is there."""
-    meta = made["metadata"]
-    old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)
-    if old is not None:
-        with suppress(StatusError):
-            mark = {"metadata": {"annotations": {own_names.RETRIED_BY: meta["name"]}}}
-            await place.client.patch(kinds.JOBS, old, mark, meta["namespace"])
 
 
 def run_of(kind: str, group: str, obj: Obj, started: float) -> Run:

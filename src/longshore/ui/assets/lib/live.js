@@ -186,8 +186,10 @@ export function live(view, kind, { namespace = "", labels = "", fields = "", nam
   }
   const held = list;
   held.users++;
-  held.addEventListener("change", onchange, { signal: view.scope.signal });
-  view.scope.signal.addEventListener("abort", () => {
+  const { signal } = view.scope;
+  held.addEventListener("change", onchange, { signal });
+  if (held.ready) queueMicrotask(() => signal.aborted || onchange());
+  signal.addEventListener("abort", () => {
     held.users--;
     // The next page often wants the same list.
     setTimeout(() => {

@@ -26,8 +26,10 @@ class Gantt extends View {
     if (!this.zoomed) this.range = null;
   }
 
+  /** The room for the names of the rows. */
   get gutter() {
-    return this.clientWidth < 560 ? 96 : 190;
+    const longest = (this.timeline?.rows ?? []).slice(0, 300).reduce((/** @type {number} */ most, /** @type {Row} */ row) => Math.max(most, row.name.length), 0);
+    return Math.max(64, Math.min(this.clientWidth < 560 ? 96 : 200, longest * 7 + 20));
   }
 
   get shownRange() {

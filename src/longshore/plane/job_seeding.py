@@ -6,8 +6,11 @@ controller counts on from its status, so nothing runs twice, on any Kubernetes.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from longshore.api import indexes
-from longshore.api.facts import kinds
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, own_names
 from longshore.api.indexes import Runs
 from longshore.api.types import Obj
 from longshore.client import Client
@@ -25,3 +28,13 @@ async def let_go(client: Client, job: Obj, done: Runs) -> Obj:
     await client.patch(kinds.JOBS, meta["name"], {"status": status}, meta["namespace"], subresource="status")
     started = {"spec": {"suspend": False}}
     return await client.patch(kinds.JOBS, meta["name"], started, meta["namespace"])
+
+
+async def link(client: Client, made: Obj) -> None:
+    """Tells the Job that this one is a retry of, if it is there."""
+    meta = made["metadata"]
+    old = (meta.get("annotations") or {}).get(own_names.RETRY_OF)
+    if old is not None:
+        with suppress(StatusError):
+            mark = {"metadata": {"annotations": {own_names.RETRIED_BY: meta["name"]}}}
+            await client.patch(kinds.JOBS, old, mark, meta["namespace"])

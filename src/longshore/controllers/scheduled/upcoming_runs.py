@@ -1,8 +1,8 @@
-"""Upcoming runs as a table: in the schedule's zone, in local time, and with the effect of clock changes."""
+"""Upcoming runs of a schedule, with the effect of clock changes on each. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 
@@ -37,14 +37,6 @@ def runs(
     return found
 
 
-def table(runs: Iterable[Run], zone: cron.Zone, local: cron.Zone) -> str:
-    """Lines for the terminal, the header first."""
-    rows = [(f"SCHEDULED ({zone.name})", f"LOCAL ({local.name})", "NOTE")]
-    rows += [(_shown(run.at, zone), _shown(run.at, local), run.note) for run in runs]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    return "\n".join(f"{a:<{widths[0]}}   {b:<{widths[1]}}   {note}".rstrip() for a, b, note in rows)
-
-
 def _note(schedule: cron.Schedule | cron.Every, zone: cron.Zone, before: Instant, at: Instant) -> str:
     old, new = zone.offset(before // SECOND), zone.offset(at // SECOND)
     said = []
@@ -74,7 +66,8 @@ def _skipped(schedule: cron.Schedule, was: int, wall: int) -> str:
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def _shown(at: Instant, zone: cron.Zone) -> str:
+def shown(at: Instant, zone: cron.Zone) -> str:
+    """The time on a clock of this zone: `Mon 2026-11-16 02:30 +01:00`."""
     offset = zone.offset(at // SECOND)
     minutes = abs(offset) // 60
     sign = "-" if offset < 0 else "+"

@@ -1,8 +1,8 @@
 """The Job that runs again what another Job did not complete. Pure.
 
 An Indexed Job keeps its indexes: the new one has as many completions, and begins with those that are done as
-completed (`seeding.py`). So each index has its number, its item and its variables as before. A Job without
-indexes gets as many completions as are missing.
+completed (`job_seeding.py`). So each index has its number, its item and its variables as before. A Job
+without indexes gets as many completions as are missing.
 """
 
 from __future__ import annotations

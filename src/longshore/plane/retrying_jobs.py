@@ -1,0 +1,65 @@
+"""Retries as a resource: whoever creates one of `jobretries` of longshore.dev, `{"job": "convert"}`, gets the
+Job that `longshore retry job/convert --no-follow` creates.
+
+Everything is done with the rights of the caller, who needs those to read and create Jobs and to patch them
+and their status. Never follows the new Job.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from longshore.api import errors
+from longshore.api.facts import job_state, kinds
+from longshore.api.types import Obj
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.request.call import Call
+from longshore.client.local import LocalClient
+from longshore.plane import job_retry, job_seeding
+
+if TYPE_CHECKING:
+    from longshore.apiserver.api import Api
+
+ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
+
+
+class Wish(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of a request; `all` runs everything again, not only what did not complete."""
+
+    job: str
+    all: bool = False
+    apiVersion: str = ""
+    kind: str = ""
+    metadata: Obj = {}
+
+
+def serve(api: Api) -> None:
+    """Serves retries of the Jobs of this API."""
+
+    async def answer(call: Call) -> Obj:
+        try:
+            wish = msgspec.json.decode(call.body, type=Wish)
+        except msgspec.DecodeError as err:
+            raise errors.bad_request(f'a retry is {{"job": NAME, "all": false}}: {err}') from None
+        return await _retried(LocalClient(api, manager="longshore-ui", user=call.user), call.namespace, wish)
+
+    api.own.serve(ROW, answer)
+
+
+async def _retried(client: LocalClient, namespace: str, wish: Wish) -> Obj:
+    job = await client.get(kinds.JOBS, wish.job, namespace)
+    end = job_state.end_of(job)
+    if end is None:
+        raise errors.bad_request(f"job/{wish.job} has not ended: only a Job that has ended can be retried")
+    if end["type"] == "Complete" and not wish.all:
+        raise errors.bad_request(f'job/{wish.job} is complete; run all of it again with "all": true')
+    taken = {each["metadata"]["name"] for each in (await client.list(kinds.JOBS, namespace)).items}
+    new = job_retry.retry(job, taken, everything=wish.all)
+    made = await client.create(kinds.JOBS, job_seeding.held(new.job) if new.done else new.job, namespace)
+    if new.done:
+        made = await job_seeding.let_go(client, made, new.done)
+    await job_seeding.link(client, made)
+    name = made["metadata"]["name"]
+    return {"metadata": {"name": name, "namespace": namespace}, "status": {"job": name, "runs": new.left}}
