@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from longshore.plane.supervising import cancelled
 from longshore.up import failed_pods, image_page, machine
 
 if TYPE_CHECKING:
@@ -87,12 +88,11 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         classes=classes,
         by_image=by_image,
     )
-    async with asyncio.TaskGroup() as tasks:
-        following = tasks.create_task(place.images.follow(wiring.clock))
-        try:
-            await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
-        finally:
-            following.cancel()
+    following = asyncio.create_task(place.images.follow(wiring.clock), name="images")
+    try:
+        await agent.run(on_stop="kill" if options.in_memory else options.on_stop, ready=ready)
+    finally:
+        await cancelled([following])
 
 
 def _engines(options: Options, root: Path) -> dict[str, Runtime]:

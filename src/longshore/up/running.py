@@ -8,13 +8,14 @@ import asyncio
 import logging
 import random
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from longshore.api.errors import StatusError
 from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
 from longshore.apiserver.http.server import HttpServer
@@ -28,7 +29,7 @@ from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
 from longshore.store import file_identity
-from longshore.store.errors import JournalGone
+from longshore.store.errors import JournalGone, StoreError
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
 from longshore.up import files, kubeconfig, listening, node, pki, secrets, serving_dashboard
@@ -90,11 +91,13 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         )
         api = plane.api
         api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
-        await plane.prepare()
+        with _told_by_the_store():
+            await plane.prepare()
         http = HttpServer(api, tls=tls, dashboard=serving_dashboard.serve(api, api.tokens, directory, clock))
         stack.push_async_callback(http.close)
         port = await listening.start(http, options.listen, options.port)
-        await bootstrap.service(plane.client, HOST, port)
+        with _told_by_the_store():
+            await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"
         kubeconfig.write(config, server=url, pki=certificates, token=own.admin_token)
 
@@ -112,6 +115,17 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         await stack.enter_async_context(plane.running(run_node))
         elsewhere = tuple(listening.url(name, port) for name in names) if options.listen else ()
         yield Longshore(url, elsewhere, config, plane.client, api)
+
+
+@contextmanager
+def _told_by_the_store() -> Iterator[None]:
+    """Raises the store's own error for a write that it could not make: a full disk is no bug."""
+    try:
+        yield
+    except StatusError as err:
+        if isinstance(err.__cause__, StoreError):
+            raise err.__cause__ from None
+        raise
 
 
 def _controllers(options: Options) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,70 @@ def test_files_are_rotated_and_the_oldest_dropped(tmp_path: Path) -> None:
     assert names == ["log", "log.1", "log.2", "log.3", "log.4"]
     assert (tmp_path / "log.1").stat().st_size >= 10 << 20
     assert (tmp_path / "log").read_text().endswith("last\n")
+
+
+@pytest.fixture
+def room() -> Iterator[Callable[[int], None]]:
+    """Sets how large a file may get, in bytes; a file that would get larger is cut, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def texts(path: Path) -> list[str]:
+    """The lines as a reader of the log sees them."""
+    return [parts[3] for line in path.read_text().split("\n") if len(parts := line.split(" ", 3)) == 4]
+
+
+def test_lost_lines_leave_a_mark_once_there_is_room(tmp_path: Path, room: Callable[[int], None]) -> None:
+    path = tmp_path / "log"
+    log = LogFile(str(path))
+    log.feed(b"one\ntwo\n")
+    room(path.stat().st_size + 60)  # a line and a half
+    log.feed(b"three\nfour\nfive\n")
+    log.feed(b"six\n")
+    room(1 << 20)
+    log.feed(b"seven\n")
+    log.close()
+    kept = ["one", "two", "three"]
+    mark = "longshore: lines of this log are lost: 3 (file too large)"
+    assert [text for text in texts(path) if text not in ("f", "fo", "fou")] == [*kept, mark, "seven"]
+
+
+def test_a_log_that_ends_without_room_gives_up_lines_for_the_mark(
+    tmp_path: Path, room: Callable[[int], None]
+) -> None:
+    path = tmp_path / "log"
+    log = LogFile(str(path))
+    log.feed(b"".join(b"line %d\n" % number for number in range(100)))
+    room(path.stat().st_size)
+    log.feed(b"lost\n" * 7)
+    log.close()
+    *kept, mark = texts(path)
+    assert kept == [f"line {number}" for number in range(len(kept))]
+    assert mark == f"longshore: lines of this log are lost: {107 - len(kept)} (file too large)"
+    assert 90 < len(kept) < 100
+
+
+def test_lines_are_counted_until_the_mark_is_whole(tmp_path: Path, room: Callable[[int], None]) -> None:
+    path = tmp_path / "log"
+    log = LogFile(str(path))
+    log.feed(b"one\n")
+    for more in (0, 20, 40):
+        room(path.stat().st_size + more)
+        log.feed(b"lost\n")
+    room(1 << 20)
+    log.close()
+    marks = [text for text in texts(path) if text.endswith("(file too large)")]
+    assert marks == ["longshore: lines of this log are lost: 3 (file too large)"]
+
+
+def test_a_log_without_a_byte_of_room_does_no_harm(tmp_path: Path, room: Callable[[int], None]) -> None:
+    log = LogFile(str(tmp_path / "log"))
+    room(0)
+    log.feed(b"lost\n")
+    log.close()
+    assert (tmp_path / "log").read_bytes() == b""
 
 
 def lines_of(engine: Engine, uid: str, stream: str) -> list[str]:

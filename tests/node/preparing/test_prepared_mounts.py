@@ -110,3 +110,10 @@ async def test_a_link_that_stays_in_the_volume_is_followed(world: World) -> None
     os.mkdir(os.path.join(top, "real"))
     os.symlink("real", os.path.join(top, "link"))
     assert (await world.container(pod, prepared)).mounts[0].source == os.path.join(top, "real")
+
+
+@pytest.mark.parametrize("path", ["/", "//", "/.", "/data/..", "."])
+async def test_nothing_is_mounted_over_the_root(world: World, path: str) -> None:
+    with pytest.raises(CannotPrepare, match='mountPath must not be "/"') as refused:
+        await world.container(await with_mount(world, {"mountPath": path}))
+    assert refused.value.reason == "CreateContainerConfigError"

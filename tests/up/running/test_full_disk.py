@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -50,6 +53,17 @@ def noisy(name: str) -> str:
 def pressure(place: Place) -> str:
     state = '{.items[0].status.conditions[?(@.type=="DiskPressure")].status}'
     return place.kubectl.ok("get", "nodes", "-o", f"jsonpath={state}")
+
+
+@pytest.mark.parametrize("free", [0, 64 << 10, 400 << 10])
+def test_a_first_start_on_a_full_disk_says_so_in_a_sentence(disk: Path, free: int) -> None:
+    fill(disk / "filler")
+    os.truncate(disk / "filler", (disk / "filler").stat().st_size - free)
+    words = [sys.executable, "-m", "longshore", "up", "--data-dir", str(disk / "own"), "--port", "0"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert re.search("(disk is full|No space left on device|full: the write was not made)", done.stderr)
 
 
 def test_pods_can_be_deleted_on_a_full_disk_and_after_a_start_on_it(disk: Path) -> None:

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 Heard: TypeAlias = Callable[[bool, Any], Any]
 """Told whether a request was granted, and the answer; returns the answer as whoever waits is to have it."""
 
+_SAID_NOTHING = "the keeper could not be started, and could not say why; perhaps the disk is full"
+
 
 class KeeperGone(Exception):
     """The keeper ended and no new one could be started. See keeper.log in its directory."""
@@ -195,7 +197,7 @@ class Link(asyncio.Protocol):
         finally:
             os.close(errors)
         if await process.wait():
-            raise KeeperGone(said.read_text(errors="replace").strip() or "the keeper could not be started")
+            raise KeeperGone(said.read_text(errors="replace").strip() or _SAID_NOTHING)
 
     async def _reconnect(self) -> None:
         problem: Exception = KeeperGone()

@@ -3,7 +3,9 @@
     2026-11-16T00:47:22.123456789Z stdout F the text
 
 `P` instead of `F` marks a part of a line: it was longer than 16 KiB, or the last one had no line end. The
-file and its directory are made at the first output. A disk that is full loses lines, never the container.
+file and its directory are made at the first output. A disk that is full loses lines, never the container; a
+line in their place says how many, as soon as there is room for it. A log that ends on a full disk gives up
+some of its last lines for that.
 
 Five files of 10 MiB are kept, as kubelets keep them. From the second on, each begins with a line of the kind
 `R`, whose text is the number of bytes logged in the files before it: a reader who is too slow knows from it
@@ -18,6 +20,7 @@ import time
 
 _MAX_LINE_BYTES = 16 * 1024  # upstream's limit for one line of a log
 _ROTATE_AT = 10 << 20  # kubelet's containerLogMaxSize
+_MAX_TAIL_BYTES = 64 << 10  # of a log's end that is looked at for room: some lines of any length
 _FILES = 5  # kubelet's containerLogMaxFiles, the current one included
 
 
@@ -40,7 +43,19 @@ _clock = _Clock()
 
 
 class LogFile:
-    __slots__ = ("_before", "_fd", "_full", "_part", "_rest", "_size", "path", "whole")
+    __slots__ = (
+        "_before",
+        "_fd",
+        "_full",
+        "_lost",
+        "_part",
+        "_rest",
+        "_size",
+        "_torn",
+        "_why",
+        "path",
+        "whole",
+    )
 
     def __init__(self, path: str, *, whole: bool = False, stream: bytes = b"stdout") -> None:
         self.path = path
@@ -52,6 +67,12 @@ class LogFile:
         self._before = 0
         """Bytes logged in the files before this one."""
         self._rest = b""
+        self._lost = 0
+        """Lines that could not be written since the last one that could,"""
+        self._why = b""
+        """for this reason;"""
+        self._torn = False
+        """and whether the file ends in the middle of one."""
 
     def feed(self, data: bytes) -> None:
         """Output as it came, in any pieces."""
@@ -84,19 +105,62 @@ class LogFile:
         if self._rest:
             self._write(_clock.stamp() + self._part + self._rest + b"\n")
             self._rest = b""
+        if self._lost:
+            self._write(b"")
+        if self._lost:
+            self._mark_in_place()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
     def _write(self, data: bytes) -> None:
+        whole = left = self._mark(self._lost) + data if self._lost else data
         try:
             if self._fd < 0:
                 self._open()
-            self._size += os.write(self._fd, data)
-            if self._size >= _ROTATE_AT and not self.whole:
-                self._rotate()
+            while left:
+                written = os.write(self._fd, left)
+                self._size += written
+                left = left[written:]
+        except OSError as problem:  # no space, or the directory cannot be made: the container goes on
+            self._lose(whole, left, len(data), problem)
+            return
+        self._lost, self._torn = 0, False
+        if self._size >= _ROTATE_AT and not self.whole:
+            self._rotate()
+
+    def _lose(self, whole: bytes, left: bytes, given: int, problem: OSError) -> None:
+        """Notes the lines of `left`, the part of `whole` that was not written; the last `given` bytes of it
+        are new, those before them say what was lost earlier."""
+        self._why = os.strerror(problem.errno or 0).lower().encode()
+        if len(left) < len(whole):
+            self._torn = whole[-len(left) - 1 : -len(left)] != b"\n"
+        if len(left) <= given:  # what was lost earlier is told
+            self._lost = left.count(b"\n")
+        else:
+            self._lost += left[len(left) - given :].count(b"\n")
+
+    def _mark(self, lost: int) -> bytes:
+        """The line that stands for lost ones."""
+        text = b"longshore: lines of this log are lost: %d (%b)\n" % (lost, self._why)
+        return b"\n" * self._torn + _clock.stamp() + self._full + text
+
+    def _mark_in_place(self) -> None:
+        """Writes the mark over the last lines: there is no room for more, and no output to come."""
+        try:
+            with open(self.path, "r+b", buffering=0) as file:
+                start = max(0, file.seek(0, os.SEEK_END) - _MAX_TAIL_BYTES)
+                file.seek(start)
+                tail = file.read()
+                self._torn = False
+                room = len(self._mark(self._lost + tail.count(b"\n") + 1))
+                cut = tail.rfind(b"\n", 0, max(0, len(tail) - room)) + 1
+                if len(tail) - cut >= room and (cut or not start):
+                    file.seek(start + cut)
+                    file.write(self._mark(self._lost + len(tail[cut:].splitlines())))
+                    file.truncate()
         except OSError:
-            return  # no space, or the directory cannot be made: the container goes on without this output
+            return  # not even that: the file cannot be opened
 
     def _open(self) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -115,10 +179,13 @@ class LogFile:
         os.close(self._fd)
         self._fd = -1
         self._before += self._size
-        for number in range(_FILES - 1, 0, -1):
-            older = f"{self.path}.{number - 1}" if number > 1 else self.path
-            if os.path.exists(older):
-                os.rename(older, f"{self.path}.{number}")
+        try:
+            for number in range(_FILES - 1, 0, -1):
+                older = f"{self.path}.{number - 1}" if number > 1 else self.path
+                if os.path.exists(older):
+                    os.rename(older, f"{self.path}.{number}")
+        except OSError:
+            return  # the file grows beyond its size, and is rotated with the next line
 
 
 def _logged_before(path: str) -> int:

@@ -33,6 +33,9 @@ def of_container(spec: Obj, prepared: PreparedPod, env: Mapping[str, str]) -> tu
         target: str = mount["mountPath"]
         if not target.startswith("/"):
             target = f"/{target}"
+        if os.path.normpath(target).strip("/") == "":
+            text = f'volumeMount "{mount["name"]}" of container "{spec["name"]}": mountPath must not be "/"'
+            raise CannotPrepare("CreateContainerConfigError", text)
         mounts.append(Mount(source, target, bool(mount.get("readOnly")) or volume.read_only))
     return tuple(mounts)
 
