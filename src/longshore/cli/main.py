@@ -130,6 +130,10 @@ class Said(Failure):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit code."""
     _open_closed_streams()
+    if sys.stdout.isatty() or sys.stderr.isatty():
+        from longshore.cli.printing import guarded_streams
+
+        guarded_streams.guard()
     words = list(sys.argv[1:] if arguments is None else arguments)
     if len(words) > 1 and words[0] == "help":
         words = [*words[1:], "--help"]

@@ -43,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--limit-bytes", type=int, metavar="N", help="no more than N bytes")
     switch(parser, "--timestamps", help="with the time of each line")
     switch(parser, "--prefix", help="with pod and container on each line")
+    switch(parser, "--raw", help="also to a terminal as it was written, control sequences included")
     switch(parser, "--ignore-errors", help="go on where there is no output")
     add("--max-log-requests", type=int, default=5, metavar="N", help="with -f at most so many (default: 5)")
     add(
@@ -68,8 +69,11 @@ def run(arguments: Namespace) -> int:
         arguments.container = arguments.words.pop()
     if len(arguments.words) > 1:
         raise Failure("name one object: POD or TYPE/NAME", 2)
+    from longshore.cli.printing import guarded_streams
     from longshore.cli.running import place
 
+    if arguments.raw:
+        guarded_streams.release_output()
     here = place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context
     if here and arguments.words and (code := _kept(arguments)) is not None:
         return code

@@ -20,6 +20,8 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from longshore.api import indexes
+from longshore.api.terminal import harmless
+from longshore.cli.printing.guarded_streams import unguarded
 from longshore.cli.running import report_lines
 from longshore.cli.running.progress import Failed, Run
 
@@ -35,7 +37,7 @@ _FAILURE_LINES: Final = 3
 
 class Live:
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False)
+        self._console = console or Console(file=unguarded(sys.stderr), highlight=False)
         self._live = RichLive(console=self._console, auto_refresh=False, redirect_stdout=False)
         self._runs: list[Run] = []
         self._failures: list[tuple[Run, Failed]] = []
@@ -45,7 +47,7 @@ class Live:
         self._lines: list[str] = []
 
     def say(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(harmless(text)), soft_wrap=True)
 
     def begin(self, runs: list[Run]) -> None:
         self._runs = runs
@@ -65,9 +67,10 @@ class Live:
             sys.stdout.buffer.write(prefix.encode(errors="surrogateescape") + line)
             self._dirty = True  # it is flushed at the next drawing
             return
-        self._lines.append(
-            prefix + line.decode(errors="replace").rstrip("\n")
-        )  # above the bars, at the next drawing
+        text = prefix + line.decode(errors="replace").rstrip("\n")
+        if unguarded(sys.stdout) is not sys.stdout:
+            text = harmless(text)
+        self._lines.append(text)  # above the bars, at the next drawing
         self._dirty = True
 
     async def follow(self) -> None:
@@ -103,10 +106,15 @@ class Live:
             parts.append(Text(f"… and {len(self._runs) - len(shown)} more", style="dim"))
         for run, failure in self._failures:
             parts.append(
-                Text(report_lines.failed(run, failure), style="red", no_wrap=True, overflow="ellipsis")
+                Text(
+                    harmless(report_lines.failed(run, failure)),
+                    style="red",
+                    no_wrap=True,
+                    overflow="ellipsis",
+                )
             )
             for line in failure.lines[-_FAILURE_LINES:]:
-                parts.append(Text(f"  │ {line}", style="dim", no_wrap=True, overflow="ellipsis"))
+                parts.append(Text(f"  │ {harmless(line)}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
 
@@ -129,7 +137,9 @@ def bar(run: Run, name_width: int, width: int, now: float) -> list[Text]:
     indent = " " * (name_width + 2 if room >= _MIN_BAR_CELLS else 2)
     for text in said if run.end is None else ():
         if text:
-            lines.append(Text(indent + " ".join(text.split()), "yellow", no_wrap=True, overflow="ellipsis"))
+            lines.append(
+                Text(indent + harmless(" ".join(text.split())), "yellow", no_wrap=True, overflow="ellipsis")
+            )
     return lines
 
 
@@ -178,7 +188,7 @@ def _numbers(run: Run, now: float) -> list[Text]:
         parts.append((f"{speed:.0f}/s", ""))
     if (left := run.seconds_left(now)) is not None and run.succeeded > 1:
         parts.append((f"{report_lines.span(left)} left", ""))
-    return [Text(*part) for part in parts]
+    return [Text(harmless(text), style) for text, style in parts]
 
 
 def _strip(run: Run, room: int) -> Text:

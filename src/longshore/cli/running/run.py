@@ -11,7 +11,7 @@ from pathlib import Path
 
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
-from longshore.cli.printing import objects
+from longshore.cli.printing import guarded_streams, objects
 from longshore.cli.running import (
     each_items,
     failed_items,
@@ -32,6 +32,8 @@ from longshore.cli.server import refusals
 
 async def main(arguments: Namespace) -> int:
     """Runs the manifests or the command of the arguments. Raises Failure for bad input."""
+    if arguments.after_dashes:
+        guarded_streams.release_output()  # what one's own command prints is one's own
     logging.basicConfig(level=logging.ERROR, format="longshore: %(message)s")
     # What can be wrong with the input is found before anything is started.
     given = _items(arguments)

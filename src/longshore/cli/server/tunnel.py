@@ -19,6 +19,7 @@ from typing import IO, Final
 import aiohttp
 
 from longshore.cli.main import Failure, Said
+from longshore.cli.printing.guarded_streams import unguarded
 from longshore.cli.server import websockets
 from longshore.cli.server.requests import Server
 
@@ -31,8 +32,8 @@ class Ends:
     """The near ends of the streams. Without `stdin` nothing is sent; with `tty` all output is one stream."""
 
     stdin: IO[bytes] | None = None
-    stdout: IO[bytes] = field(default_factory=lambda: sys.stdout.buffer)
-    stderr: IO[bytes] = field(default_factory=lambda: sys.stderr.buffer)
+    stdout: IO[bytes] = field(default_factory=lambda: unguarded(sys.stdout).buffer)
+    stderr: IO[bytes] = field(default_factory=lambda: unguarded(sys.stderr).buffer)
     tty: bool = False
 
     @property
