@@ -86,7 +86,7 @@ def test_bad_input_is_named_with_the_rule_and_where_to_read_on(
         (["queue", "list", "--quere", "q"], "unrecognized arguments: --quere q"),
         (["job", "lst"], "there is no 'longshore job lst'; there are: run, list, "),
         (["job", "lst"], "; did you mean 'list'?\nsee: longshore job --help\n"),
-        (["up", "--runtime", "podmann"], "(choose from 'process', 'podman'); did you mean 'podman'?"),
+        (["up", "--runtime", "podmann"], "(choose from 'process', 'podman', 'auto'); did you mean 'podman'?"),
         (["run", "--memory", "lots", "--", "true"], "argument --memory: 'lots' is not an amount"),
         (["wait", "--timeout", "9999999999999", "x"], "argument --timeout: '9999999999999' is too long"),
         (["doctor", "--port", "x"], "argument --port: 'x' is not a port: a whole number from 0 to 65535"),
