@@ -24,7 +24,7 @@ from longshore.node.capacity import Capacity
 from longshore.node.runtime import Container
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
-from longshore.store import Key, Staged, Store
+from longshore.store import Entry, Key, Staged, Store
 from longshore.testing import MemoryDirectories, Run, ScriptedNode, SeededKeys
 
 NS, OTHER = "default", "doomed"
@@ -35,6 +35,11 @@ TEMPLATES, FLOWS = ("flow.volcano.sh/v1alpha1", "JobTemplate"), ("flow.volcano.s
 QUEUES, COMMANDS = ("scheduling.volcano.sh/v1beta1", "Queue"), ("bus.volcano.sh/v1alpha1", "Command")
 CLAIMS, NAMESPACES = ("v1", "PersistentVolumeClaim"), ("v1", "Namespace")
 PRIORITIES = ("scheduling.k8s.io/v1", "PriorityClass")
+ROLES = ("rbac.authorization.k8s.io/v1", "ClusterRole")
+GEAR_VIEWER: Obj = {
+    "metadata": {"name": "gears", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+    "rules": [{"apiGroups": ["example.org"], "resources": ["gears"], "verbs": ["get"]}],
+}
 DEFINITIONS = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
@@ -45,6 +50,9 @@ class TracedStore(Store):
 
     def stage(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         return self._print("put", super().stage(key, obj, joined=joined))
+
+    def stage_update(self, newest: Entry, obj: Obj, *, joined: bool = False) -> Staged:
+        return self._print("update", super().stage_update(newest, obj, joined=joined))
 
     def stage_delete(self, key: Key, obj: Obj, *, joined: bool = False) -> Staged:
         return self._print("delete", super().stage_delete(key, obj, joined=joined))
@@ -114,6 +122,7 @@ def a_cronjob(name: str, schedule: str, inner: Obj, **spec: Any) -> Obj:
 async def an_afternoon(clock: VirtualClock, client: LocalClient) -> None:
     rng = clock.rng
     await client.create(NAMESPACES, {"metadata": {"name": OTHER}})
+    await client.create(ROLES, GEAR_VIEWER)
     await clock.sleep(1)  # until it has its service account
     failure_rule = {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [42]}}
     restart_task = [{"event": "PodFailed", "action": "RestartTask"}]

@@ -11,6 +11,7 @@ from support.places import ROOT
 
 PROGRAM = Path(__file__).with_name("plane_trace.py")
 SIGNS = {
+    "aggregation": b"update rbac.authorization.k8s.io/clusterroles//view",
     "cronjob": b"put batch/cronjobs/",
     "garbage": b"delete batch.volcano.sh/jobs/",
     "job": b'"type":"SuccessCriteriaMet"',

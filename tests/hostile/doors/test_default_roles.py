@@ -279,3 +279,28 @@ async def test_a_rule_with_names_allows_to_list_and_watch_one_by_its_field(door:
     assert (await client.list(kinds.CONFIG_MAPS, "default", fields="metadata.name=mine")).items == []
     for fields in ("", "metadata.name=other", "metadata.name!=mine", "metadata.namespace=mine"):
         assert (await refusal(client.list(kinds.CONFIG_MAPS, "default", fields=fields))).code == 403
+
+
+async def test_who_may_view_a_namespace_may_read_the_namespace_itself(door: Door) -> None:
+    bob = person()
+    await door.bind(bob, VIEW, "default")
+    client = door.of(bob)
+    assert (await client.get(kinds.NAMESPACES, "default"))["metadata"]["name"] == "default"
+    assert (await refusal(client.list(kinds.NAMESPACES))).code == 403
+    assert (await refusal(client.get(kinds.NAMESPACES, "kube-system"))).message == (
+        'namespaces "kube-system" is forbidden: User "bob" cannot get resource "namespaces" in API group "" '
+        'in the namespace "kube-system"'
+    )
+    assert (await refusal(client.delete(kinds.NAMESPACES, "default"))).code == 403
+
+
+async def test_a_rules_review_tells_of_bindings_to_roles_that_are_gone(door: Door) -> None:
+    bob = person()
+    await door.bind(bob, "gone", "default")
+    asked = {"spec": {"namespace": "default"}}
+    answer = await door.of(bob).create(("authorization.k8s.io/v1", "SelfSubjectRulesReview"), asked)
+    assert answer["status"]["evaluationError"] == 'clusterrole.rbac.authorization.k8s.io "gone" not found'
+    assert {
+        "verbs": ["get"],
+        "nonResourceURLs": ["/healthz", "/livez", "/readyz", "/version", "/version/"],
+    } in (answer["status"]["nonResourceRules"])

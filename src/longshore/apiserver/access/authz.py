@@ -52,6 +52,11 @@ class Granted(msgspec.Struct, frozen=True):
     missing: bool = False
     """Whether the role that the binding names does not exist."""
 
+    def fault(self) -> str:
+        """Kubernetes' words for a role that does not exist."""
+        ref = self.binding["roleRef"]
+        return f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found"
+
 
 class Authorizer:
     """Decides by group membership first and by RBAC objects second."""
@@ -65,7 +70,9 @@ class Authorizer:
             return
         resource, verb = call.resource, verb or call.verb
         what = f"{resource.plural}/{call.subresource}" if call.subresource else resource.plural
-        self.insist(call.user, Wish(verb, resource.group, what, call.name or _selected(call), call.namespace))
+        # One namespace is in itself: who reads its objects by a role of the namespace may read it, too.
+        where = call.name if resource.storage == "namespaces" else call.namespace
+        self.insist(call.user, Wish(verb, resource.group, what, call.name or _selected(call), where))
 
     def insist(self, user: User, wish: Wish) -> None:
         """Raises the 403 of a wish about a resource that is not granted."""
@@ -100,8 +107,7 @@ class Authorizer:
         faults = []
         for granted in self.grants(user, wish.namespace):
             if granted.missing:
-                ref = granted.binding["roleRef"]
-                faults.append(f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found")
+                faults.append(granted.fault())
             elif any(_grants(rule, wish) for rule in granted.rules):
                 return Verdict(True, f"RBAC: allowed by {_described(granted)}")
         return Verdict(False, f"RBAC: {policy_rules.joined(faults)}" if faults else "")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from longshore.api import errors, field
+from longshore.api import errors, field, policy_rules
 from longshore.api.types import Obj
 from longshore.apiserver.access.authz import MASTERS, Wish
 from longshore.apiserver.access.tokens import ISSUER
@@ -80,17 +81,22 @@ def _self_rules(api: Api, call: Call, obj: Obj) -> None:
         raise errors.bad_request("no namespace on request")
     resource_rules: list[Obj] = []
     path_rules: list[Obj] = []
+    faults: list[str] = []
     if MASTERS in call.user.groups:
         resource_rules, path_rules = _EVERYTHING, _EVERY_PATH
     else:
-        for rule in api.authorizer.rules(call.user, namespace):
+        grants = [*api.authorizer.grants(call.user, namespace)]
+        for rule in chain.from_iterable(granted.rules for granted in grants):
             if rule.get("nonResourceURLs"):
                 path_rules.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
             else:
                 kept = ("verbs", "apiGroups", "resources", "resourceNames")
                 resource_rules.append({k: rule[k] for k in kept if k in rule})
+        faults = [granted.fault() for granted in grants if granted.missing]
     obj["spec"] = {}
     obj["status"] = {"resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": False}
+    if faults:
+        obj["status"]["evaluationError"] = policy_rules.joined(faults)
 
 
 def _self_subject(api: Api, call: Call, obj: Obj) -> None:

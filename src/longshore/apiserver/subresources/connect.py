@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from longshore.api import errors
 from longshore.api.types import Obj
 from longshore.apiserver.answer import LinkAnswer
@@ -23,7 +21,7 @@ def connect(api: Api, call: Call) -> LinkAnswer:
     """Checks the request as upstream does before it upgrades, then hands over what to connect."""
     if call.verb == "get":
         # A WebSocket begins with a GET, but whoever may only read must not run commands.
-        api.authorizer.check(msgspec.structs.replace(call, verb="create"))
+        api.authorizer.check(call, "create")
     pod = pod_of(api, call)
     container = ""
     if call.subresource in ("exec", "attach"):
