@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longshore.api.types import Obj
+from longshore.api.types import Obj, decode, encode
 from longshore.machinery.informers.cache import Cache, key_of
 from machinery.scripted_api import obj
 
@@ -82,21 +82,56 @@ def test_an_index_added_late_has_what_is_there() -> None:
         cache.by_index("size", "large")
 
 
+class Parcel:
+    """An object as JSON."""
+
+    def __init__(self, thing: Obj) -> None:
+        self._raw = encode(thing)
+
+    @property
+    def obj(self) -> Obj:
+        thing: Obj = decode(self._raw)
+        return thing
+
+
+def test_an_object_that_is_held_packed_is_there_for_all_who_ask() -> None:
+    cache, a = Cache({"colour": colours}), obj("a", 1, colours=["red"])
+    cache.put(("ns", "a"), a, Parcel(a))
+    put(cache, obj("b", 2, colours=["red"]))
+    assert cache.get("ns", "a") == a
+    assert cache.get("ns", "a") is not a
+    assert [key_of(o) for o in cache.list("ns")] == [key_of(o) for o in cache] == [*cache.all_keys()]
+    assert [key_of(o) for o in cache.by_index("colour", "red")] == [("ns", "a"), ("ns", "b")]
+    assert cache.index_members("colour", "red") == [("ns", "a"), ("ns", "b")]
+    assert [key_of(o) for o in cache.unpacked("ns")] == [("ns", "b")]
+    cache.add_index("paint", lambda thing: colours(thing))
+    assert cache.by_index("paint", "red")[0] == a
+    assert cache.remove(("ns", "a")) == a
+    assert cache.get("ns", "a") is None
+
+
 changes = st.lists(
-    st.tuples(st.sampled_from("abc"), st.none() | st.lists(st.sampled_from(["red", "blue"]), unique=True))
+    st.tuples(
+        st.sampled_from("abc"),
+        st.none() | st.lists(st.sampled_from(["red", "blue"]), unique=True),
+        st.booleans(),
+    )
 )
 
 
 @given(changes)
-def test_an_index_is_always_what_a_search_would_find(steps: list[tuple[str, list[str] | None]]) -> None:
+def test_an_index_is_always_what_a_search_would_find(
+    steps: list[tuple[str, list[str] | None, bool]],
+) -> None:
     cache = Cache({"colour": colours})
-    for version, (name, painted) in enumerate(steps):
+    for version, (name, painted, packs) in enumerate(steps):
         if painted is None:
             cache.remove(("ns", name))
         else:
-            put(cache, obj(name, version, colours=painted))
+            thing = obj(name, version, colours=painted)
+            cache.put(key_of(thing), thing, Parcel(thing) if packs else None)
         for colour in ("red", "blue"):
             found = {key_of(o) for o in cache.by_index("colour", colour)}
             assert found == {key_of(o) for o in cache if colour in colours(o)}
-            assert all(o is cache.get(*key_of(o)) for o in cache.by_index("colour", colour))
+            assert all(o == cache.get(*key_of(o)) for o in cache.by_index("colour", colour))
     assert set(cache.index_keys("colour")) == {c for o in cache for c in colours(o)}

@@ -31,6 +31,7 @@ from longshore.client.errors import Unreachable
 from longshore.client.protocol import (
     DeleteOptions,
     ObjectList,
+    Packed,
     PatchType,
     Request,
     Response,
@@ -119,6 +120,10 @@ class Client(ABC):
 
     @abstractmethod
     async def close(self) -> None: ...
+
+    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
+        """A smaller thing that gives this object back, for a cache to hold; None where there is none."""
+        return None
 
     async def __aenter__(self) -> Self:
         return self

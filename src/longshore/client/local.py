@@ -10,7 +10,7 @@ import asyncio
 import builtins
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
@@ -21,8 +21,8 @@ from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, Query, User
 from longshore.client.ask import Ask, Page, built_in
 from longshore.client.client import Client
-from longshore.client.protocol import PatchType, Request, Response, WatchEvent, What
-from longshore.store import Event, StoreError
+from longshore.client.protocol import Packed, PatchType, Request, Response, WatchEvent, What
+from longshore.store import Entry, Event, Key, StoreError
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -81,6 +81,14 @@ class LocalClient(Client):
 
     async def close(self) -> None:
         """Does nothing: a local client holds no connection."""
+
+    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
+        """The entry of the store, which holds the JSON anyway: packed, an object takes no room at all."""
+        meta = obj["metadata"]
+        entry = self.api.store.get(Key(resource.storage, meta.get("namespace") or "", meta["name"]))
+        if not self.api.shortcuts.on or entry is None or str(entry.revision) != meta["resourceVersion"]:
+            return None
+        return _Converted(resource, entry) if resource.strategy.converts else entry
 
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
@@ -217,6 +225,17 @@ class LocalClient(Client):
         if named.style == row.style == "builtin":  # others may change, or go
             self._routes[sort] = route
         return route
+
+
+class _Converted(NamedTuple):
+    """An entry that its resource may serve in another form."""
+
+    resource: Resource
+    entry: Entry
+
+    @property
+    def obj(self) -> Obj:
+        return served(self.resource, self.entry.obj)
 
 
 class Pipeline(LocalClient):

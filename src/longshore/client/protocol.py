@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,14 @@ from longshore.api.types import Obj
 
 What: TypeAlias = Resource | tuple[str, str]
 """A row, or the apiVersion with the kind or the plural."""
+
+
+class Packed(Protocol):
+    """An object in a form that takes less room."""
+
+    @property
+    def obj(self) -> Obj:
+        """The object, unpacked. Frozen, as all that a client gives."""
 
 
 class PatchType(Enum):

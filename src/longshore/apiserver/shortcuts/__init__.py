@@ -25,6 +25,7 @@ Others outside this room obey the same switch, each where its work is done:
 | --- | --- |
 | `client/local.py`, values | encoding a request only to decode it again in the same process |
 | `client/local.py`, `Pipeline` and writes made together | waits for the journal between writes |
+| `client/local.py`, `packed` | the room of settled objects in caches: the store has them as JSON anyway |
 | `machinery/events/recorder.py` | a task and a wait for each new event: they go to the server together |
 
 `Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for a whole `longshore up`, turns all of them off. The

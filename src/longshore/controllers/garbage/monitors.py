@@ -136,16 +136,16 @@ class Monitors:
 
 
 class _Follow(Handler):
-    """Tells the graph."""
+    """Tells the graph, cut down: where others follow the same resource, objects come whole."""
 
     def __init__(self, graph: Graph, resource: Resource) -> None:
         self._graph, self._resource = graph, resource
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._graph.put(self._resource, obj["metadata"])
+        self._graph.put(self._resource, slim(obj)["metadata"])
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        self._graph.put(self._resource, new["metadata"])
+        self._graph.put(self._resource, slim(new)["metadata"])
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
         self._graph.remove(obj["metadata"]["uid"])

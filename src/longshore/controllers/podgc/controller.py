@@ -26,6 +26,8 @@ from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.controller_context import ControllerContext
 
 _MAX_WRITES: Final = 20
+_READS_PER_TURN: Final = 200
+"""Pods read, in about 3 ms, before others in the event loop get their turn."""
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +104,7 @@ class PodGc:
     async def _view(self) -> View:
         nodes = {node["metadata"]["name"]: node for node in self._nodes}
         return View(
-            ended=self._ended(),
+            ended=await self._ended(),
             deleting=self._pods.by_index("state", "deleting"),
             on_lost_nodes=[
                 pod for name in await self._lost(nodes) for pod in self._pods.by_index("node", name)
@@ -111,9 +113,19 @@ class PodGc:
             threshold=self._threshold,
         )
 
-    def _ended(self) -> list[Obj]:
-        too_many = self._pods.index_size("state", "ended") > self._threshold > 0
-        return self._pods.by_index("state", "ended") if too_many else []
+    async def _ended(self) -> list[Obj]:
+        """The ended pods, if they are too many. Most are held packed, so they are read a few at a time, and
+        only what a decision needs is kept."""
+        if not self._pods.index_size("state", "ended") > self._threshold > 0:
+            return []
+        found: list[Obj] = []
+        for at, key in enumerate(self._pods.index_members("state", "ended"), 1):
+            pod = self._pods.get(*key)
+            if pod is not None and ended(pod):
+                found.append(slim(pod))
+            if not at % _READS_PER_TURN:
+                await asyncio.sleep(0)
+        return found
 
     async def _lost(self, nodes: dict[str, Obj]) -> list[str]:
         """Nodes that were missing for a while and do not exist on the server either."""

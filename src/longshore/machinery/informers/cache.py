@@ -2,6 +2,8 @@
 
 A change costs a dictionary entry and one per index it touches, whatever the size of the cache. Who reads
 gets lists made for them; what is in the lists are the cached objects themselves.
+
+An object may be held packed: as something smaller that gives it back when somebody asks for it.
 """
 
 from __future__ import annotations
@@ -12,12 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from longshore.api.types import Obj
+from longshore.client.protocol import Packed
 
 Key: TypeAlias = tuple[str, str]
 """Namespace (empty for cluster-scoped resources) and name."""
 
 Indexer: TypeAlias = Callable[[Obj], Iterable[str]]
 """The keys under which an object is found again. Must depend on the object alone."""
+
+
+Held: TypeAlias = Obj | Packed
+"""An object, or what gives it back."""
+
+
+def _opened(held: Held) -> Obj:
+    return held if isinstance(held, dict) else held.obj
 
 
 def key_of(obj: Obj) -> Key:
@@ -30,7 +41,7 @@ class Cache:
 
     def __init__(self, indexers: Mapping[str, Indexer] | None = None) -> None:
         self.revision = 0
-        self._namespaces: dict[str, dict[str, Obj]] = {}
+        self._namespaces: dict[str, dict[str, Held]] = {}
         self._indexes: dict[str, _Index] = {}
         self._waiting: dict[asyncio.Future[None], int] = {}
         for name, indexer in (indexers or {}).items():
@@ -41,21 +52,37 @@ class Cache:
 
     def __iter__(self) -> Iterator[Obj]:
         for objects in self._namespaces.values():
-            yield from objects.values()
+            yield from map(_opened, objects.values())
+
+    def all_keys(self) -> Iterator[Key]:
+        """The keys of all objects. Unpacks none."""
+        for namespace, objects in self._namespaces.items():
+            for name in objects:
+                yield namespace, name
+
+    def unpacked(self, namespace: str) -> builtins.list[Obj]:
+        """The objects of a namespace without those that are held packed."""
+        return [held for held in self._namespaces.get(namespace, {}).values() if isinstance(held, dict)]
 
     def get(self, namespace: str, name: str) -> Obj | None:
         objects = self._namespaces.get(namespace)
-        return None if objects is None else objects.get(name)
+        held = None if objects is None else objects.get(name)
+        return held if held is None or type(held) is dict else _opened(held)
 
     def list(self, namespace: str | None = None) -> list[Obj]:
         """All objects, or those of one namespace, in the order they were first seen."""
         if namespace is None:
             return [*self]
-        return [*self._namespaces.get(namespace, {}).values()]
+        return [_opened(held) for held in self._namespaces.get(namespace, {}).values()]
 
     def by_index(self, index: str, key: str) -> builtins.list[Obj]:
         """The objects that the indexer called `index` gives this key."""
-        return [*self._indexes[index].entries.get(key, {}).values()]
+        found = self._indexes[index].entries.get(key, {}).values()
+        return [held if type(held) is dict else _opened(held) for held in found]
+
+    def index_members(self, index: str, key: str) -> builtins.list[Key]:
+        """The keys of the objects that `by_index` would give. Unpacks none."""
+        return [*self._indexes[index].entries.get(key, ())]
 
     def index_keys(self, index: str) -> builtins.list[str]:
         """Every key under which the indexer called `index` finds something."""
@@ -73,8 +100,9 @@ class Cache:
                 raise ValueError(f"index {name!r} is defined already, by another function")
             return
         index = self._indexes[name] = _Index(indexer)
-        for obj in self:
-            index.put(key_of(obj), obj)
+        for namespace, objects in self._namespaces.items():
+            for name, held in objects.items():
+                index.put((namespace, name), _opened(held), held)
 
     async def reached(self, revision: int) -> None:
         """Waits until the cache shows everything up to this resourceVersion."""
@@ -95,15 +123,17 @@ class Cache:
             if wanted <= revision and not waiter.done():
                 waiter.set_result(None)
 
-    def put(self, key: Key, obj: Obj) -> None:
-        """Stores an object under its key, in place of the one that was there."""
+    def put(self, key: Key, obj: Obj, packed: Packed | None = None) -> None:
+        """Stores an object under its key, in place of the one that was there; holds it packed if `packed` is
+        given."""
         namespace, name = key
         objects = self._namespaces.get(namespace)
         if objects is None:
             objects = self._namespaces[namespace] = {}
-        objects[name] = obj
+        held: Held = obj if packed is None else packed
+        objects[name] = held
         for index in self._indexes.values():
-            index.put(key, obj)
+            index.put(key, obj, held)
 
     def remove(self, key: Key) -> Obj | None:
         """Removes an object and returns it."""
@@ -116,7 +146,7 @@ class Cache:
             del self._namespaces[namespace]
         for index in self._indexes.values():
             index.remove(key)
-        return old
+        return _opened(old)
 
 
 class _Index:
@@ -124,11 +154,12 @@ class _Index:
 
     def __init__(self, indexer: Indexer) -> None:
         self.indexer = indexer
-        self.entries: dict[str, dict[Key, Obj]] = {}
+        self.entries: dict[str, dict[Key, Held]] = {}
         self._found: dict[Key, tuple[str, ...]] = {}
         """Where each object is, unless that is nowhere: so an indexer is asked once about every state."""
 
-    def put(self, key: Key, obj: Obj) -> None:
+    def put(self, key: Key, obj: Obj, held: Held) -> None:
+        """Finds places for an object, and puts it there as it is held."""
         entries = self.entries
         before, after = self._found.get(key, ()), tuple(self.indexer(obj))
         if before != after:
@@ -143,7 +174,7 @@ class _Index:
             found = entries.get(value)
             if found is None:
                 found = entries[value] = {}
-            found[key] = obj
+            found[key] = held
 
     def remove(self, key: Key) -> None:
         for value in self._found.pop(key, ()):

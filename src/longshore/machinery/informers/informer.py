@@ -21,9 +21,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
+from longshore.api.facts import settled_objects
 from longshore.api.types import Obj
 from longshore.client import Client
-from longshore.machinery.informers.cache import Cache, key_of
+from longshore.client.ask import known
+from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
 from longshore.machinery.informers.reflector import Reflector, Selection
 from longshore.machinery.time.clock import Clock, Timer
@@ -160,6 +162,10 @@ class FollowedSelection:
         self._running = self._awake = False
         self._timer: Timer | None = None
         self._reflector = Reflector(client, selection, self, clock=clock, rng=rng)
+        self._client = client
+        self._row = None if transform is not None else known(selection.what)
+        kind = ("", "") if self._row is None else (self._row.group_version, self._row.kind)
+        self._has_settled = settled_objects.RULES.get(kind)
 
     def tell_each_update(self) -> None:
         """From now on, for handlers to whom two updates mean another thing than both at once."""
@@ -260,7 +266,8 @@ class FollowedSelection:
         if batch.listing is not None:
             steps += ((Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
             there = {key for _, key, _ in steps}
-            steps += ((Kind.VANISHED, key, obj) for obj in self.cache if (key := key_of(obj)) not in there)
+            gone = (key for key in self.cache.all_keys() if key not in there)
+            steps += ((Kind.VANISHED, key, old) for key in gone if (old := self.cache.get(*key)))
         steps += batch.deltas
         steps.reverse()
         return steps
@@ -277,17 +284,17 @@ class FollowedSelection:
         old = cache.get(*key)
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
-                cache.put(key, obj)
+                self._put(key, obj)
                 self._tell("on_add", obj, kind is Kind.LISTED and not self.synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
-                cache.put(key, obj)
+                self._put(key, obj)
                 self._tell("on_update", old, obj)
             else:
                 cache.remove(key)
                 self._tell("on_delete", old, True)
-                cache.put(key, obj)
+                self._put(key, obj)
                 self._tell("on_add", obj, False)
         elif old is None:
             return
@@ -299,6 +306,13 @@ class FollowedSelection:
         elif _same(obj, old):
             cache.remove(key)
             self._tell("on_delete", obj, False)
+
+    def _put(self, key: Key, obj: Obj) -> None:
+        """Caches an object; one that has settled as the client packs it."""
+        packed = None
+        if self._row is not None and self._has_settled is not None and self._has_settled(obj):
+            packed = self._client.packed(self._row, obj)
+        self.cache.put(key, obj, packed)
 
     def _tell(self, method: Literal["on_add", "on_update", "on_delete"], *change: object) -> None:
         for handler in self.handlers:

@@ -80,9 +80,9 @@ class Orphans:
     def _selected(self, orphan: PodsOfJob) -> list[Obj]:
         if not orphan.selected_uid:
             matches = labels.from_selector(types.decode(orphan.selector)).matches
-            return [
-                p for p in self._pods.list(orphan.namespace) if matches(p["metadata"].get("labels") or {})
-            ]
+            # Pods that are held packed have settled: no finalizer of theirs is left.
+            pods = self._pods.unpacked(orphan.namespace)
+            return [pod for pod in pods if matches(pod["metadata"].get("labels") or {})]
         keys = (
             owner_key(orphan.namespace, "Job", orphan.name, orphan.uid),
             f"{orphan.namespace}/{orphan.selected_uid}",
