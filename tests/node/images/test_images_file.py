@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -107,6 +108,10 @@ def test_applets_are_links_that_are_made_once(tmp_path: Path) -> None:
     said = subprocess.run([f"{found.directory}/hello"], capture_output=True, text=True, check=True).stdout
     assert said == "hello\n"
     assert {path.name for path in Path(found.directory).iterdir()} == {"sh", "hello"}
-    program.unlink()
     assert made.of(str(program)) is found
+    shutil.rmtree(found.directory)
+    assert made.of(str(program)) == found
+    assert Path(found.directory, "hello").is_symlink(), "a directory that somebody removed is made again"
+    program.unlink()
+    assert made.of(str(program)) == found
     assert AppletDirectories(tmp_path / "other").of(str(program)) is None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from longshore.node.runtime import CannotStart
 from support.keeper_engine import Engine
+from support.other_users import python_of_everybody
 from support.places import ROOT
 
 pytestmark = [
@@ -90,18 +89,8 @@ with tempfile.TemporaryDirectory() as directory:
 """
 
 
-def _python_of_everybody() -> str:
-    """This one may be installed where only root can read it."""
-    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info[1]}", "/usr/bin/python3"):
-        check = [python, "-c", "import sys, asyncio; assert sys.version_info >= (3, 11)"]
-        with contextlib.suppress(OSError):
-            if subprocess.run(check, user=12345, stderr=subprocess.DEVNULL).returncode == 0:
-                return python
-    pytest.skip("no Python here that another user can run")
-
-
 async def test_without_root_it_mounts_in_a_user_namespace_or_says_why_not() -> None:
-    python = _python_of_everybody()
+    python = python_of_everybody()
     script = _AS_USER.format(support=str(ROOT / "tests"), source=str(ROOT / "src"))
     done = await asyncio.to_thread(
         subprocess.run, [python, "-c", script], capture_output=True, text=True, timeout=20

@@ -194,6 +194,11 @@ def _rules(status: Obj) -> list[tuple[str, str, str, str]]:
         found += [(f"[{verb}]", "", "", "", f"[{url}]") for url in urls for verb in rule["verbs"]]
     found.sort(key=lambda each: (each[0], f"{each[1]}]", f"{each[2]}]", f"{each[3]}]", each[4]))
     return [
-        (f"{resource}.{group}" if group else resource, url, f"[{name}]", verb)
-        for verb, group, resource, name, url in found
+        (_with_group(resource, group), url, f"[{name}]", verb) for verb, group, resource, name, url in found
     ]
+
+
+def _with_group(resource: str, group: str) -> str:
+    """`jobs.batch/status`: the group comes before the subresource."""
+    name, slash, part = resource.partition("/")
+    return f"{name}.{group}{slash}{part}" if group else resource

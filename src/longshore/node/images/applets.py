@@ -41,9 +41,14 @@ class AppletDirectories:
     def of(self, program: str) -> Applets | None:
         """The applets of a program; None where it is not installed or lists none. Runs it the first time."""
         made = self._made.get(program)
-        if made is None and (file := file_of(program)) is not None and (names := listed(file)):
-            made = self._made[program] = Applets(file, self._directory(file, names), SHELL in names)
-        return made
+        if made is not None and os.path.isdir(made.directory):
+            return made
+        file = file_of(program)
+        names = listed(file) if file is not None else []
+        if file is None or not names:
+            return None
+        self._made[program] = Applets(file, self._directory(file, names), SHELL in names)
+        return self._made[program]
 
     def _directory(self, file: str, names: list[str]) -> str:
         found = os.stat(file)

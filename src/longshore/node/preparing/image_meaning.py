@@ -43,7 +43,7 @@ class ImageMeanings:
     def __init__(self, images: ImagesFile, root: Path, in_thread: InThread) -> None:
         self._images, self._in_thread = images, in_thread
         self._applets = AppletDirectories(root)
-        self._tools: dict[tuple[Entry, bool, bool], Tools] = {}
+        self._tools: dict[tuple[Entry, bool, Applets | None], Tools] = {}
 
     async def ready(self, pod_spec: Obj) -> None:
         """Has the applets made that a pod's images bring, because it takes some milliseconds."""
@@ -62,7 +62,7 @@ class ImageMeanings:
         if not entry.path and not entry.applets:
             return NO_TOOLS
         applets = self._applets.of(entry.applets) if entry.applets else None
-        key = entry, mounting, applets is not None
+        key = entry, mounting, applets
         if key not in self._tools:
             self._tools[key] = _tools(entry, applets, mounting=mounting)
         return self._tools[key]
