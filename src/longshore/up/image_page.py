@@ -13,13 +13,14 @@ import msgspec
 from longshore.api.types import Obj
 
 if TYPE_CHECKING:
+    from longshore.node.engine_by_image import EngineByImage
     from longshore.node.images.images_file import ImagesFile
 
 PREFIX: Final = "/longshore/images"
 
 
-def page(images: ImagesFile, runtime: str) -> Callable[[str], Obj | None]:
-    """The answer to the path `PREFIX` itself."""
+def page(images: ImagesFile, engine: str, by_image: EngineByImage | None) -> Callable[[str], Obj | None]:
+    """The answer to the path `PREFIX` itself. `engine` runs pods that name none unless `by_image` chooses."""
 
     def answer(rest: str) -> Obj | None:
         if rest:
@@ -29,7 +30,7 @@ def page(images: ImagesFile, runtime: str) -> Callable[[str], Obj | None]:
             "kind": "Images",
             "file": str(images.path or ""),
             "problem": images.problem,
-            "runtime": runtime,
+            "runtime": engine if by_image is None or "podman" not in by_image.engines else "auto",
             "items": rows,
         }
 

@@ -50,9 +50,9 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     archive = Archive(root / "archive", options.retention)
     api.door = Door(name, tuple(engines.values()), root, wiring.clock, archive)
     api.pages[failed_pods.PREFIX] = failed_pods.page(archive)
-    api.pages[image_page.PREFIX] = image_page.page(place.images, options.runtime)
     classes = RuntimeClasses()
     by_image = EngineByImage(place.images) if options.runtime == "auto" else None
+    api.pages[image_page.PREFIX] = image_page.page(place.images, _default(options), by_image)
     facts = NodeFacts(
         name,
         allocatable=amounts.amounts,

@@ -34,6 +34,14 @@ def test_a_run_with_an_unknown_image_is_refused_at_once(longshore: Command, mani
     assert "created" not in done.stderr
 
 
+def test_without_podman_auto_refuses_it_too(longshore: Command) -> None:
+    (longshore.home / "bin").mkdir()
+    longshore.env["PATH"] = str(longshore.home / "bin")  # where there is no podman
+    done = longshore("run", "--runtime", "auto", "-", stdin=json.dumps(JOB))
+    assert done.exit == 2
+    assert "longshore images add 'registry.example/tool:*' -- COMMAND" in done.stderr
+
+
 def test_the_way_out_works(longshore: Command) -> None:
     longshore.ok("images", "add", "registry.example/tool:*", "--", "echo", "as told")
     done = longshore("run", "--logs", "-", stdin=json.dumps(JOB))
