@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MASTERS: Final = "system:masters"
 RBAC: Final = "rbac.authorization.k8s.io"
+_CLUSTER_ROLES, _ROLES = f"{RBAC}/clusterroles", f"{RBAC}/roles"
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -36,26 +37,54 @@ class Wish(msgspec.Struct, frozen=True):
     path: str = ""
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """The answer to a wish, with Kubernetes' words for why; masters need no reason."""
-
-    allowed: bool
-    reason: str = ""
-
-
 class Granted(msgspec.Struct, frozen=True):
     """The rules that one binding gives to a user, because of one of its subjects."""
 
     binding: Obj
     subject: Obj
-    rules: Sequence[Obj]
-    missing: bool = False
-    """Whether the role that the binding names does not exist."""
+    role: Obj | None
+    """None where the binding names a role that does not exist."""
+
+    @property
+    def rules(self) -> Sequence[Obj]:
+        return self.role.get("rules") or () if self.role is not None else ()
+
+    def described(self) -> str:
+        """The binding as Kubernetes names it in a reason."""
+        meta, ref, subject = self.binding["metadata"], self.binding["roleRef"], self.subject
+        kind, name, who = "ClusterRoleBinding", meta["name"], subject["name"]
+        where = meta.get("namespace")
+        if where:
+            kind, name = "RoleBinding", f"{name}/{where}"
+        if subject["kind"] == "ServiceAccount":
+            who = f"{who}/{subject.get('namespace') or where}"
+        return (
+            f"{kind} {field.quoted(name)} of {ref['kind']} {field.quoted(ref['name'])} "
+            f"to {subject['kind']} {field.quoted(who)}"
+        )
 
     def fault(self) -> str:
         """Kubernetes' words for a role that does not exist."""
         ref = self.binding["roleRef"]
         return f"{ref['kind'].lower()}.{RBAC} {field.quoted(ref['name'])} not found"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The answer to a wish."""
+
+    allowed: bool
+    by: Granted | None = None
+    """The binding that allows it; masters need none."""
+    missing: Sequence[Granted] = ()
+    """The bindings that came to nothing because their roles do not exist, of a wish that is refused."""
+
+    @property
+    def reason(self) -> str:
+        """Kubernetes' words for why, if there are any."""
+        if self.by is not None:
+            return f"RBAC: allowed by {self.by.described()}"
+        faults = [granted.fault() for granted in self.missing]
+        return f"RBAC: {policy_rules.joined(faults)}" if faults else ""
 
 
 class Authorizer:
@@ -104,13 +133,13 @@ class Authorizer:
         """Whether a user gets a wish, and why."""
         if MASTERS in user.groups:
             return Verdict(True)
-        faults = []
+        missing = []
         for granted in self.grants(user, wish.namespace):
-            if granted.missing:
-                faults.append(granted.fault())
+            if granted.role is None:
+                missing.append(granted)
             elif any(_grants(rule, wish) for rule in granted.rules):
-                return Verdict(True, f"RBAC: allowed by {_described(granted)}")
-        return Verdict(False, f"RBAC: {policy_rules.joined(faults)}" if faults else "")
+                return Verdict(True, granted)
+        return Verdict(False, None, missing)
 
     def rules(self, user: User, namespace: str) -> Iterator[Obj]:
         """Every RBAC rule that applies to this user, in this namespace or everywhere."""
@@ -118,32 +147,24 @@ class Authorizer:
             yield from granted.rules
 
     def grants(self, user: User, namespace: str) -> Iterator[Granted]:
-        """The bindings that apply to a user, in this namespace or everywhere, each with its rules."""
+        """The bindings that apply to a user, in this namespace or everywhere, each with its role."""
         for binding in self._objects("clusterrolebindings"):
             if (subject := _applies(binding, user)) is not None:
-                yield self._granted(binding, subject, "")
+                yield Granted(binding, subject, self.role(binding["roleRef"], ""))
         if namespace:
             for binding in self._objects("rolebindings", namespace):
                 if (subject := _applies(binding, user, namespace)) is not None:
-                    yield self._granted(binding, subject, namespace)
+                    yield Granted(binding, subject, self.role(binding["roleRef"], namespace))
 
     def role(self, ref: Obj, namespace: str) -> Obj | None:
         """The Role or ClusterRole that a binding in this namespace names."""
-        if ref.get("kind") == "ClusterRole":
-            key = Key(f"{RBAC}/clusterroles", "", ref["name"])
-        else:
-            key = Key(f"{RBAC}/roles", namespace, ref["name"])
+        anywhere = ref.get("kind") == "ClusterRole"
+        key = Key(_CLUSTER_ROLES, "", ref["name"]) if anywhere else Key(_ROLES, namespace, ref["name"])
         entry = self._store.get(key)
         return entry.obj if entry is not None else None
 
     def _objects(self, plural: str, namespace: str | None = None) -> Iterable[Obj]:
         return (e.obj for e in self._store.list(f"{RBAC}/{plural}", namespace).entries)
-
-    def _granted(self, binding: Obj, subject: Obj, namespace: str) -> Granted:
-        role = self.role(binding["roleRef"], namespace)
-        if role is None:
-            return Granted(binding, subject, (), missing=True)
-        return Granted(binding, subject, role.get("rules") or ())
 
 
 def _applies(binding: Obj, user: User, namespace: str = "") -> Obj | None:
@@ -160,20 +181,6 @@ def _applies(binding: Obj, user: User, namespace: str = "") -> Obj | None:
         if applies:
             return subject  # type: ignore[no-any-return] # an object is its JSON
     return None
-
-
-def _described(granted: Granted) -> str:
-    binding, ref, subject = granted.binding, granted.binding["roleRef"], granted.subject
-    kind, name, who = "ClusterRoleBinding", binding["metadata"]["name"], subject["name"]
-    where = binding["metadata"].get("namespace")
-    if where:
-        kind, name = "RoleBinding", f"{name}/{where}"
-    if subject["kind"] == "ServiceAccount":
-        who = f"{who}/{subject.get('namespace') or where}"
-    return (
-        f"{kind} {field.quoted(name)} of {ref['kind']} {field.quoted(ref['name'])} "
-        f"to {subject['kind']} {field.quoted(who)}"
-    )
 
 
 def _with(text: str, reason: str) -> str:

@@ -70,7 +70,7 @@ def _confirm(api: Api, call: Call, new: Obj, rules: Sequence[Obj]) -> None:
     faults: list[str] = []
     for granted in api.authorizer.grants(call.user, call.namespace):
         held += granted.rules
-        if granted.missing:
+        if granted.role is None:
             ref = granted.binding["roleRef"]
             faults.append(f"{ref['kind'].lower()}s.{RBAC} {field.quoted(ref['name'])} not found")
     missing = policy_rules.uncovered(held, rules)

@@ -92,7 +92,7 @@ def _self_rules(api: Api, call: Call, obj: Obj) -> None:
             else:
                 kept = ("verbs", "apiGroups", "resources", "resourceNames")
                 resource_rules.append({k: rule[k] for k in kept if k in rule})
-        faults = [granted.fault() for granted in grants if granted.missing]
+        faults = [granted.fault() for granted in grants if granted.role is None]
     obj["spec"] = {}
     obj["status"] = {"resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": False}
     if faults:
