@@ -23,6 +23,8 @@ GROUPS = (
             ("env", "print the line that points kubectl at this longshore"),
             ("kubeconfig", "add this longshore to your ~/.kube/config, or remove it"),
             ("images", "say what an image means here: its command, its tools"),
+            ("backup", "write a backup of the data directory, while it is in use"),
+            ("restore", "put a backup into the data directory"),
             ("doctor", "check what this machine can do, and how to mend the rest"),
             ("controllers", "run the controllers against any Kubernetes"),
             ("scheduler", "run the gang scheduler against any Kubernetes"),

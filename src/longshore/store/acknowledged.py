@@ -56,6 +56,24 @@ class Acknowledged:
         os.close(self._fd)
 
 
+def revision_of(file: Path) -> int:
+    """The revision in a mark; 0 without one."""
+    if not file.exists():
+        return 0
+    mark = Acknowledged(file)
+    mark.close()
+    return mark.revision
+
+
+def go_on_after(file: Path, revision: int) -> None:
+    """Makes a mark for an older journal that was put there on purpose: no revision up to this one is used
+    again, and whoever saw them has to list afresh."""
+    beside = file.with_name(f"{file.name}.new")
+    beside.write_bytes(_REVISION_FORMAT.pack(revision) + _UNKNOWN_BOOT)
+    beside.chmod(0o600)
+    os.replace(beside, file)
+
+
 def _this_boot() -> bytes:
     try:
         boot = _BOOT_ID_FILE.read_bytes().strip()

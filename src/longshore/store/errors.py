@@ -66,6 +66,11 @@ class StoreClosed(WriteFailed):
     """The store is closed."""
 
 
+class NothingOnDisk(StoreError):
+    """This longshore keeps everything in memory, so there is no journal to copy. Start one without
+    --in-memory."""
+
+
 class Compacted(StoreError):
     """That revision is older than the history kept. List again and go on from there."""
 

@@ -63,16 +63,17 @@ def reading(file: Path, migrations: Path = journal_schema.MIGRATIONS) -> Iterato
             if log.exists() and log.stat().st_size:
                 raise JournalCorrupt(file, f"the file is missing, but {log.name} is there")
             journal_schema.create(file, migrations)
-        with closing(_read_only(file)) as db:
+        with closing(read_only(file)) as db:
             current = journal_schema.check(db, file, migrations)
             verdict = db.execute(sql.CHECK_STRUCTURE).fetchone()[0]
             if verdict != "ok":
                 raise JournalCorrupt(file, verdict)
         if not current:
             journal_schema.upgrade(file, migrations)
-        with closing(_read_only(file)) as db:
+        with closing(read_only(file)) as db:
             yield Reader(db, file)
 
 
-def _read_only(file: Path) -> sqlite3.Connection:
+def read_only(file: Path) -> sqlite3.Connection:
+    """A connection that cannot write."""
     return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)

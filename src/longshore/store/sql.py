@@ -16,6 +16,7 @@ SET_APPLICATION_ID = f"PRAGMA application_id = {APPLICATION_ID}"
 # Settings of each connection that writes.
 LOCK_EXCLUSIVELY = "PRAGMA locking_mode = EXCLUSIVE"  # one process anyway, so no shared index to keep
 USE_WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
+USE_NO_LOG = "PRAGMA journal_mode = DELETE"  # of a copy: nothing beside the file
 SYNC_ON_CHECKPOINT = "PRAGMA synchronous = NORMAL"  # a commit survives kill -9
 SYNC_ON_COMMIT = "PRAGMA synchronous = FULL"  # a commit survives power loss
 CHECKPOINT_ONLY_WHEN_TOLD = "PRAGMA wal_autocheckpoint = 0"  # never between a write and its answer

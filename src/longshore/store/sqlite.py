@@ -139,6 +139,13 @@ class SqliteJournal:
         # On a full disk the room is needed here.
         return self._shrink if self._free_pages and not self.reserve.was_short else None
 
+    def copy_to(self, file: Path) -> None:
+        """Copies the journal into a new file. Runs in a thread of its own, beside all that is written."""
+        from longshore.store import journal_copy  # imports this module
+
+        with _failing():
+            journal_copy.copy(self._db, file)
+
     def close(self) -> None:
         with suppress(WriteFailed):  # a log left behind is read at the next opening
             self._write_notes(self._bundles, self._first_bundles)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,14 +22,14 @@ from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
 from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
-from longshore.store.errors import Compacted, DiskFull, FutureRevision, StoreClosed
+from longshore.store.errors import Compacted, DiskFull, FutureRevision, NothingOnDisk, StoreClosed
 from longshore.store.journal import Durability, Journal, NoJournal
 from longshore.store.memory_limits import Limits
 from longshore.store.notes import Bundle, Notes
 from longshore.store.overlay import Overlay
 from longshore.store.types import Entry, Event, EventType, Key, Page, Snapshot
 from longshore.store.watch import Hub, Watch
-from longshore.store.writers import InTurn, WriterThread
+from longshore.store.writers import InTurn, WriterThread, beside
 
 if TYPE_CHECKING:
     from longshore.store.disk import Disk
@@ -60,6 +61,7 @@ class Store:
         """and records of Jobs that have ended."""
         self._waiting: dict[asyncio.Future[None], int] = {}
         self._closed = False
+        self._copying: set[asyncio.Task[None]] = set()
         # Asked several times for every write, so without a call in between.
         self.get: Callable[[Key], Entry | None] = found.state.get
         """For readers: the newest durable state."""
@@ -273,11 +275,27 @@ class Store:
         if revision < self._contents.window.compacted:
             raise Compacted(revision, self.oldest)
 
+    async def copy_to(self, file: Path) -> None:
+        """Copies the journal into a new file, as of a moment during the call. Writes go on meanwhile.
+
+        Raises `WriteFailed`, or OSError if the file cannot be made; then no file is left.
+        """
+        if self._disk is None:
+            raise NothingOnDisk
+        if self._closed:
+            raise StoreClosed
+        await self._commit.settled()
+        copying = asyncio.create_task(beside(partial(self._disk.journal.copy_to, file)))
+        self._copying.add(copying)
+        copying.add_done_callback(self._copying.discard)
+        await asyncio.shield(copying)  # SQLite cannot be stopped in between
+
     async def close(self) -> None:
         """Commits every staged write, ends all watches and unlocks the data directory."""
         if self._closed:
             return
         self._closed = True
+        await asyncio.gather(*self._copying, return_exceptions=True)
         await self._commit.close()
         self._hub.close()
         if self._disk is not None:

@@ -65,6 +65,11 @@ class WriterThread:
                 loop.call_soon_threadsafe(finished, error)
 
 
+async def beside(job: Callable[[], None]) -> None:
+    """Runs a job in a thread of its own, beside those of the journal."""
+    await asyncio.to_thread(job)
+
+
 def attempt(job: Callable[[], None]) -> WriteFailed | None:
     """Runs a job and returns its error, of any kind: the waiters must be told."""
     try:

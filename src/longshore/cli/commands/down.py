@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
+TIMEOUT_SECONDS = 60.0
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.cli.arguments import waiting_times
@@ -16,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=waiting_times.seconds,
-        default=60.0,
+        default=TIMEOUT_SECONDS,
         metavar="T",
         help="longest time to wait (default: 60s)",
     )

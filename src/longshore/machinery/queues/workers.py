@@ -25,8 +25,9 @@ Sync: TypeAlias = Callable[[K], Awaitable[float | None]]
 """Looks at one key. Returns in how many seconds to look again by itself, or None when only a change calls
 for it. Raises when it must be tried again."""
 
-_USUAL_CONFLICTS: Final = 3
-"""Conflicts of one object in a row that are no news: somebody else writes it, too."""
+_USUAL_REASONS: Final = ("Conflict", "NotFound")
+_USUAL_FAILURES: Final = 3
+"""Answers in a row that are no news: somebody else writes the object, too, or has just deleted it."""
 _TURN_KEYS: Final = 64
 """Keys that a crowd begins with before others in the event loop get their turn."""
 
@@ -68,7 +69,7 @@ async def _look(queue: WorkQueue[K], sync: Sync[K], key: K) -> None:
 def _is_usual(err: Exception, failures: int) -> bool:
     """Whether the next try is likely to put it right: something has to come first, or another was quicker."""
     if isinstance(err, StatusError):
-        return err.reason == "Conflict" and failures < _USUAL_CONFLICTS
+        return err.reason in _USUAL_REASONS and failures < _USUAL_FAILURES
     return isinstance(err, TryAgain)
 
 

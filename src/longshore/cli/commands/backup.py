@@ -1,0 +1,77 @@
+"""Writes a backup of the data directory to a file: all objects, the history, and the secrets.
+
+It works while longshore runs, and is the state of one moment; nobody waits for it. The backup is read to its
+end before the command succeeds. It holds credentials: treat it like an SSH key. Logs and the processes of
+running pods are not in it. longshore restore puts it back, also into a newer version.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from longshore.cli.arguments import flags
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.server import data_dir
+
+    parser.add_argument("file", type=Path, metavar="FILE", help="the file to write, such as longshore.tar.gz")
+    data_dir.add_arguments(parser)
+    flags.switch(parser, "--volumes", help="include the files of persistent volumes, as they are now")
+
+
+def run(arguments: Namespace) -> int:
+    import os
+    from contextlib import ExitStack
+
+    from longshore.api.time import rfc3339
+    from longshore.cli.main import Failure
+    from longshore.cli.printing import sizes
+    from longshore.cli.server import data_dir
+    from longshore.store import StoreError
+    from longshore.up import backups
+
+    directory, out = data_dir.directory(arguments), arguments.file.expanduser().absolute()
+    if out.exists():
+        raise Failure(f"{out} exists; choose another name, or remove it first")
+    if not (directory / backups.JOURNAL).exists():
+        raise Failure(f"there is no journal in {directory}; choose another one with --data-dir")
+    name = f"backup-{os.getpid()}"
+    try:
+        with ExitStack() as stack:
+            copy = _copied(directory, name)
+            stack.callback(copy.unlink, missing_ok=True)
+            made = backups.pack(directory, copy, out, volumes=arguments.volumes)
+    except StoreError as err:
+        raise Failure(str(err)) from None
+    print(
+        f"{out}: {made.objects} objects at revision {made.revision}, {sizes.human(out.stat().st_size)}, "
+        f"checked; made {rfc3339.from_seconds(made.made)}"
+    )
+    return 0
+
+
+def _copied(directory: Path, name: str) -> Path:
+    """A copy of the journal, made by the longshore that runs, or here if none does."""
+    from contextlib import closing
+
+    from longshore.cli.main import Failure
+    from longshore.cli.server import data_dir, refusals
+    from longshore.cli.server.requests import Server
+    from longshore.client.config.connection import from_kubeconfig
+    from longshore.store import journal_copy
+    from longshore.up import snapshots
+
+    if data_dir.holder(directory) is None:
+        room = directory / snapshots.DIRECTORY
+        room.mkdir(mode=0o700, exist_ok=True)
+        copy = room / f"{name}.db"
+        journal_copy.copy_idle(directory, copy)
+        return copy
+    with refusals.told(), closing(Server(from_kubeconfig(directory / "kubeconfig"))) as server:
+        answer = server.json("GET", snapshots.path(name))
+    copy = Path(answer["file"])
+    if not copy.is_file():
+        raise Failure(f"the longshore on {directory} says it made {copy}, which is not there")
+    return copy

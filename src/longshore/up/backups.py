@@ -1,0 +1,246 @@
+"""Backups of a data directory in one file: the journal and the secrets, and volumes if they are wanted.
+
+A backup is a compressed tar archive. Its first member is `manifest.json`, with the size and the SHA-256 of
+every other one; only files that it names are taken from the archive. The rest of a data directory is not in
+it: logs, the files of running pods, and what the keeper knows of processes belong to this machine.
+
+A restore checks everything in a directory of its own before it touches anything. What was there is kept
+beside it. A restore that is cut off leaves a directory that a start refuses or that is as it was; run it
+again then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO, Final
+
+import msgspec
+
+from longshore import __version__
+from longshore.store import acknowledged, journal_copy, journal_schema
+from longshore.store.errors import SchemaTooNew, StoreError
+from longshore.store.journal_copy import Verified
+from longshore.store.lock import DataDirLock
+from longshore.up import files
+
+JOURNAL: Final = "journal.db"
+VOLUMES: Final = "volumes"
+_MANIFEST: Final = "manifest.json"
+_SECRETS: Final = ("token", "pki")
+_FORMAT: Final = 1
+_CHUNK_BYTES: Final = 1 << 20
+_MAX_MANIFEST_BYTES: Final = 64 << 20
+
+
+class BadBackup(Exception):
+    """The file is not a whole backup; the message says what is wrong with it."""
+
+
+class Member(msgspec.Struct, frozen=True):
+    size: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """The table of contents of a backup."""
+
+    format: int
+    longshore: str
+    """The version that made it."""
+    made: float
+    """Seconds since 1970."""
+    schema: int
+    revision: int
+    objects: int
+    files: dict[str, Member]
+
+
+def pack(directory: Path, journal: Path, out: Path, *, volumes: bool) -> Manifest:
+    """Makes a backup from a copy of the journal, and the other files of the data directory.
+
+    The file appears under its name complete or not at all. Raises `StoreError` for a copy that is damaged.
+    """
+    facts = journal_copy.verified(journal)
+    members = {JOURNAL: journal, **{str(path.relative_to(directory)): path for path in _secrets(directory)}}
+    if volumes:
+        members |= {str(path.relative_to(directory)): path for path in _files_below(directory / VOLUMES)}
+    table = {name: _measured(path) for name, path in members.items()}
+    made = Manifest(_FORMAT, __version__, time.time(), facts.schema, facts.revision, facts.objects, table)
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            with tarfile.open(fileobj=file, mode="w:gz", compresslevel=3) as archive:
+                _add(archive, _MANIFEST, BytesIO(msgspec.json.encode(made)), made.made)
+                for name, path in members.items():
+                    with path.open("rb") as source:
+                        _add(archive, name, source, made.made, path.stat().st_mode & 0o777, table[name].size)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(beside, out)  # unlike a rename, refuses a name that is taken
+    finally:
+        beside.unlink(missing_ok=True)
+    return made
+
+
+def _secrets(directory: Path) -> Iterator[Path]:
+    for name in _SECRETS:
+        path = directory / name
+        if path.is_dir():
+            yield from _files_below(path)
+        elif path.exists():
+            yield path
+
+
+def _files_below(directory: Path) -> Iterator[Path]:
+    """Regular files; links out of the directory are not followed."""
+    for folder, _, names in os.walk(directory):
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _measured(path: Path) -> Member:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return Member(file.tell(), digest.hexdigest())
+
+
+def _add(
+    archive: tarfile.TarFile, name: str, source: IO[bytes], at: float, mode: int = 0o600, size: int = -1
+) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = size if size >= 0 else source.seek(0, os.SEEK_END)
+    source.seek(0)
+    info.mode, info.mtime = mode, int(at)
+    archive.addfile(info, source)
+
+
+@contextmanager
+def unpacked(backup: Path, into: Path) -> Iterator[tuple[Manifest, Path]]:
+    """Unpacks a backup below `into` and checks all of it: every file, and every row of the journal.
+
+    The directory goes with the block. Raises `BadBackup`, or `SchemaTooNew` for one of a newer longshore.
+    """
+    room = into / f"restore.{os.getpid()}"
+    shutil.rmtree(room, ignore_errors=True)
+    room.mkdir(mode=0o700)
+    try:
+        yield _unpack(backup, room), room
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _unpack(backup: Path, room: Path) -> Manifest:
+    try:
+        with tarfile.open(backup, "r:gz") as archive:
+            manifest = _manifest(archive, backup)
+            known = len(journal_schema.scripts(journal_schema.MIGRATIONS))
+            if manifest.schema > known:
+                raise SchemaTooNew(backup, manifest.schema, known)
+            left = dict(manifest.files)
+            for info in archive.getmembers()[1:]:
+                member = left.pop(info.name, None)
+                if member is None or not info.isfile():
+                    raise BadBackup(f"{backup}: {info.name!r} is not in its manifest")
+                _take(archive, info, member, room, backup)
+    except (tarfile.TarError, EOFError, OSError, msgspec.DecodeError) as err:
+        raise BadBackup(f"{backup} is damaged, or no backup of longshore: {err}") from err
+    if left:
+        raise BadBackup(f"{backup} is cut off: {next(iter(left))!r} is missing")
+    if JOURNAL not in manifest.files:
+        raise BadBackup(f"{backup} has no {JOURNAL}")
+    _check_journal(room / JOURNAL, manifest, backup)
+    return manifest
+
+
+def _manifest(archive: tarfile.TarFile, backup: Path) -> Manifest:
+    first = archive.next()
+    source = archive.extractfile(first) if first is not None and first.name == _MANIFEST else None
+    if first is None or source is None or first.size > _MAX_MANIFEST_BYTES:
+        raise BadBackup(f"{backup} is no backup of longshore: it does not begin with {_MANIFEST}")
+    manifest = msgspec.json.decode(source.read(), type=Manifest)
+    if manifest.format > _FORMAT:
+        raise BadBackup(
+            f"{backup} has format {manifest.format}, and this longshore knows {_FORMAT}: "
+            f"longshore {manifest.longshore} made it; install that version or a later one"
+        )
+    return manifest
+
+
+def _take(archive: tarfile.TarFile, info: tarfile.TarInfo, member: Member, room: Path, backup: Path) -> None:
+    parts = PurePosixPath(info.name).parts
+    if not parts or ".." in parts or parts[0] not in (JOURNAL, VOLUMES, *_SECRETS):
+        raise BadBackup(f"{backup}: {info.name!r} does not belong in a data directory")
+    target = room.joinpath(*parts)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    source, digest = archive.extractfile(info), hashlib.sha256()
+    assert source is not None, "a file has content"
+    mode = info.mode & 0o777 if parts[0] == VOLUMES else 0o600
+    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
+        while chunk := source.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            out.write(chunk)
+        out.flush()
+        os.fsync(out.fileno())
+    if info.size != member.size or digest.hexdigest() != member.sha256:
+        raise BadBackup(f"{backup} is damaged: {info.name!r} does not match its checksum")
+
+
+def _check_journal(journal: Path, manifest: Manifest, backup: Path) -> None:
+    try:
+        found = journal_copy.verified(journal)
+    except SchemaTooNew:
+        raise
+    except StoreError as err:
+        raise BadBackup(f"{backup} has a damaged journal: {err.detail}") from err
+    if found != Verified(manifest.schema, manifest.revision, manifest.objects):
+        raise BadBackup(f"{backup}: its journal is not the one that its manifest describes")
+
+
+def restore(backup: Path, directory: Path) -> tuple[Manifest, Path | None]:
+    """Puts a backup into a data directory that no longshore uses; returns also where what was there went.
+
+    Raises `BadBackup`, `DataDirBusy`, `SchemaTooNew` or `UnfitDirectory`, and then has changed nothing.
+    """
+    files.prepare_data_dir(directory)
+    lock = DataDirLock(directory)
+    try:
+        with unpacked(backup, directory) as (manifest, room):
+            before = acknowledged.revision_of(directory / "acknowledged")
+            kept = _keep_old(directory, manifest)
+            # The log of the old journal must never meet the new one. From here to the end, a start on this
+            # directory finds a journal that is older than its mark, and refuses it.
+            for suffix in ("-wal", "-shm"):
+                (directory / f"{JOURNAL}{suffix}").unlink(missing_ok=True)
+            for name in sorted(manifest.files, key=lambda name: name == JOURNAL):
+                (directory / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                os.replace(room / name, directory / name)
+            acknowledged.go_on_after(directory / "acknowledged", max(before, manifest.revision))
+            return manifest, kept
+    finally:
+        lock.release()
+
+
+def _keep_old(directory: Path, manifest: Manifest) -> Path | None:
+    """Keeps second names of the files that a restore replaces, below `replaced-…`."""
+    names = (*manifest.files, f"{JOURNAL}-wal", "acknowledged")
+    old = [name for name in names if (directory / name).exists()]
+    if JOURNAL not in old:
+        return None
+    kept = directory / time.strftime("replaced-%Y%m%d-%H%M%S")
+    with suppress(FileExistsError):
+        kept.mkdir(mode=0o700)
+    for name in old:
+        (kept / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (kept / name).unlink(missing_ok=True)
+        os.link(directory / name, kept / name)
+    return kept

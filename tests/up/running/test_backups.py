@@ -1,0 +1,250 @@
+"""Backups: made while longshore runs, whole or refused, and put back also into a newer version."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tarfile
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from longshore.cli.main import main
+from longshore.store import Store, journal_schema
+from longshore.up import backups
+from longshore.up.backups import BadBackup, Manifest
+from store.store_support import key, opened, put, value
+from support.longshore_process import longshore_up
+
+
+def made(directory: Path, *names: str) -> Path:
+    """A data directory with objects of these names, and secrets."""
+
+    async def write() -> None:
+        async with opened(directory) as store:
+            for name in names:
+                await put(store, name, name)
+
+    asyncio.run(write())
+    (directory / "pki").mkdir(mode=0o700, exist_ok=True)
+    (directory / "pki" / "ca.pem").write_text(f"authority of {names[0]}")
+    (directory / "token").write_text(f"token of {names[0]}")
+    return directory
+
+
+def backed_up(tmp_path: Path, directory: Path, *more: str) -> Path:
+    file = tmp_path / f"{directory.name}.tar.gz"
+    assert main(["backup", str(file), "--data-dir", str(directory), *more]) == 0
+    return file
+
+
+def contents(directory: Path) -> dict[str, object]:
+    async def read() -> dict[str, object]:
+        async with opened(directory) as store:
+            return {entry.key.name: value(entry) for entry in store.list("pods").entries}
+
+    return asyncio.run(read())
+
+
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert main(words) == 1
+    return capsys.readouterr().err
+
+
+def rewritten(backup: Path, change: dict[str, bytes]) -> Path:
+    """The backup with other content in some members; their checksums stay."""
+    out = backup.with_name("changed.tar.gz")
+    with tarfile.open(backup) as old, tarfile.open(out, "w:gz") as new:
+        for info in old:
+            source = old.extractfile(info)
+            assert source is not None
+            content = change.pop(info.name, source.read())
+            info.size = len(content)
+            new.addfile(info, io.BytesIO(content))
+        for name, content in change.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            new.addfile(info, io.BytesIO(content))
+    return out
+
+
+def test_a_backup_is_for_its_owner_alone_and_holds_objects_and_secrets(tmp_path: Path) -> None:
+    file = backed_up(tmp_path, made(tmp_path / "a", "x", "y"))
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with tarfile.open(file) as archive:
+        assert sorted(archive.getnames()) == ["journal.db", "manifest.json", "pki/ca.pem", "token"]
+    assert [*tmp_path.glob(".*"), *(tmp_path / "a" / "snapshots").iterdir()] == []
+
+
+def test_a_restore_brings_everything_back_and_keeps_what_was_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup = backed_up(tmp_path, made(tmp_path / "a", "x", "y"))
+    other = made(tmp_path / "b", "z")
+    assert main(["restore", str(backup), "--data-dir", str(other)]) == 0
+    assert "2 objects" in capsys.readouterr().out
+    assert contents(other) == {"x": "x", "y": "y"}
+    assert (other / "token").read_text() == "token of x"
+    kept = next(other.glob("replaced-*"))
+    assert contents(kept) == {"z": "z"}
+    assert (kept / "token").read_text() == "token of z"
+    assert not [*other.glob("restore.*")]
+
+
+def test_revisions_go_on_where_the_replaced_journal_was(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    backup = backed_up(tmp_path, directory)
+    made(directory, *(f"later-{number}" for number in range(20)))
+    before = Store.open(directory)
+    seen = before.revision
+    asyncio.run(before.close())
+    assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
+    after = Store.open(directory)
+    assert after.revision == seen
+    assert after.get(key("later-1")) is None
+    asyncio.run(after.close())
+
+
+def test_a_backup_of_an_older_schema_is_restored_into_this_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = tmp_path / "migrations"
+    shutil.copytree(journal_schema.MIGRATIONS, old)
+    for script in journal_schema.scripts(old)[1:]:
+        script.unlink()
+    directory = made(tmp_path / "a", "x")
+    journal = directory / "journal.db"
+    with closing(sqlite3.connect(journal)) as new:
+        rows = new.execute("SELECT * FROM journal").fetchall()
+        through = new.execute("SELECT revision FROM compacted").fetchone()
+    journal.unlink()
+    journal_schema.create(journal, old)
+    with closing(sqlite3.connect(journal)) as first:
+        first.executemany("INSERT INTO journal VALUES (?,?,?,?,?,?,?)", rows)
+        first.execute("UPDATE compacted SET revision = ?", through)
+        first.commit()
+    backup = backed_up(tmp_path, directory)
+    with tarfile.open(backup) as archive:
+        head = archive.extractfile("manifest.json")
+        assert head is not None
+        assert msgspec.json.decode(head.read(), type=Manifest).schema == 1
+    fresh = tmp_path / "fresh"
+    assert main(["restore", str(backup), "--data-dir", str(fresh)]) == 0
+    assert contents(fresh) == {"x": "x"}
+    with closing(sqlite3.connect(fresh / "journal.db")) as db:
+        assert journal_schema.version(db) == len(journal_schema.scripts(journal_schema.MIGRATIONS))
+
+
+def test_a_backup_of_a_newer_schema_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = made(tmp_path / "a", "x")
+    backup = backed_up(tmp_path, directory)
+    with tarfile.open(backup) as archive:
+        head = archive.extractfile("manifest.json")
+        assert head is not None
+        manifest = msgspec.json.decode(head.read())
+    manifest["schema"] = 99
+    newer = rewritten(backup, {"manifest.json": msgspec.json.encode(manifest)})
+    said = refused(["restore", str(newer), "--data-dir", str(tmp_path / "b")], capsys)
+    assert "written by a newer longshore" in said
+    assert "schema version 99" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"token": b"token of X"}, "'token' does not match its checksum"),
+        ({"../outside": b"x"}, "'../outside' is not in its manifest"),
+        ({"pki/extra": b"x"}, "'pki/extra' is not in its manifest"),
+        ({"manifest.json": b"{}"}, "is damaged, or no backup of longshore"),
+    ],
+)
+def test_a_changed_backup_is_refused_and_nothing_is_touched(
+    tmp_path: Path, change: dict[str, bytes], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = rewritten(backed_up(tmp_path, made(tmp_path / "a", "x")), dict(change))
+    other = made(tmp_path / "b", "z")
+    before = sorted(path.name for path in other.iterdir())
+    assert said in refused(["restore", str(bad), "--data-dir", str(other)], capsys)
+    assert said in refused(["restore", str(bad), "--check"], capsys)
+    assert sorted(path.name for path in other.iterdir()) == before
+    assert contents(other) == {"z": "z"}
+
+
+def test_a_member_that_the_manifest_names_outside_the_directory_is_refused(tmp_path: Path) -> None:
+    backup = backed_up(tmp_path, made(tmp_path / "a", "x"))
+    with tarfile.open(backup) as archive:
+        head = archive.extractfile("manifest.json")
+        assert head is not None
+        manifest = msgspec.json.decode(head.read())
+    manifest["files"]["../outside"] = {"size": 1, "sha256": "0"}
+    evil = rewritten(backup, {"manifest.json": msgspec.json.encode(manifest), "../outside": b"x"})
+    with pytest.raises(BadBackup, match="does not belong in a data directory"):
+        backups.restore(evil, tmp_path / "b")
+    assert not (tmp_path / "outside").exists()
+
+
+def test_a_backup_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    backup = backed_up(tmp_path, made(tmp_path / "a", *"xyz"))
+    content = backup.read_bytes()
+    for length in (0, 10, len(content) // 2):
+        backup.write_bytes(content[:length])
+        with pytest.raises(BadBackup):
+            backups.restore(backup, tmp_path / "b")
+    assert not (tmp_path / "b" / "journal.db").exists()
+
+
+def test_a_restore_that_died_halfway_is_refused_by_a_start_and_can_be_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = made(tmp_path / "a", "x")
+    backup = backed_up(tmp_path, directory)
+    made(directory, *(f"later-{number}" for number in range(20)))
+    program = f"""
+import os
+from pathlib import Path
+from longshore.store import acknowledged
+from longshore.up import backups
+acknowledged.go_on_after = lambda *_: os._exit(9)
+backups.restore(Path({str(backup)!r}), Path({str(directory)!r}))
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
+    with pytest.raises(Exception, match="was acknowledged"):
+        Store.open(directory)
+    assert main(["restore", str(backup), "--data-dir", str(directory)]) == 0
+    assert contents(directory) == {"x": "x"}
+
+
+def test_volumes_are_in_it_when_they_are_wanted(tmp_path: Path) -> None:
+    directory = made(tmp_path / "a", "x")
+    (directory / "volumes" / "pvc-1").mkdir(parents=True)
+    (directory / "volumes" / "pvc-1" / "run.sh").write_text("echo")
+    (directory / "volumes" / "pvc-1" / "run.sh").chmod(0o755)
+    backup = backed_up(tmp_path, directory, "--volumes")
+    assert main(["restore", str(backup), "--data-dir", str(tmp_path / "b")]) == 0
+    script = tmp_path / "b" / "volumes" / "pvc-1" / "run.sh"
+    assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("echo", 0o755)
+
+
+def test_a_longshore_that_runs_is_backed_up_and_not_restored_under_its_feet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "data"
+    with longshore_up("--data-dir", str(directory)) as running:
+        maps = "/api/v1/namespaces/default/configmaps"
+        assert running.request("POST", maps, {"metadata": {"name": "kept"}})[0] == 201
+        backup = backed_up(tmp_path, directory)
+        assert running.request("POST", maps, {"metadata": {"name": "lost"}})[0] == 201
+        said = refused(["restore", str(backup), "--data-dir", str(directory)], capsys)
+        assert "stop it with: longshore down, or pass --down" in said
+        assert main(["restore", "--down", str(backup), "--data-dir", str(directory)]) == 0
+    with longshore_up("--data-dir", str(directory)) as running:
+        assert running.request("GET", f"{maps}/kept")[0] == 200
+        assert running.request("GET", f"{maps}/lost")[0] == 404
