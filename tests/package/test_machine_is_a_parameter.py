@@ -18,6 +18,7 @@ OUTER_ROOMS = {
     "machinery/time/virtual.py": "the clock that drives its own event loop",
     "apiserver/documents/server_info.py": "`/version` says what the server runs on",
     "apiserver/http": "sockets",
+    "apiserver/large": "the process that reads large bodies",
     "client/config": "a person's kubeconfig",
     "client/credentials": "programs and files that give credentials",
     "client/http": "sockets",

@@ -147,17 +147,22 @@ class Api:
         self.authorizer.check(call)
         if call.resource.group == OWN_GROUP and self.own.serves(call.resource):
             return Later(lambda: self.own.answer(call))
+        return self.followed_up(call, self.carry_out(call))
+
+    def carry_out(self, call: Call) -> Rendered | LinkAnswer:
+        """The part of `write` between the question whether it is allowed and its consequences."""
         scaled = call.subresource == "scale"
-        answer: Rendered | LinkAnswer
         match call.verb:
             case "create":
-                answer = _create(self, call)
+                return _create(self, call)
             case "update":
-                answer = scale.update(self, call) if scaled else update.update(self, call)
+                return scale.update(self, call) if scaled else update.update(self, call)
             case "patch":
-                answer = scale.patch(self, call) if scaled else patch.patch(self, call)
-            case _:
-                answer = delete.delete(self, call)
+                return scale.patch(self, call) if scaled else patch.patch(self, call)
+        return delete.delete(self, call)
+
+    def followed_up(self, call: Call, answer: Rendered | LinkAnswer) -> Rendered | LinkAnswer:
+        """The answer with the consequences that a write to a definition has."""
         if _has_consequences(call):
             assert not isinstance(answer, LinkAnswer), "only pods can be connected to"
             lifecycle.follow_up(self, call, answer)

@@ -8,6 +8,7 @@ unexpected is logged with its traceback and answered as a 500 that tells nothing
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import time
 from collections.abc import Awaitable
@@ -20,9 +21,10 @@ from longshore.api import errors
 from longshore.api.resources import Resource
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
 from longshore.apiserver.documents import metadata_only, own_group, resource_usage
-from longshore.apiserver.http import authn, endpoints, respond
+from longshore.apiserver.http import aside, authn, endpoints, respond
 from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.open_streams import PodStreams, Watching
+from longshore.apiserver.http.parser import too_large
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.apiserver.metrics import Metrics
@@ -35,10 +37,14 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.client_connection import Connection
     from longshore.apiserver.http.dashboard import Dashboard
+    from longshore.apiserver.large.large_writes import LargeWrites
 
 log = logging.getLogger("longshore.http")
 
 _DASHBOARD: Final = "/ui"
+_NEVER_LARGE: Final = frozenset(("delete", "deletecollection", "token", "tokenreviews", *router.CONNECTS))
+"""Verbs, subresources and resources whose bodies are short, or are not read. Tokens also need a key that no
+other process gets."""
 _REMEMBERED_QUERY: Final = 128
 """Characters of a query that is worth remembering."""
 
@@ -46,8 +52,10 @@ _REMEMBERED_QUERY: Final = 128
 class FrontDoor:
     """Turns requests into calls of one Api."""
 
-    def __init__(self, api: Api, dashboard: Dashboard | None = None) -> None:
-        self.api, self.dashboard = api, dashboard
+    def __init__(self, api: Api, dashboard: Dashboard | None = None, *, apart: bool = False) -> None:
+        """`apart` has large bodies read by a process of their own; else they are read as all are."""
+        self.api, self.dashboard, self._apart = api, dashboard, apart
+        self._large: LargeWrites | None = None
         self.metrics = Metrics(api.store)
         self.endpoints = endpoints.Endpoints(api, self.metrics)
         closing = asyncio.Event()
@@ -58,6 +66,18 @@ class FrontDoor:
     def close(self) -> None:
         """Tells every stream to end."""
         self._closing.set()
+        if self._large is not None:
+            self._large.close()
+
+    def large(self, call: Call) -> LargeWrites | None:
+        """Who writes a body that takes long to read; None for any other."""
+        if len(call.body) <= aside.LARGE_BYTES or not self._apart or self.api.own.serves(call.resource):
+            return None
+        if self._large is None:
+            from longshore.apiserver.large.large_writes import LargeWrites
+
+            self._large = LargeWrites(self.api)
+        return self._large
 
     def admit(self, request: Request) -> Exchange:
         """Looks at a head whose body is still to come."""
@@ -146,6 +166,8 @@ class Exchange:
             if call.verb == "watch":
                 return Waits(self._watch)
             call.body = self._request.body
+            if (large := self._front.large(call)) is not None:
+                return Waits(lambda: self._later(Later(lambda: self._written_apart(call, large))))
             if call.verb == "deletecollection":
                 return Waits(lambda: self._later(Later(lambda: self._api.delete_collection(call))))
             answer = self._api.write(call)
@@ -170,8 +192,23 @@ class Exchange:
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
 
+    async def _written_apart(self, call: Call, large: LargeWrites) -> Rendered | LinkAnswer:
+        self._api.authorizer.check(call)
+        if (
+            call.verb in _NEVER_LARGE
+            or call.subresource in _NEVER_LARGE
+            or call.resource.plural in _NEVER_LARGE
+        ):
+            raise too_large(aside.LARGE_BYTES)
+        answer = self._api.followed_up(call, await large.write(call))
+        if not isinstance(answer, LinkAnswer) and answer.staged:
+            await answer.staged[-1].done()
+        return answer
+
     def _found(self, answer: Found | Later) -> Ready | Waits | Upgrades:
         if isinstance(answer, Rendered):
+            if self._call is not None and respond.takes_long(self._request, self._call, self._output, answer):
+                return Waits(lambda: self._rendered_aside(answer))
             return Ready(self._reply(answer))
         if isinstance(answer, Later):
             return Waits(lambda: self._later(answer))
@@ -221,6 +258,18 @@ class Exchange:
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
         return await found.work() if isinstance(found, Waits) else found
+
+    async def _rendered_aside(self, answer: Rendered) -> Ready:
+        """The reply with an answer that takes long to render."""
+        call, api = self._call, copy.copy(self._api)
+        assert call is not None
+        own = aside.private(answer)
+        try:
+            reply = await aside.run(lambda: respond.reply(self._request, api, call, self._output, own))
+        except Exception as error:  # a bug is answered with 500
+            return Ready(self._failed(error))
+        self._count(reply.code)
+        return Ready(reply)
 
     async def _watch(self) -> Ready | Streams | Upgrades:
         from longshore.apiserver.http import watch_response

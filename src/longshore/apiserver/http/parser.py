@@ -255,9 +255,9 @@ def _bad(why: str) -> errors.StatusError:
     return errors.bad_request(f"the request is not valid HTTP: {why}")
 
 
-def too_large() -> errors.StatusError:
+def too_large(limit: int = MAX_BODY_BYTES) -> errors.StatusError:
     """The refusal of a body that is too long."""
-    text = f"Request entity too large: limit is {MAX_BODY_BYTES}"
+    text = f"Request entity too large: limit is {limit}"
     return errors.StatusError(413, "RequestEntityTooLarge", text, details={})
 
 

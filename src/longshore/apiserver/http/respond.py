@@ -30,6 +30,9 @@ _WARNING_CHARACTERS: Final = 256
 _CREATE_ONLY: Final = ("create",)
 """The verbs of reviews and bindings, which are answers and no objects: there is no table of them."""
 _ANY: Final = Output("application/json")
+_MANY_ENTRIES: Final = 256
+_MANY_BYTES: Final = 1 << 17
+"""Of an answer in YAML, protobuf or as a Table: 30 ms of work. Plain JSON is sent as it is stored."""
 
 
 def choose(request: Request, call: Call, *, streaming: bool = False) -> Output:
@@ -58,8 +61,17 @@ def reply(request: Request, api: Api, call: Call, output: Output, found: Rendere
     return Reply(found.code, output.media_type, body, warning_headers(call.warnings) if call.warnings else ())
 
 
+def takes_long(request: Request, call: Call, output: Output, found: Rendered) -> bool:
+    """Whether an answer is large, and has to be made object by object."""
+    if isinstance(found, DocumentAnswer) or _plain(request, call, output):
+        return False
+    if isinstance(found, ListAnswer):
+        return len(found.entries) > _MANY_ENTRIES or sum(len(e.raw) for e in found.entries) > _MANY_BYTES
+    return found.entry is not None and len(found.entry.raw) > _MANY_BYTES
+
+
 def _body(request: Request, api: Api, call: Call, output: Output, found: Rendered) -> bytes:
-    plain = not output.transform and output.media_type == "application/json" and not _pretty(request, call)
+    plain = _plain(request, call, output)
     if plain and isinstance(found, ListAnswer):
         return render.list_json(found)
     if plain and isinstance(found, Answer):
@@ -105,6 +117,10 @@ def _table(api: Api, call: Call, output: Output, objs: list[Obj], metadata: Obj)
     return tables.table(
         call.resource, objs, metadata, include, api.instant(), group_version=output.group_version
     )
+
+
+def _plain(request: Request, call: Call, output: Output) -> bool:
+    return not output.transform and output.media_type == "application/json" and not _pretty(request, call)
 
 
 def _pretty(request: Request, call: Call) -> bool:

@@ -26,4 +26,4 @@ class HttpServer(Listener):
         dashboard: Dashboard | None = None,
     ) -> None:
         chosen = timeouts or Timeouts()
-        super().__init__(FrontDoor(api, dashboard), tls=tls, timeouts=chosen)
+        super().__init__(FrontDoor(api, dashboard, apart=True), tls=tls, timeouts=chosen)
