@@ -148,3 +148,34 @@ async def test_an_empty_patch_is_none(server: Server, sort: str, words: str) -> 
     await server.send("POST", f"{CORE}/configmaps", {"metadata": {"name": "x"}})
     answer = await server.send("PATCH", f"{CORE}/configmaps/x", b"", type=f"application/{sort}")
     assert (answer.code, answer.message) == (400, words)
+
+
+LOCAL = "/apis/authorization.k8s.io/v1/namespaces/default/localsubjectaccessreviews"
+EVERYWHERE = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+ASKED = {"verb": "get", "resource": "pods", "namespace": "default"}
+
+
+@pytest.mark.parametrize(
+    ("path", "review", "fields"),
+    [
+        (LOCAL, {"spec": {"user": "a", "resourceAttributes": ASKED}}, []),
+        (LOCAL, {"spec": {"user": "a", "resourceAttributes": {**ASKED, "namespace": "x"}}},
+         ["spec.resourceAttributes.namespace"]),
+        (LOCAL, {"spec": {"user": "a", "nonResourceAttributes": {"path": "/", "verb": "get"}}},
+         ["spec.nonResourceAttributes"]),
+        (LOCAL, {"metadata": {"name": "x"}, "spec": {"resourceAttributes": ASKED}},
+         ["spec.user", "metadata"]),
+        (EVERYWHERE, {"spec": {"groups": ["g"], "resourceAttributes": ASKED}}, []),
+        (EVERYWHERE, {"metadata": {"name": "x"}, "spec": {"user": "a", "resourceAttributes": ASKED}},
+         ["metadata"]),
+    ],
+)  # fmt: skip
+async def test_questions_about_others_are_checked_first(
+    server: Server, path: str, review: Obj, fields: list[str]
+) -> None:
+    answer = await server.send("POST", path, review)
+    if not fields:
+        assert (answer.code, answer.body["status"]) == (201, {"allowed": False})
+    else:
+        assert answer.code == 422
+        assert [cause["field"] for cause in answer.body["details"]["causes"]] == fields

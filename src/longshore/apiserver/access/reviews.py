@@ -38,23 +38,38 @@ def _self_access(api: Api, call: Call, obj: Obj) -> None:
 
 def _subject_access(api: Api, call: Call, obj: Obj) -> None:
     spec = obj.get("spec") or {}
-    problems = _attribute_problems(spec)
-    if not spec.get("user") and not spec.get("groups"):
-        problems.append(
-            field.invalid(
-                "spec.user", spec.get("user", ""), "at least one of user or group must be specified"
-            )
-        )
-    _refuse(problems)
-    user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
-    _access(api, user, spec, obj)
+    _refuse(_subject_problems(spec) + _metadata_problems(obj))
+    _access(api, _subject(spec), spec, obj)
 
 
 def _local_access(api: Api, call: Call, obj: Obj) -> None:
-    attributes = (obj.get("spec") or {}).get("resourceAttributes") or {}
-    if attributes.get("namespace") != call.namespace:
-        raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {call.namespace}")
-    _subject_access(api, call, obj)
+    spec, where = obj.get("spec") or {}, call.namespace
+    if obj["metadata"].setdefault("namespace", where) != where:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    problems = _subject_problems(spec) + _metadata_problems(obj, but="namespace")
+    by_resource, by_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if by_resource is not None and (asked := by_resource.get("namespace", "")) != where:
+        text = "must match metadata.namespace"
+        problems.append(field.invalid("spec.resourceAttributes.namespace", asked, text))
+    if by_path is not None:
+        text = "disallowed on this kind of request"
+        problems.append(field.invalid("spec.nonResourceAttributes", _go_shaped(by_path), text))
+    _refuse(problems)
+    _access(api, _subject(spec), spec, obj)
+
+
+def _subject(spec: Obj) -> User:
+    return User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""))
+
+
+def _subject_problems(spec: Obj) -> list[field.FieldError]:
+    problems = _attribute_problems(spec)
+    if not spec.get("user") and not spec.get("groups"):
+        text = "at least one of user or group must be specified"
+        problems.append(field.invalid("spec.user", spec.get("user", ""), text))
+    return problems
 
 
 def _access(api: Api, user: User, spec: Obj, obj: Obj) -> None:
@@ -135,17 +150,22 @@ def _attribute_problems(spec: Obj) -> list[field.FieldError]:
     by_resource, by_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if by_resource is not None and by_path is not None:
         text = "cannot be specified in combination with resourceAttributes"
-        shown = {name.capitalize(): value for name, value in by_path.items()}  # upstream prints its Go struct
-        return [field.invalid("spec.nonResourceAttributes", shown, text)]
+        return [field.invalid("spec.nonResourceAttributes", _go_shaped(by_path), text)]
     if by_resource is None and by_path is None:
         text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [field.invalid("spec.resourceAttributes", None, text)]
     return []
 
 
-def _metadata_problems(obj: Obj) -> list[field.FieldError]:
-    meta = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
-    return [field.invalid("metadata", meta, "must be empty")] if meta else []
+def _go_shaped(attributes: Obj) -> Obj:
+    """Attributes with the names of upstream's Go struct, which it prints."""
+    return {name.capitalize(): value for name, value in attributes.items()}
+
+
+def _metadata_problems(obj: Obj, *, but: str = "") -> list[field.FieldError]:
+    meta = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", but)}
+    text = f"must be empty except for {but}" if but else "must be empty"
+    return [field.invalid("metadata", meta, text)] if meta else []
 
 
 def _refuse(problems: list[field.FieldError]) -> None:
