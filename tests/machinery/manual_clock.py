@@ -24,6 +24,9 @@ class ManualClock:
     async def sleep(self, seconds: float) -> None:
         raise AssertionError("nobody sleeps on a manual clock")
 
+    async def glance(self, seconds: float) -> float:
+        raise AssertionError("nobody looks at a manual clock twice")
+
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
         return nullcontext()  # nobody waits here, so nobody waits for too long
 

@@ -35,6 +35,10 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Waits; zero or less only lets others run."""
 
+    async def glance(self, seconds: float) -> float:
+        """Waits before the next look at `now`, which somebody may set: so many seconds. A clock that knows
+        when it is set waits until then instead. Returns the seconds that were meant to pass."""
+
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
         """Cancels the block after so many seconds and raises TimeoutError in its place."""
 

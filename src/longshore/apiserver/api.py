@@ -79,6 +79,9 @@ class Api:
         """Documents of others that are served beside the API, by the beginning of their paths."""
         self.on_delete: OnDelete | None = None
         """Is told of each object that somebody begins to delete."""
+        self.quiet_watches = False
+        """Whether watches of this process's own parts neither end nor get bookmarks by time. On a virtual
+        clock these would be most of what happens in a month."""
         self.own = OwnGroup()
         """Documents of others that are served as resources of longshore.dev."""
         self.collectors: list[Collector] = []

@@ -29,10 +29,15 @@ class InProcess(Protocol):
         """Waits until all that this client answered is durable."""
 
 
+def is_here(client: Client) -> bool:
+    """Whether the server is in this process."""
+    return hasattr(client, "pipelined")
+
+
 def pipeline(client: Client) -> tuple[Client, Settled]:
     """A client for writes in a row, pipelined where it can be, and what to await before acting on its answers
     in other ways than by more writes."""
-    if not hasattr(client, "pipelined"):
+    if not is_here(client):
         return client, _durable_already
     made = cast(InProcess, client).pipelined()
     return made, cast(InProcess, made).settled

@@ -62,7 +62,7 @@ class Agent:
     with the pods' logs in `logs/`. `machine` is what the node's status tells of the machine. `archive` is
     where the logs of failed pods go when the pods do. `free` says what the disk has left. `classes` learn
     what RuntimeClasses mean, and `by_image` chooses engines, for the preparer too. `handle` carries out hooks
-    and probes.
+    and probes. Without `heartbeats` the machine is never looked at again: for one that cannot change.
     """
 
     def __init__(
@@ -81,10 +81,11 @@ class Agent:
         classes: RuntimeClasses | None = None,
         by_image: EngineByImage | None = None,
         handle: hooks.Handle = hooks.run,
+        heartbeats: bool = True,
     ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._clock, self._informers, self._name = clock, informers, name
-        self._preparer = preparer
+        self._preparer, self._heartbeats = preparer, heartbeats
         self._classes = classes or RuntimeClasses()
         self._engines = Engines(runtimes, self._changed, self._classes, by_image)
         self._recorder = context.recorder(COMPONENT)
@@ -188,9 +189,10 @@ class Agent:
                 log.debug("node %s is ready", self._name)
                 if ready is not None:
                     ready.set()
-                tasks.create_task(self._registration.run())
-                tasks.create_task(self._cleaner.run(self.lives))
-                tasks.create_task(self._evictions.run(self.lives))
+                if self._heartbeats:
+                    tasks.create_task(self._registration.run())
+                    tasks.create_task(self._cleaner.run(self.lives))
+                    tasks.create_task(self._evictions.run(self.lives))
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:

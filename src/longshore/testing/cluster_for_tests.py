@@ -23,26 +23,41 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, owners
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
-from longshore.testing import identity, manifests_given, object_names, reports
+from longshore.testing import (
+    identity,
+    manifests_given,
+    object_names,
+    promises,
+    ready_clients,
+    reports,
+    snapshots,
+)
 from longshore.testing.cluster_clock import ClusterClock
 from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
 from longshore.testing.loop_thread import LoopThread
+from longshore.testing.ready_clients import ClientName
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
+from longshore.testing.snapshots import Snapshot
 from longshore.testing.spreads import Duration, seconds
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
 
 MANAGER = "longshore-testing"
 """Owns the fields that `apply` sets."""
+
+
+_SHOWN = ("cronjob", "job", "vcjob", "pod")
+"""The kinds of a summary."""
+_MAX_STORIES = 3
 
 
 class WaitFailed(AssertionError):
@@ -195,6 +210,35 @@ class Cluster:
     def requests(self) -> SeenRequests:
         """The requests that clients sent over HTTP."""
         return self.inside.requests
+
+    def client(self, library: ClientName) -> Any:
+        """A client of a library that is installed, ready to be used: `kubernetes` (an ApiClient),
+        `kubernetes_asyncio` (a coroutine that gives one), `kr8s` or `lightkube`."""
+        return ready_clients.make(library, self.kubeconfig)
+
+    # ---- the state as a whole
+
+    def snapshot(self) -> Snapshot:
+        """The whole state as it is now: objects, time, scripts, running pods."""
+        self.settle()
+        return self.loop.call(lambda: snapshots.take(self.inside))
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten and
+        faults cleared."""
+        self.loop.run(snapshots.put_back(self.inside, snapshot))
+        self.settle()
+
+    def assert_consistent(self) -> None:
+        """Checks the promises that hold whenever nothing is left to do: every finished pod is counted once,
+        no orphan, no stuck finalizer, no terminal condition flipped. Raises AssertionError with all that is
+        broken."""
+        self.settle()
+        collects = "garbage" in self.settings.running_controllers
+        store = self.inside.store
+        found = self.loop.call(lambda: promises.broken(store, store.ledger, collects_garbage=collects))
+        if found:
+            raise AssertionError("\n".join(["these promises are broken:", *found]))
 
     # ---- objects
 
@@ -362,6 +406,31 @@ class Cluster:
             why = ""
         shown = _plain(row, obj) if obj is not None else None
         return "\n".join(reports.of_object(shown, name, owned, events, why))
+
+    def summary(self) -> str:
+        """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
+        how to repeat the run."""
+        return self.loop.run(self._summary())
+
+    async def _summary(self) -> str:
+        client, lines = self._client, [f"it is {self.inside.clock.now().isoformat()} in this cluster"]
+        stories: list[str] = []
+        for kind in _SHOWN:
+            row = object_names.kind(kind, await client.resources())
+            for obj in (await client.list(row, "")).items:
+                meta = obj["metadata"]
+                owned = owners.controller_of(obj) is not None
+                if kind == "pod" and owned:
+                    continue
+                where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
+                state = reports.status(_plain(row, obj))
+                lines.append(f"{kind}/{meta['name']}{where}: {state}")
+                if not owned and len(stories) < _MAX_STORIES:
+                    stories.append(await self._report(f"{kind}/{meta['name']}", meta["namespace"]))
+        settings = ", ".join(f"{key}={value!r}" for key, value in vars(self.settings).items())
+        repeat = f"to repeat it: @pytest.mark.longshore({settings})"
+        requests = reports.of_requests(self.requests)
+        return "\n".join([*lines, "", *stories, *requests, repeat])
 
     @property
     def _client(self) -> LocalClient:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from longshore.store import Key, Store
+from longshore.store.batch import Batch
 from longshore.store.contents import FIRST_REVISION, Contents
 from longshore.store.memory_limits import Limits
 from longshore.store.types import Entry
 from longshore.store.watch import Watch
 from longshore.testing.observed_front import OVER_HTTP
+from longshore.testing.promises import LEDGER_STORAGES, Ledger
 
 
 class CutStore(Store):
@@ -20,6 +22,7 @@ class CutStore(Store):
 
     def __init__(self, found: Contents, limits: Limits) -> None:
         super().__init__(None, found, limits)
+        self.ledger = Ledger()
         self._local: list[Watch] = []
         """Watches of this process's own parts."""
 
@@ -39,6 +42,12 @@ class CutStore(Store):
             for storage in self.counts()
             for entry in self._contents.state.entries(storage, None)
         ]
+
+    def _durable(self, batch: Batch) -> None:
+        super()._durable(batch)
+        for event in batch.events:
+            if event.entry.key.storage in LEDGER_STORAGES:
+                self.ledger.note(event)
 
     def watch(self, storage: str, namespace: str | None = None, since: int | None = None) -> Watch:
         made = super().watch(storage, namespace, since)

@@ -92,8 +92,7 @@ class Installation:
         await self._run()
 
     async def stop(self) -> None:
-        await self._serving.aclose()
-        await self._running.aclose()
+        await self.pause()
         await self.store.close()
 
     # ---- parts that die and come back
@@ -108,16 +107,18 @@ class Installation:
 
     async def restart(self) -> None:
         """The whole server ends, with all connections, and starts again on its port."""
-        await self._serving.aclose()
-        await self._running.aclose()
+        await self.pause()
         self._serve()
         await self._listen()
         await self._run()
 
-    async def replace_store(self, store: CutStore) -> None:
-        """Starts again over other objects."""
+    async def pause(self) -> None:
+        """Ends everything but the objects and the machine; `resume` goes on."""
         await self._serving.aclose()
         await self._running.aclose()
+
+    async def resume(self, store: CutStore) -> None:
+        """Starts again, over other objects."""
         await self.store.close()
         self.store = store
         self._serve()
@@ -171,6 +172,7 @@ class Installation:
         self.api.tokens = Tokens(
             self.store, admin_token=self.token, key=self._key, clock=self.clock.timestamp
         )
+        self.api.quiet_watches = self.settings.clock == "virtual"
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
         self.front = ObservedFront(self.api, self.clock, self.requests, self.faults)

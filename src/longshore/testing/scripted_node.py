@@ -76,6 +76,7 @@ class ScriptedNode:
             capacity=self.capacity,
             in_thread=inline,
             handle=self._handle,
+            heartbeats=False,
         )
         await agent.run(ready=ready)
 

@@ -14,6 +14,7 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from longshore.api.exec_session import Session
@@ -23,6 +24,8 @@ from longshore.node.runtime import CannotStart, Container, Features, Key, State,
 from longshore.testing.pod_outcomes import Run
 
 RunScript = Callable[[Container], Run]
+End = tuple[float, int, int]
+"""Seconds, exit code, signal."""
 Execs = Callable[[Key, tuple[str, ...]], "Exec"]
 
 
@@ -58,6 +61,8 @@ class ScriptedMachine:
     told: Callable[[State], None] | None = None
     """Who hears of ends; None while nobody is connected."""
     _timers: dict[Key, Timer] = field(default_factory=dict)
+    _ends: dict[Key, End] = field(default_factory=dict)
+    """How each timer ends its container, and when by the monotonic clock."""
 
     @property
     def running(self) -> list[Key]:
@@ -145,7 +150,35 @@ class ScriptedMachine:
     def _later(self, key: Key, seconds: float, code: int, number: int) -> None:
         if (timer := self._timers.pop(key, None)) is not None:
             timer.cancel()
+        self._ends[key] = (self.clock.monotonic() + seconds, code, number)
         self._timers[key] = self.clock.call_later(seconds, lambda: self.end(key, code, number))
+
+    def remaining(self) -> dict[Key, End]:
+        """How each container that runs will end by itself, and in how many seconds."""
+        now = self.clock.monotonic()
+        return {key: (at - now, code, number) for key in self.running for at, code, number in self._of(key)}
+
+    def _of(self, key: Key) -> list[End]:
+        return [self._ends[key]] if key in self._timers else []
+
+    def become(
+        self,
+        states: dict[Key, State],
+        runs: dict[Key, Run],
+        containers: dict[Key, Container],
+        ends: dict[Key, End],
+    ) -> None:
+        """Goes on from another state: with these containers, which end so many seconds from now."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self.states, self.runs, self.containers = dict(states), dict(runs), dict(containers)
+        for key, (seconds, code, number) in ends.items():
+            self._later(key, max(seconds, 0.0), code, number)
+        for key, state in states.items():
+            if state.unready:
+                left = state.started_at + runs[key].is_ready_after - self.clock.timestamp()
+                self.clock.call_later(max(left, 0.0), partial(self.ready, key))
 
 
 def _write_log(container: Container, text: str, now: float) -> None:

@@ -5,6 +5,7 @@ Yields batches of changes so that one wake-up serves many events. Rendering is t
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -14,7 +15,7 @@ from longshore.api import errors, types
 from longshore.api.clock import Timer
 from longshore.api.types import Obj
 from longshore.apiserver.request import options
-from longshore.apiserver.request.call import Call
+from longshore.apiserver.request.call import INTERNAL, Call
 from longshore.apiserver.rest import versions
 from longshore.apiserver.rest.list import Predicate, predicate, scope
 from longshore.store import Compacted, Entry, Event, EventType, WatchOverflow
@@ -76,9 +77,12 @@ async def _stream(
         now = api.clock.monotonic()
         end = now + (wanted.timeout or api.watch_timeout())
         bookmark = min(now + _BOOKMARK_SECONDS, end - _LAST_BOOKMARK_SECONDS) if wanted.bookmarks else end
+        if api.quiet_watches and call.user is INTERNAL:
+            end = bookmark = math.inf
         while (now := api.clock.monotonic()) < end:
             # The nudge ends the wait below: the time is up, or a bookmark is due.
-            timer = api.clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
+            if end < math.inf:
+                timer = api.clock.call_later(max(min(end, bookmark) - now, 0), source.nudge)
             async for events in source:
                 if not events:
                     break

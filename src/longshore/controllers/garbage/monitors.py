@@ -1,9 +1,9 @@
 """Follows every resource that can be followed and deleted, and keeps the graph as the server has it.
 
 Resources come and go with users' definitions: what is served is looked up again when a definition changes,
-and every 30 seconds. A resource that is not served any more is followed a little longer, since the news of
-its last objects may still be on the way, and then only not followed: that it cannot be listed says nothing
-of its objects, so they stay in the graph.
+and, on a server elsewhere, which may have other sources, every 30 seconds. A resource that is not served any
+more is followed a little longer, since the news of its last objects may still be on the way, and then only
+not followed: that it cannot be listed says nothing of its objects, so they stay in the graph.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import Unreachable
+from longshore.client import Unreachable, in_process
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
 from longshore.machinery.controller_context import ControllerContext
@@ -45,6 +45,8 @@ class Monitors:
         """Since when the resources that are still followed are not served any more."""
         self._filling: dict[str, Informer | None] = {}
         """Storages with a new informer, each with the one of another version that it replaces."""
+        self._knows_all = False
+        """Whether nothing but a definition that changes can add a resource."""
         self._wanted = asyncio.Event()
         self._ready = asyncio.Event()
 
@@ -56,6 +58,9 @@ class Monitors:
                     self._wanted.clear()
                     await self._discover(group)
                     await self._settle()
+                    if self._knows_all and not self._unserved:
+                        await self._wanted.wait()
+                        continue
                     with suppress(TimeoutError):
                         async with self._clock.timeout(_REDISCOVER_SECONDS):
                             await self._wanted.wait()
@@ -75,7 +80,9 @@ class Monitors:
             rows = await self._client.resources()
         except (StatusError, Unreachable) as err:
             log.warning("cannot find out which resources are served: %s", err)
+            self._knows_all = False
             return
+        self._knows_all = in_process.is_here(self._client)
         served: dict[str, Resource] = {}
         for row in rows:
             if _followed(row):

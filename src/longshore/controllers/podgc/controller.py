@@ -24,6 +24,7 @@ from longshore.controllers.podgc.decide import (
 )
 from longshore.controllers.podgc.quarantine import Quarantine
 from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.informers.informer import OnChange
 
 _MAX_WRITES: Final = 20
 _READS_PER_TURN: Final = 200
@@ -74,8 +75,14 @@ class PodGc:
         self._context, self._threshold = context, threshold
         informers, registry = context.informers, context.registry
         indexers = {"state": _states, "node": _node}
-        self._pods = informers.get(kinds.PODS, indexers=indexers, transform=slim).cache
-        self._nodes = informers.get(kinds.NODES).cache
+        pods = informers.get(kinds.PODS, indexers=indexers, transform=slim)
+        self._pods = pods.cache
+        nodes = informers.get(kinds.NODES)
+        self._nodes = nodes.cache
+        self._changed = asyncio.Event()
+        for informer in (pods, nodes):
+            informer.add_handler(OnChange(lambda obj: self._changed.set()))
+        self._is_missing_nodes = False
         self._quarantine = Quarantine(context.clock)
         labels = ("namespace", "reason")
         self._removed = registry.counter(
@@ -93,13 +100,25 @@ class PodGc:
     async def run(self) -> None:
         await self._context.informers.synced()
         while True:
+            self._changed.clear()
             plan = decide(await self._view())
             for removal in plan.removals:
                 log.info("removing pod %s: %s", _name(removal), removal.cause.why)
             for at in range(0, len(plan.removals), _MAX_WRITES):
                 some = plan.removals[at : at + _MAX_WRITES]
                 await asyncio.gather(*(self._remove(removal) for removal in some))
-            await self._context.clock.sleep(plan.look_again)
+            await self._until_next(plan.look_again, again=bool(plan.removals))
+
+    async def _until_next(self, period: float, *, again: bool) -> None:
+        """Waits for the next look. With nothing to do `again`, no node missing and no change it would find
+        nothing: so it waits for a change, and looks when it would have looked."""
+        clock = self._context.clock
+        due = clock.monotonic() + period
+        if not again and not self._is_missing_nodes:
+            await self._changed.wait()
+            late = clock.monotonic() - due
+            due += -(-late // period) * period if late > 0 else 0.0
+        await clock.sleep(due - clock.monotonic())
 
     async def _view(self) -> View:
         nodes = {node["metadata"]["name"]: node for node in self._nodes}
@@ -129,7 +148,9 @@ class PodGc:
 
     async def _lost(self, nodes: dict[str, Obj]) -> list[str]:
         """Nodes that were missing for a while and do not exist on the server either."""
-        due = self._quarantine.missing(lost(self._pods.index_keys("node"), nodes))
+        missing = lost(self._pods.index_keys("node"), nodes)
+        self._is_missing_nodes = bool(missing)
+        due = self._quarantine.missing(missing)
         return [name for name in due if await self._is_gone(name)]
 
     async def _is_gone(self, node: str) -> bool:

@@ -38,16 +38,16 @@ class WallClock:
         """Calls `changed` when the clock was set, with True when there was an outage, until cancelled."""
         self._seen, self._ran = self.now(), self._clock.monotonic()
         while True:
-            await self._clock.sleep(self._glance)
-            self.look(changed)
+            self.look(changed, await self._clock.glance(self._glance))
 
-    def look(self, changed: Callable[[bool], None]) -> None:
-        """One glance."""
+    def look(self, changed: Callable[[bool], None], meant: float | None = None) -> None:
+        """One glance, which was meant to come so many seconds after the last one."""
         now, ran = self.now(), self._clock.monotonic()
         passed, was_running = (now - self._seen) / SECOND, ran - self._ran
-        away = passed > self._glance + _AWAY_SECONDS
+        meant = self._glance if meant is None else meant
+        away = passed > meant + _AWAY_SECONDS
         if away:
-            self.outage = Outage(self._seen, now)
+            self.outage = Outage(self._seen + round(max(meant - self._glance, 0.0) * SECOND), now)
         if passed < was_running - _SET_SECONDS:
             self.steady_since = now
         if away or abs(passed - was_running) > _SET_SECONDS:

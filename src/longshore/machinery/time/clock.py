@@ -29,6 +29,10 @@ class RealClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
+    async def glance(self, seconds: float) -> float:
+        await asyncio.sleep(seconds)
+        return seconds
+
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
         return asyncio.timeout(seconds)
 

@@ -16,7 +16,7 @@ async def watch(clock: Clock, jumped: Callable[[], None], *, every: float = _LOO
     """Calls `jumped` after each jump, until cancelled."""
     difference = _difference(clock)
     while True:
-        await clock.sleep(every)
+        await clock.glance(every)
         before, difference = difference, _difference(clock)
         if abs(difference - before) > _JUMP_SECONDS:
             jumped()

@@ -41,6 +41,7 @@ class VirtualClock:
             raise ValueError(f"the start of a virtual clock needs a time zone: {start}")
         self.rng = random.Random(seed)
         self._loop, self._start = loop, start.astimezone(UTC)
+        self._glances: list[asyncio.Future[None]] = []
 
     def now(self) -> datetime:
         return self._start + timedelta(seconds=self._loop.time())
@@ -54,6 +55,18 @@ class VirtualClock:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
+    async def glance(self, seconds: float) -> float:
+        """Waits for `jump`: nobody else sets this clock."""
+        began = self.monotonic()
+        waiter = self._loop.create_future()
+        self._glances.append(waiter)
+        try:
+            await waiter
+        finally:
+            if waiter in self._glances:
+                self._glances.remove(waiter)
+        return self.monotonic() - began
+
     def timeout(self, seconds: float) -> AbstractAsyncContextManager[object]:
         return asyncio.timeout(seconds)
 
@@ -63,6 +76,10 @@ class VirtualClock:
     def jump(self, seconds: float) -> None:
         """Sets the wall clock forward, or back, as a person or NTP does. Timers do not notice."""
         self._start += timedelta(seconds=seconds)
+        waiting, self._glances = self._glances, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
 
 
 def run(main: Callable[[VirtualClock], Awaitable[T]], *, start: datetime = START, seed: int = 0) -> T:

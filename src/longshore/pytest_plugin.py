@@ -1,0 +1,81 @@
+"""The pytest plugin: fixtures `longshore`, `longshore_module`, `longshore_session`, and their marker.
+
+    @pytest.mark.longshore(clock="real")
+    def test_report(longshore):
+        ...
+
+pytest loads this module in every run (entry point `pytest11`), so it imports nothing of longshore until a
+test asks for a cluster: unused it costs less than 5 ms (bench/testing.py). To a failing test it adds a
+section about its clusters: objects, events, why, requests, and how to repeat the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from longshore.testing import Cluster
+
+_MARKER = (
+    "longshore(clock, node, controllers, volcano, seed): options of the longshore fixtures; "
+    'clock="virtual" (stands still until the test moves it) or "real", node="scripted", "process" or "none"'
+)
+_FIXTURES = ("longshore", "longshore_module", "longshore_session")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the marker known."""
+    config.addinivalue_line("markers", _MARKER)
+
+
+@pytest.fixture
+def longshore(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """A Kubernetes of the test's own: real API and controllers, pods on script, time that the test moves."""
+    yield from _cluster(request)
+
+
+@pytest.fixture(scope="module")
+def longshore_module(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """One Kubernetes for all tests of a module; options by `pytestmark`."""
+    yield from _cluster(request)
+
+
+@pytest.fixture(scope="session")
+def longshore_session(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """One Kubernetes for all tests of a run, or of an xdist worker."""
+    yield from _cluster(request)
+
+
+def _cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    from longshore.testing import Cluster
+
+    marker = request.node.get_closest_marker("longshore")
+    try:
+        cluster = Cluster(*(marker.args if marker else ()), **(marker.kwargs if marker else {}))
+    except (TypeError, ValueError) as err:
+        raise pytest.UsageError(f"@pytest.mark.longshore of {request.node.nodeid}: {err}") from None
+    with cluster:
+        yield cluster
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Tells of the clusters of a test that failed."""
+    outcome = yield
+    report: pytest.TestReport = outcome.get_result()
+    if report.when != "call" or not report.failed:
+        return
+    for name in _FIXTURES:
+        cluster = getattr(item, "funcargs", {}).get(name)
+        if cluster is not None:
+            report.sections.append((f"{name} fixture", _told(cluster)))
+
+
+def _told(cluster: Cluster) -> str:
+    try:
+        return cluster.summary()
+    except Exception as err:  # the test's own failure is what counts
+        return f"nothing can be told of the cluster: {err!r}"

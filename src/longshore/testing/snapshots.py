@@ -1,0 +1,80 @@
+"""The whole state of a cluster at one moment, to begin many tests from it.
+
+Objects, time, running containers of the scripted machine with what is left of their runs, scripts and how
+often they were used, dice. Connections are not part of it: after a restore clients connect again, and watches
+begin anew, because versions go on from where they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.node.runtime import Container, Key, State
+from longshore.store import Key as StoreKey
+from longshore.testing.cut_store import CutStore
+from longshore.testing.pod_outcomes import Outcome, Run
+from longshore.testing.promises import Ledger
+from longshore.testing.scripted_runtime import End
+from longshore.testing.scripts import Rule
+
+if TYPE_CHECKING:
+    from longshore.testing.installation import Installation
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """To be handed to `Cluster.restore`, of this cluster or of another one of the process."""
+
+    objects: list[tuple[StoreKey, int, bytes]]
+    revision: int
+    now: float
+    rules: list[Rule]
+    default: Outcome
+    used: Counter[tuple[int, tuple[object, ...]]]
+    dice: Any
+    states: dict[Key, State]
+    runs: dict[Key, Run]
+    containers: dict[Key, Container]
+    ends: dict[Key, End]
+    """How each running container ends by itself, and in how many seconds."""
+    ledger: Ledger
+
+
+def take(inside: Installation) -> Snapshot:
+    """The state as it is now. To be called when nothing is left to do at this moment."""
+    machine, scripts = inside.node.machine, inside.scripts
+    return Snapshot(
+        inside.store.objects(),
+        inside.store.revision,
+        inside.clock.timestamp(),
+        [*scripts.rules],
+        scripts.default,
+        Counter(scripts.used),
+        inside.rng.getstate(),
+        dict(machine.states),
+        dict(machine.runs),
+        dict(machine.containers),
+        machine.remaining(),
+        inside.store.ledger.copy(),
+    )
+
+
+async def put_back(inside: Installation, snapshot: Snapshot) -> None:
+    """Makes the cluster what it was."""
+    await inside.pause()
+    machine, scripts, clock = inside.node.machine, inside.scripts, inside.clock
+    if isinstance(clock, VirtualClock):
+        clock.jump(snapshot.now - clock.timestamp())
+    scripts.rules[:], scripts.default = snapshot.rules, snapshot.default
+    scripts.used = Counter(snapshot.used)
+    inside.rng.setstate(snapshot.dice)
+    machine.become(snapshot.states, snapshot.runs, snapshot.containers, snapshot.ends)
+    inside.requests.clear()
+    inside.faults.clear()
+    revision = max(snapshot.revision, inside.store.revision) + 1
+    store = CutStore.of(snapshot.objects, revision)
+    store.ledger = snapshot.ledger.copy()
+    await inside.resume(store)

@@ -1,0 +1,172 @@
+"""The pytest plugin as its users have it: each test here runs a pytest of its own over a test file.
+
+Without other plugins, as loading all that are installed takes longer than the tests.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import longshore.testing  # noqa: F401 - the pytests that run in this process then need not load it each
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = ("-p", "longshore.pytest_plugin", "-p", "no:cacheprovider", "-W", "error")
+START = """
+import pytest
+from longshore.testing import Cluster, Exit, Run
+
+JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "report"}, "spec": {"backoffLimit": 0,
+       "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
+def run(pytester: pytest.Pytester, source: str, *arguments: str) -> pytest.RunResult:
+    pytester.makepyfile(START + source)
+    return pytester.runpytest_inprocess(*PLUGIN, *arguments)
+
+
+def test_the_fixture_is_fresh_for_each_test_and_the_wider_ones_are_shared(pytester: pytest.Pytester) -> None:
+    source = """
+seen = []
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_each(longshore, longshore_module, longshore_session, n):
+    assert isinstance(longshore, Cluster)
+    assert longshore.list("jobs") == []
+    longshore.apply(JOB)
+    longshore.wait("job/report", "Complete")
+    seen.append((longshore.url, longshore_module.url, longshore_session.url))
+
+def test_all():
+    first, second = seen
+    assert first[0] != second[0]
+    assert first[1:] == second[1:]
+    assert first[1] != first[2]
+"""
+    run(pytester, source).assert_outcomes(passed=3)
+
+
+def test_the_marker_sets_options_of_a_test_and_of_a_module(pytester: pytest.Pytester) -> None:
+    source = """
+pytestmark = pytest.mark.longshore(seed=7, volcano=False)
+
+def test_module(longshore_module):
+    assert longshore_module.settings.seed == 7
+
+@pytest.mark.longshore(clock="real", node="none", controllers=["job"])
+def test_own(longshore):
+    assert (longshore.settings.clock, longshore.settings.controllers) == ("real", ["job"])
+"""
+    run(pytester, source, "--strict-markers").assert_outcomes(passed=2)
+
+
+def test_a_wrong_option_is_an_error_that_names_what_there_is(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(clock="fast")
+def test_wrong(longshore): ...
+
+@pytest.mark.longshore(speed=3)
+def test_unknown(longshore): ...
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*clock: there is no 'fast'; there are: virtual, real*", "*'speed'*"])
+
+
+def test_a_failing_test_gets_a_section_with_the_story(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.longshore(seed=3)
+def test_fails(longshore):
+    longshore.pods.script("*", Exit(3, logs="out of paper"))
+    longshore.apply(JOB)
+    longshore.clock.advance("1m")
+    assert longshore.get("job/report")["status"].get("succeeded") == 1
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*longshore fixture*",
+            "*job/report: Failed (BackoffLimitExceeded*",
+            "*exit code 3*",
+            "*out of paper*",
+            "*to repeat it: @pytest.mark.longshore(*seed=3)*",
+        ]
+    )
+
+
+def test_a_passing_test_gets_no_section(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "def test_passes(longshore): assert longshore.url\n", "-rA")
+    result.assert_outcomes(passed=1)
+    assert "longshore fixture" not in result.stdout.str()
+
+
+def test_it_works_in_xdist_workers_at_once(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.mark.parametrize("n", range(4))
+def test_each(longshore, n):
+    longshore.apply(JOB)
+    longshore.wait("job/report", "Complete")
+"""
+    pytester.makepyfile(START + source)
+    result = pytester.runpytest_subprocess(*PLUGIN, "-p", "xdist.plugin", "-n", "2")
+    result.assert_outcomes(passed=4)
+
+
+def test_it_works_in_async_tests_with_clients_of_the_tests_own_loop(pytester: pytest.Pytester) -> None:
+    source = """
+import asyncio, aiohttp, ssl
+
+pytestmark = pytest.mark.anyio
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+async def test_async(longshore):
+    tls = ssl.create_default_context(cadata=longshore.kubeconfig_ca)
+    headers = {"Authorization": f"Bearer {longshore.token}"}
+    path = longshore.url + "/apis/batch/v1/namespaces/default/jobs"
+    async with aiohttp.ClientSession(headers=headers) as session:
+        async with session.post(path, json=JOB, ssl=tls) as answer:
+            assert answer.status == 201
+        await asyncio.to_thread(longshore.wait, "job/report", "Complete")
+        async with session.get(path + "/report", ssl=tls) as answer:
+            assert (await answer.json())["status"]["succeeded"] == 1
+
+async def test_async_with():
+    async with Cluster() as c:
+        assert c.list("jobs") == []
+"""
+    run(pytester, source, "-p", "anyio.pytest_plugin").assert_outcomes(passed=2)
+
+
+def test_it_works_in_unittest_and_several_at_once(pytester: pytest.Pytester) -> None:
+    source = """
+import unittest
+
+class TestIt(unittest.TestCase):
+    def test_two(self):
+        with Cluster() as one, Cluster() as two:
+            one.apply(JOB)
+            assert (len(one.list("jobs")), len(two.list("jobs"))) == (1, 0)
+"""
+    run(pytester, source).assert_outcomes(passed=1)
+
+
+def test_unused_it_imports_nothing_of_longshore() -> None:
+    program = (
+        "import sys, pytest, longshore.pytest_plugin\n"
+        "print(sorted(name for name in sys.modules if name.startswith('longshore')))"
+    )
+    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    assert said == "['longshore', 'longshore.pytest_plugin']\n"
