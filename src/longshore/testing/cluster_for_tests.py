@@ -30,24 +30,24 @@ from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import (
+    cluster_snapshots,
     identity,
     manifests_given,
     object_names,
     promises,
     ready_clients,
     reports,
-    snapshots,
 )
 from longshore.testing.cluster_clock import ClusterClock
 from longshore.testing.cluster_faults import ClusterFaults
 from longshore.testing.cluster_pods import ClusterPods
+from longshore.testing.cluster_snapshots import Snapshot
 from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
 from longshore.testing.loop_thread import LoopThread
 from longshore.testing.ready_clients import ClientName
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
-from longshore.testing.snapshots import Snapshot
 from longshore.testing.spreads import Duration, seconds
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
 
@@ -221,12 +221,12 @@ class Cluster:
     def snapshot(self) -> Snapshot:
         """The whole state as it is now: objects, time, scripts, running pods."""
         self.settle()
-        return self.loop.call(lambda: snapshots.take(self.inside))
+        return self.loop.call(lambda: cluster_snapshots.take(self.inside))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Goes back to a snapshot, of this cluster or of another. Connections are cut, requests forgotten and
         faults cleared."""
-        self.loop.run(snapshots.put_back(self.inside, snapshot))
+        self.loop.run(cluster_snapshots.put_back(self.inside, snapshot))
         self.settle()
 
     def assert_consistent(self) -> None:
