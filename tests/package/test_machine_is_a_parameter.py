@@ -29,7 +29,7 @@ OUTER_ROOMS = {
     "testing/identity.py": "certificates are good from the machine's time on",
     "testing/installation.py": "a token that nobody guesses",
     "testing/loop_thread.py": "the thread that a cluster lives in",
-    "testing/cluster_for_tests.py": "the environment that code under test looks into",
+    "testing/ready_clients.py": "the environment that code under test looks into",
     "testing/seen_requests.py": "how long an answer really took",
     "store/sqlite.py": "the journal on disk, which measures how long a commit takes",
     "store/writers.py": "the thread of the journal on disk",

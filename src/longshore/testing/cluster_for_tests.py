@@ -196,15 +196,8 @@ class Cluster:
     @contextmanager
     def environ(self) -> Iterator[Path]:
         """Sets `KUBECONFIG` during the block, so that code under test finds the cluster by itself."""
-        before = os.environ.get("KUBECONFIG")
-        os.environ["KUBECONFIG"] = str(self.kubeconfig)
-        try:
+        with ready_clients.finding(self.kubeconfig):
             yield self.kubeconfig
-        finally:
-            if before is None:
-                del os.environ["KUBECONFIG"]
-            else:
-                os.environ["KUBECONFIG"] = before
 
     @property
     def requests(self) -> SeenRequests:

@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
+_VARIABLE: Final = "KUBECONFIG"
+_EARLY_READERS: Final = ("kubernetes.config.kube_config", "kubernetes_asyncio.config.kube_config")
+_PLACE: Final = "KUBE_CONFIG_DEFAULT_LOCATION"
 ClientName = Literal["kubernetes", "kubernetes_asyncio", "kr8s", "lightkube"]
+
+
+@contextmanager
+def finding(kubeconfig: Path) -> Iterator[None]:
+    """Lets clients find this kubeconfig by themselves, during the block. Two libraries look at the
+    environment only when they are imported, and have to be told."""
+    before = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = str(kubeconfig)
+    told = [found for name in _EARLY_READERS if (found := sys.modules.get(name)) is not None]
+    places = [getattr(module, _PLACE) for module in told]
+    for module in told:
+        setattr(module, _PLACE, str(kubeconfig))
+    try:
+        yield
+    finally:
+        for module, place in zip(told, places, strict=True):
+            setattr(module, _PLACE, place)
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before
 
 
 def make(name: str, kubeconfig: Path) -> Any:
