@@ -23,6 +23,7 @@ GROUPS = (
             ("env", "print the line that points kubectl at this longshore"),
             ("kubeconfig", "add this longshore to your ~/.kube/config, or remove it"),
             ("images", "say what an image means here: its command, its tools"),
+            ("service", "start longshore with the machine, by systemd"),
             ("backup", "write a backup of the data directory, while it is in use"),
             ("restore", "put a backup into the data directory"),
             ("doctor", "check what this machine can do, and how to mend the rest"),

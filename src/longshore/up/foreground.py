@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from longshore import __version__
 from longshore.up import logs, startup, stop_signals
 from longshore.up.options import Options
+from longshore.up.service_manager import ServiceManager
 
 if TYPE_CHECKING:
     from longshore.up.running import Longshore
@@ -40,10 +41,11 @@ def ready_line(longshore: Longshore) -> str:
 async def _until_stopped(options: Options) -> None:
     from longshore.up.running import running
 
-    stop = asyncio.Event()
+    stop, manager = asyncio.Event(), ServiceManager.of_environment()
     async with running(options) as longshore:
         stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
+        manager.ready(f"serves {longshore.server}")
         if lacking := await _lacking(longshore):
             _say(lacking)
         if longshore.elsewhere:
@@ -51,6 +53,7 @@ async def _until_stopped(options: Options) -> None:
         if longshore.api.store.is_short:
             _say(_FULL_DISK)
         await stop.wait()
+        manager.stopping()
         _say("longshore is stopping")
 
 

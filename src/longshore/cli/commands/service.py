@@ -1,0 +1,147 @@
+"""Installs longshore as a service that systemd starts with the machine, or with your session (--user).
+
+The unit tells systemd when longshore is ready, is started again when it fails, and gets cgroups of its own,
+so that the limits of pods are real. Pods keep running while the service is restarted. Words after -- are
+arguments of longshore up.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from longshore.cli.arguments import flags
+
+TAKES_A_COMMAND = True
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for name, help in (
+        ("install", "write the unit, and start the service now and with the machine"),
+        ("status", "show whether the service is installed, and runs"),
+        ("remove", "stop the service and remove the unit; data stays"),
+    ):
+        verb = verbs.add_parser(name, help=help, description=help, allow_abbrev=False)
+        flags.switch(verb, "--user", help="a service of your own user instead of the machine's")
+        if name == "install":
+            flags.switch(verb, "--start", default=True, help="start it (default); --no-start only writes it")
+
+
+def run(arguments: Namespace) -> int:
+    return {"install": _install, "status": _status, "remove": _remove}[arguments.verb](arguments)
+
+
+def _install(arguments: Namespace) -> int:
+    from longshore.cli.main import Failure
+    from longshore.up import systemd_unit
+
+    _check_arguments(arguments.after_dashes)
+    words = (*_program(), "up", *arguments.after_dashes)
+    unit = systemd_unit.Unit(user=arguments.user, command=words)
+    try:
+        unit.file.parent.mkdir(parents=True, exist_ok=True)
+        unit.file.write_text(unit.text())
+    except PermissionError:
+        raise Failure(f"{unit.file} is for root to write; run this with sudo, or pass --user") from None
+    print(f"wrote {unit.file}")
+    if not arguments.start:
+        return 0
+    _systemctl(arguments.user, "daemon-reload")
+    _systemctl(arguments.user, "enable", "--now", systemd_unit.NAME)
+    print(f"{systemd_unit.NAME} runs, and starts with {'your session' if arguments.user else 'the machine'}")
+    if arguments.user:
+        print("to start it with the machine: loginctl enable-linger")
+    return 0
+
+
+def _status(arguments: Namespace) -> int:
+    import subprocess
+
+    from longshore.up import systemd_unit
+
+    file = systemd_unit.file(arguments.user)
+    if not file.exists():
+        print(f"not installed: there is no {file}; install it with: {_again('install', arguments.user)}")
+        return 1
+    words = [_found_systemctl(), *_scope(arguments.user), "--no-pager", "status", systemd_unit.NAME]
+    return subprocess.run(words, check=False).returncode
+
+
+def _remove(arguments: Namespace) -> int:
+    from longshore.cli.main import Failure
+    from longshore.up import systemd_unit
+
+    file = systemd_unit.file(arguments.user)
+    if not file.exists():
+        print(f"not installed: there is no {file}")
+        return 0
+    if _runs():
+        _systemctl(arguments.user, "disable", "--now", systemd_unit.NAME)
+    try:
+        file.unlink()
+    except PermissionError:
+        raise Failure(f"{file} is for root to remove; run this with sudo") from None
+    if _runs():
+        _systemctl(arguments.user, "daemon-reload")
+    print(f"removed {file}; the data directory is as it was")
+    return 0
+
+
+def _check_arguments(words: list[str]) -> None:
+    """A service that cannot start is found out here, and not in the journal."""
+    from longshore.cli.arguments import parsers
+
+    parsers.parser("up").parse_args(words)
+
+
+def _program() -> tuple[str, ...]:
+    """This very longshore, by absolute path: a service has no PATH of yours."""
+    import os
+    import sys
+
+    named = os.path.abspath(sys.argv[0])
+    if os.path.basename(named) == "longshore" and os.access(named, os.X_OK):
+        return (named,)
+    return (sys.executable, "-m", "longshore")
+
+
+def _runs() -> bool:
+    """Whether systemd manages this machine."""
+    from pathlib import Path
+
+    return Path("/run/systemd/system").is_dir()
+
+
+def _systemctl(user: bool, *words: str) -> None:
+    import subprocess
+
+    from longshore.cli.main import Failure
+
+    done = subprocess.run(
+        [_found_systemctl(), *_scope(user), *words], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise Failure(f"systemctl {' '.join((*_scope(user), *words))} failed: {said}")
+
+
+def _found_systemctl() -> str:
+    import shutil
+
+    from longshore.cli.main import Failure
+
+    found = shutil.which("systemctl")
+    if found is None or not _runs():
+        raise Failure(
+            "systemd does not run this machine; the handbook's page Operate it shows other ways to start "
+            "longshore with the machine (--no-start writes the unit all the same)"
+        )
+    return found
+
+
+def _scope(user: bool) -> tuple[str, ...]:
+    return ("--user",) if user else ()
+
+
+def _again(verb: str, user: bool) -> str:
+    return f"longshore service {verb}{' --user' if user else ''}"

@@ -1,0 +1,128 @@
+"""longshore as a service: the notification protocol for real, and a unit that systemd accepts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from longshore.cli.main import main
+from longshore.up import systemd_unit
+from longshore.up.systemd_unit import Unit
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return tmp_path
+
+
+def test_the_service_manager_hears_when_longshore_is_ready_and_when_it_stops(tmp_path: Path) -> None:
+    address = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(address))
+        manager.settimeout(60)
+        words = [
+            "-m",
+            "longshore",
+            "up",
+            "--data-dir",
+            str(tmp_path / "data"),
+            "--port",
+            "0",
+            "--on-stop",
+            "kill",
+        ]
+        longshore = subprocess.Popen(
+            [sys.executable, *words, "--on-stop", "kill"],
+            env={**os.environ, "NOTIFY_SOCKET": str(address)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            told = manager.recv(4096).decode().splitlines()
+            assert longshore.stdout is not None
+            server = re.search(r"https://\S+:\d+", longshore.stdout.readline())
+            assert server is not None
+            assert told == ["READY=1", f"STATUS=serves {server[0]}", f"MAINPID={longshore.pid}"]
+            children = Path(f"/proc/{longshore.pid}/task/{longshore.pid}/children").read_text().split()
+            assert all(b"NOTIFY_SOCKET" not in Path(f"/proc/{pid}/environ").read_bytes() for pid in children)
+            longshore.send_signal(signal.SIGTERM)
+            assert manager.recv(4096).decode().splitlines() == ["STOPPING=1", "STATUS=stopping"]
+        finally:
+            longshore.terminate()
+            longshore.communicate()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze on this machine")
+@pytest.mark.parametrize("user", [False, True])
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, user: bool) -> None:
+    command = ("/bin/sh", "up", "--data-dir", "/a dir/100%/$HOME", "--keep", "events=1k")
+    file = tmp_path / systemd_unit.NAME
+    file.write_text(Unit(user=user, command=command).text().replace("man:longshore-up(1)", "man:sh(1)"))
+    words = ["systemd-analyze", *(["--user"] if user else []), "verify", "--man=no", str(file)]
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    mine = [line for line in done.stderr.splitlines() if systemd_unit.NAME in line]
+    assert mine == [], done.stderr
+
+
+def test_the_unit_waits_for_ready_keeps_pods_and_has_cgroups_of_its_own() -> None:
+    text = Unit(user=False, command=("/usr/bin/longshore", "up")).text()
+    for line in (
+        "Type=notify",
+        "ExecStart=/usr/bin/longshore up",
+        "KillMode=process",
+        "Delegate=yes",
+        "Restart=on-failure",
+        "WantedBy=multi-user.target",
+    ):
+        assert line in text.splitlines()
+    assert "WantedBy=default.target" in Unit(user=True, command=("x",)).text()
+
+
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [
+        ("plain", "plain"),
+        ("a b", '"a b"'),
+        ("100%", "100%%"),
+        ("$HOME", "$$HOME"),
+        ("", '""'),
+        ('"', '"\\""'),
+    ],
+)
+def test_a_word_means_to_systemd_what_it_means_to_us(word: str, written: str) -> None:
+    assert systemd_unit.quoted(word) == written
+
+
+def test_a_unit_is_written_with_the_arguments_of_up_and_removed_again(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["service", "install", "--user", "--no-start", "--", "--port", "7443"]
+    assert main(words) == 0
+    file = home / ".config" / "systemd" / "user" / "longshore.service"
+    assert file.read_text().splitlines().count("Type=notify") == 1
+    assert re.search(r"^ExecStart=/\S+.* up --port 7443$", file.read_text(), re.MULTILINE)
+    if not Path("/run/systemd/system").is_dir():
+        assert main(["service", "remove", "--user"]) == 0
+        assert not file.exists()
+        capsys.readouterr()
+        assert main(["service", "status", "--user"]) == 1
+        assert "install it with: longshore service install --user" in capsys.readouterr().out
+
+
+def test_arguments_that_up_would_refuse_are_refused_before_anything_is_written(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["service", "install", "--user", "--no-start", "--", "--prot", "1"]) == 2
+    assert "did you mean '--port'?" in capsys.readouterr().err
+    assert not (home / ".config").exists()
