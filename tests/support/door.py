@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -72,10 +72,10 @@ def rule(verbs: str, resources: str, group: str = "", *, names: str = "") -> Obj
     return {**made, "resourceNames": names.split()} if names else made
 
 
-async def refusal(work: object) -> StatusError:
+async def refusal(work: Awaitable[object]) -> StatusError:
     """The error that a request ends with."""
     with pytest.raises(StatusError) as refused:
-        await work  # type: ignore[misc]
+        await work
     return refused.value
 
 

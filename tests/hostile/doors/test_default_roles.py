@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import pytest
@@ -164,9 +165,9 @@ async def test_a_new_role_with_a_label_is_gathered_and_goes_again(door: Door) ->
             await running
 
 
-async def _until(happens: object) -> None:
+async def _until(happens: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while not happens():  # type: ignore[operator] # noqa: ASYNC110 - seen from outside
+        while not happens():  # noqa: ASYNC110 - seen from outside
             await asyncio.sleep(0.005)
 
 
@@ -257,7 +258,7 @@ async def test_what_is_not_there_needs_the_right_to_create(door: Door, verb: str
     )
     lease = {"metadata": {"name": "l"}, "spec": {}}
 
-    def write() -> object:
+    def write() -> Awaitable[object]:
         client = door.of(bob)
         if verb == "patch":
             return client.apply(kinds.LEASES, lease, "default", manager="m")
@@ -269,7 +270,7 @@ async def test_what_is_not_there_needs_the_right_to_create(door: Door, verb: str
         'group "coordination.k8s.io" in the namespace "default"'
     )
     await door.give(bob, [rule("create", "leases", "coordination.k8s.io")], "default", "creates")
-    await write()  # type: ignore[misc]
+    await write()
 
 
 async def test_a_rule_with_names_allows_to_list_and_watch_one_by_its_field(door: Door) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from longshore.api.types import Obj
 from support.kubectl_binary import Kubectl
 from support.longshore_process import RunningLongshore, longshore_up
 
@@ -77,6 +78,25 @@ def test_a_namespace_admin_hands_on_what_they_have_and_no_more(
         "create", "clusterrolebinding", "evil", "--clusterrole=view", "--user=dev"
     )
     assert "cannot impersonate resource" in lead.refused("get", "pods", "--as=ann")
+
+
+def test_a_large_body_is_no_way_around(admin: Kubectl) -> None:
+    """Bodies above 16 KiB are read by another process."""
+    admin.ok("create", "rolebinding", "large", "--clusterrole=admin", "--user=liz")
+    role: Obj = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "large", "annotations": {"a": "x" * 20_000}},
+        "rules": [{"apiGroups": [""], "resources": ["resourcequotas"], "verbs": ["update"]}],
+    }
+    create = ("create", "--as=liz", "-f", "-")
+    assert "attempting to grant RBAC permissions not currently held" in admin.refused(
+        *create, stdin=json.dumps(role)
+    )
+    admin.ok(*create, stdin=json.dumps({**role, "rules": []}))
+    assert "attempting to grant RBAC permissions not currently held" in admin.refused(
+        "replace", "--as=liz", "-f", "-", stdin=json.dumps(role)
+    )
 
 
 RECONCILED = """
