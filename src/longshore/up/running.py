@@ -32,7 +32,17 @@ from longshore.store import file_identity
 from longshore.store.errors import JournalGone, StoreError
 from longshore.store.lock import DataDirLock
 from longshore.store.store import Store
-from longshore.up import files, kubeconfig, listening, node, pki, secrets, serving_dashboard, snapshots
+from longshore.up import (
+    files,
+    kept_figures,
+    kubeconfig,
+    listening,
+    node,
+    pki,
+    secrets,
+    serving_dashboard,
+    snapshots,
+)
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.options import Options
@@ -91,6 +101,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
         )
         api = plane.api
         api.tokens = Tokens(store, admin_token=own.admin_token, key=own.signing_key, clock=clock.timestamp)
+        api.pages[kept_figures.PREFIX] = kept_figures.page(store, options.retention)
         if not options.in_memory:
             snapshots.serve(api, directory)
         with _told_by_the_store():

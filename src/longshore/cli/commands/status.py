@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longshore.api import types
 from longshore.api.time import ages
+from longshore.cli.printing import sizes
 
 if TYPE_CHECKING:
     from longshore.api.types import Obj
@@ -40,6 +43,7 @@ def run(arguments: Namespace) -> int:
         found = _found(connecting.server(arguments))
     if pid is not None:
         found["process"] = {"pid": pid, "seconds": _seconds(pid), "dataDirectory": str(directory)}
+        found["disk"] = _disk(directory)
     print(objects.as_json(found) if arguments.output else _text(found), end="")
     return 0
 
@@ -58,7 +62,31 @@ def _found(server: Server) -> Obj:
         "jobs": _counted(_job(job) for job in jobs),
         "cronjobs": _counted("suspended" if one["spec"].get("suspend") else "scheduled" for one in cronjobs),
         "pods": _counted((pod.get("status") or {}).get("phase", "Unknown").lower() for pod in pods),
+        **_kept(server),
     }
+
+
+def _kept(server: Server) -> Obj:
+    """Figures of what is over; none from another server than longshore's, or without the right."""
+    from longshore.up import kept_figures
+
+    answer = server.request("GET", kept_figures.PREFIX)
+    return {"kept": types.decode(answer.body)} if answer.code == 200 else {}
+
+
+def _disk(directory: Path) -> dict[str, int]:
+    """Bytes of the parts of a data directory that grow."""
+    parts = {"journal": "journal.db*", "logs": "node/logs", "archive": "node/archive", "runs": "runs"}
+    return {name: sum(_size(path) for path in directory.glob(pattern)) for name, pattern in parts.items()}
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else (path,)
+    total = 0
+    for file in files:
+        with contextlib.suppress(OSError):  # it has just gone
+            total += file.lstat().st_size
+    return total
 
 
 def _node(node: Obj, pods: list[Obj]) -> Obj:
@@ -126,13 +154,26 @@ def _text(found: Obj) -> str:
     for what in ("jobs", "cronjobs", "pods"):
         states = ", ".join(f"{count} {state}" for state, count in sorted(found[what].items()))
         lines.append(f"{what}\t{states or 'none'}")
+    if kept := found.get("kept"):
+        lines.append(f"kept\t{_kept_text(kept)}")
+    if disk := found.get("disk"):
+        lines.append("disk\t" + ", ".join(f"{name} {sizes.human(size)}" for name, size in disk.items()))
     return aligned("\n".join(lines) + "\n")
+
+
+def _kept_text(kept: Obj) -> str:
+    """`12 of 20000 events (1h), …`: what there is, what there may be, and for how long."""
+    said = [
+        f"{kept[name]['count']} of {kept[name]['limit']} {words} ({ages.human(kept[name]['ageSeconds'])})"
+        for name, words in (("events", "events"), ("history", "ended Jobs"), ("reasons", "reasons"))
+    ]
+    archive = kept["archive"]
+    return ", ".join(said) + f", at most {sizes.human(archive['limitBytes'])} of failed pods' logs"
 
 
 def _amount(resource: str, quantity_text: str) -> str:
     """An amount as people write it: `1.2 GiB`, `0.5`."""
     from longshore.api import quantity
-    from longshore.cli.printing import sizes
 
     if resource == "cpu":
         return f"{quantity.milli_value(quantity_text) / 1000:g}"
