@@ -44,9 +44,11 @@ test-simulation:
 	tools/seeds --from $(SEED) --seconds 60
 	tools/seeds --some-plants 3 --from $(SEED)
 
-# The dashboard in a real browser. Not part of `make test`: it needs Chromium.
+# The dashboard: its JavaScript linted and type-checked, then used in a real browser. Not part of `make test`: it needs
+# Chromium and npm.
 test-ui:
 	@tools/venv dev
+	tools/lint-ui
 	LONGSHORE_TEST_UI=1 $(BIN)/pytest -q -n 0 tests/ui
 
 lint:

@@ -205,3 +205,31 @@ def job(name: str, command: str, *, labels: dict[str, str] | None = None, **spec
         "metadata": {"name": name, **({"labels": labels} if labels else {})},
         "spec": {"template": template, **spec},
     }
+
+
+def cronjob(name: str, schedule: str, command: str, **spec: Any) -> dict[str, Any]:
+    """A CronJob whose container runs a line of shell."""
+    template = {"spec": job(name, command)["spec"]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": name},
+        "spec": {"schedule": schedule, "jobTemplate": template, **spec},
+    }
+
+
+def gang(name: str, replicas: int, cpu: str = "1m", command: str = "sleep 600") -> dict[str, Any]:
+    """A Volcano Job of one task, all of whose pods must be there."""
+    container = {"name": "main", "image": "local", "command": ["sh", "-c", command]}
+    container["resources"] = {"requests": {"cpu": cpu}}  # type: ignore[assignment]
+    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
+    return {
+        "apiVersion": "batch.volcano.sh/v1alpha1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {
+            "minAvailable": replicas,
+            "schedulerName": "volcano",
+            "tasks": [{"name": "worker", "replicas": replicas, "template": template}],
+        },
+    }

@@ -12,7 +12,6 @@ from longshore.api.facts import own_names
 from longshore.api.time import rfc3339
 from longshore.api.time.instants import SECOND, Instant
 from longshore.api.types import Obj
-from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
 from longshore.controllers.cronjob import timing
 from longshore.controllers.scheduled import upcoming_runs
@@ -22,24 +21,18 @@ from longshore.store import Key
 if TYPE_CHECKING:
     from longshore.plane.plane import Plane
 
-ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
 _MAX_RUNS: Final = 400
 _DAYS: Final = 62
 """Days that are looked ahead: this month and the next."""
 
 
-def serve(plane: Plane) -> None:
-    """Serves the calendars of the CronJobs of a plane."""
-    store, clock, zone = plane.parts.store, plane.clock, plane.parts.zone
-
-    async def answer(call: Call) -> Obj | None:
-        entry = store.get(Key("batch/cronjobs", call.namespace, call.name))
-        if entry is None:
-            return None
-        where = {"name": call.name, "namespace": call.namespace}
-        return {"metadata": where, **document(entry.obj, int(clock.timestamp() * SECOND), zone)}
-
-    plane.api.own.serve(ROW, answer)
+def answer(plane: Plane, call: Call) -> Obj | None:
+    """The calendar that a request asks for; None without such a CronJob."""
+    entry = plane.parts.store.get(Key("batch/cronjobs", call.namespace, call.name))
+    if entry is None:
+        return None
+    where = {"name": call.name, "namespace": call.namespace}
+    return {"metadata": where, **document(entry.obj, int(plane.clock.timestamp() * SECOND), plane.parts.zone)}
 
 
 def document(cronjob: Obj, now: Instant, local: cron.Zone) -> Obj:

@@ -22,15 +22,7 @@ from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
 from longshore.machinery.reason_book import ReasonBook
 from longshore.machinery.work_limits import WorkLimits
-from longshore.plane import (
-    bootstrap,
-    controllers,
-    cronjob_calendar,
-    explaining,
-    job_history,
-    retrying_jobs,
-    scheduling,
-)
+from longshore.plane import bootstrap, controllers, explaining, job_history, rare_documents, scheduling
 from longshore.plane.job_history import JobHistory
 from longshore.plane.supervising import cancelled, supervised
 from longshore.plane.wiring import Wiring, informers_of
@@ -113,8 +105,7 @@ class Plane:
         self.history = JobHistory(parts.clock, parts.store.finished_jobs)
         """The Jobs that have ended."""
         self.api.own.serve(job_history.ROW, self.history.answer)
-        retrying_jobs.serve(self.api)
-        cronjob_calendar.serve(self)
+        rare_documents.serve(self)
         self.api.collectors.append(self.wiring.registry)
 
     async def prepare(self) -> None:

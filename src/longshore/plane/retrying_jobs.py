@@ -7,22 +7,19 @@ and their status. Never follows the new Job.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from longshore.api import errors
 from longshore.api.facts import job_state, kinds
 from longshore.api.types import Obj
-from longshore.apiserver.documents import own_group
 from longshore.apiserver.request.call import Call
 from longshore.client.local import LocalClient
 from longshore.plane import job_retry, job_seeding
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
-
-ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
 
 
 class Wish(msgspec.Struct, forbid_unknown_fields=True):
@@ -35,17 +32,13 @@ class Wish(msgspec.Struct, forbid_unknown_fields=True):
     metadata: Obj = {}
 
 
-def serve(api: Api) -> None:
-    """Serves retries of the Jobs of this API."""
-
-    async def answer(call: Call) -> Obj:
-        try:
-            wish = msgspec.json.decode(call.body, type=Wish)
-        except msgspec.DecodeError as err:
-            raise errors.bad_request(f'a retry is {{"job": NAME, "all": false}}: {err}') from None
-        return await _retried(LocalClient(api, manager="longshore-ui", user=call.user), call.namespace, wish)
-
-    api.own.serve(ROW, answer)
+async def answer(api: Api, call: Call) -> Obj:
+    """Creates the retry that a request asks for."""
+    try:
+        wish = msgspec.json.decode(call.body, type=Wish)
+    except msgspec.DecodeError as err:
+        raise errors.bad_request(f'a retry is {{"job": NAME, "all": false}}: {err}') from None
+    return await _retried(LocalClient(api, manager="longshore-ui", user=call.user), call.namespace, wish)
 
 
 async def _retried(client: LocalClient, namespace: str, wish: Wish) -> Obj:

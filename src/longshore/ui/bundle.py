@@ -6,7 +6,6 @@ a browser may keep them for ever and still gets new ones with a new longshore.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from functools import cached_property
 from pathlib import Path
@@ -49,6 +48,8 @@ class Bundle:
 
 
 def _asset(name: str, body: bytes) -> Asset:
+    import gzip  # at the first request: a longshore at which nobody looks does not load it
+
     packed = gzip.compress(body, 9, mtime=0)
     etag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
     return Asset(_MEDIA_TYPES[Path(name).suffix], body, packed if len(packed) < len(body) else b"", etag)

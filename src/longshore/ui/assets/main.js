@@ -106,7 +106,7 @@ class App extends View {
       h("header", { class: "top" },
         h("a", { class: "brand", href: "/ui/", "aria-label": "longshore, overview" }, mark(), h("span", null, "longshore")),
         this.namespace(),
-        h("button", { class: "search", type: "button", onclick: () => openPalette() },
+        h("button", { class: "search", type: "button", "aria-label": "Search", onclick: () => openPalette() },
           icon("search"), h("span", null, "Search"), h("kbd", null, "/")),
         h("span", { class: "spacer" }),
         this.status(),

@@ -3,7 +3,6 @@
 /** @typedef {{text: string, bold?: boolean, dim?: boolean, colour?: string}} Piece */
 
 // Written by programs: escape sequences that start with a control character.
-// eslint-disable-next-line no-control-regex
 const SEQUENCE = /\u001b\[([0-9;]*)([A-Za-z])|\u001b[^[]|[\u0000-\u0008\u000b-\u001a\u001c-\u001f]/g;
 
 /** The pieces of a line, each with its colour: `c0` to `c15`, or a CSS colour. @param {string} line @returns {Piece[]} */

@@ -126,8 +126,11 @@ function set(node, name, value, before) {
   }
 }
 
+/** Elements have whatever properties their page gives them. @type {{new (): HTMLElement & Record<string, any>}} */
+const Element = /** @type {any} */ (HTMLElement);
+
 /** An element that draws itself: `view()` describes it, `draw()` asks for a drawing before the next frame. */
-export class View extends HTMLElement {
+export class View extends Element {
   connectedCallback() {
     this.scope = new AbortController();
     this.start();

@@ -7,7 +7,7 @@ import { h } from "../lib/view.js";
 import { ObjectPage, panel } from "../parts/object_page.js";
 import "../parts/story.js";
 
-const [WIDE, TALL, GAP_X, GAP_Y] = [170, 46, 60, 20];
+const [WIDE, TALL, GAP_X, GAP_Y] = [142, 46, 36, 18];
 
 class JobFlow extends ObjectPage {
   get word() {
@@ -52,7 +52,7 @@ class JobFlow extends ObjectPage {
     const name = `${this.name}-${flow.name}`;
     const gang = this.gangs?.all.find((/** @type {any} */ each) => each.metadata.name === name);
     const state = gang ? gangState(gang) : { word: "not started", tone: "none" };
-    const box = [h("rect", { class: `step ${state.tone}`, x: spot.x, y: spot.y, width: WIDE, height: TALL, rx: 8 }), h("text", { class: "step-name", x: spot.x + 12, y: spot.y + 20 }, flow.name.length > 20 ? `${flow.name.slice(0, 19)}…` : flow.name), h("text", { class: `step-state ${state.tone}`, x: spot.x + 12, y: spot.y + 37 }, state.word)];
+    const box = [h("rect", { class: `step ${state.tone}`, x: spot.x, y: spot.y, width: WIDE, height: TALL, rx: 8 }), h("text", { class: "step-name", x: spot.x + 12, y: spot.y + 20 }, flow.name.length > 16 ? `${flow.name.slice(0, 15)}…` : flow.name), h("text", { class: `step-state ${state.tone}`, x: spot.x + 12, y: spot.y + 37 }, state.word)];
     return gang ? h("a", { key: flow.name, href: pageAt("gangs", this.namespace, name), "aria-label": `${flow.name}: ${state.word}` }, box) : h("g", { key: flow.name }, box);
   }
 }

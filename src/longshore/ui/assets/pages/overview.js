@@ -106,7 +106,7 @@ class Overview extends View {
     const found = [...waitingPods(this.pods?.all ?? []), ...waitingGangs(this.gangs?.all ?? [], this.groups?.all ?? []), ...failedJobs(this.jobs?.all ?? [])];
     if (!found.length) return this.jobs?.ready ? h("div", { class: "notice done", key: "problems" }, icon("done"), h("p", null, "No problems: nothing waits for what it cannot get, and no Job has failed in the last hour.")) : null;
     return h("section", { class: "panel problems", "aria-label": "Problems", key: "problems" }, h("h2", null, icon("alert"), "Problems"),
-      h("ul", null, found.slice(0, SHOWN_PROBLEMS).map((each) => h("li", { key: each.text, class: each.tone }, icon(each.tone), h("a", { href: each.href }, each.text), h("span", { class: "hint" }, each.more)))),
+      h("ul", null, found.slice(0, SHOWN_PROBLEMS).map((each) => h("li", { key: each.text, class: each.tone }, icon(each.tone), h("span", null, h("a", { href: each.href }, each.text), h("span", { class: "hint" }, each.more))))),
       found.length > SHOWN_PROBLEMS && h("p", { class: "hint" }, `and ${found.length - SHOWN_PROBLEMS} more`));
   }
 

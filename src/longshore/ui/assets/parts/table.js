@@ -104,13 +104,13 @@ export class Table extends View {
     const chosen = this.chosen?.has(id);
     return h("div", { key: id, class: `tr${chosen ? " chosen" : ""}${this.cursor === i ? " cursor" : ""}`, role: "row", "aria-rowindex": i + 2,
       style: { "grid-template-columns": this.grid, transform: `translateY(${i * ROW_PX}px)` },
-      onclick: (/** @type {MouseEvent} */ event) => this.click(event, row) },
+      onclick: (/** @type {MouseEvent} */ event) => this.clicked(event, row) },
       this.onchoose && h("span", { role: "cell", class: "pick" }, h("input", { type: "checkbox", checked: Boolean(chosen), "aria-label": `Choose ${this.nameOf?.(row) ?? id}`, onchange: () => this.toggle(id) })),
       columns.map((column) => h("span", { key: column.id, role: "cell", class: column.right ? "right" : "" }, column.cell(row))));
   }
 
   /** @param {MouseEvent} event @param {any} row */
-  click(event, row) {
+  clicked(event, row) {
     if (/** @type {HTMLElement} */ (event.target).closest("a, button, input")) return;
     if (getSelection()?.toString()) return;
     if (this.hrefOf) go(this.hrefOf(row));

@@ -1,0 +1,32 @@
+"""Documents of longshore.dev that few ask for. The code behind one is loaded when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.types import Obj
+from longshore.apiserver.documents import own_group
+from longshore.apiserver.request.call import Call
+
+if TYPE_CHECKING:
+    from longshore.plane.plane import Plane
+
+RETRY_ROW: Final = own_group.row("JobRetry", "jobretries", namespaced=True, verbs=("create",))
+CALENDAR_ROW: Final = own_group.row("CronJobCalendar", "cronjobcalendars", namespaced=True)
+
+
+def serve(plane: Plane) -> None:
+    """Serves retries of Jobs and calendars of CronJobs."""
+
+    async def retry(call: Call) -> Obj:
+        from longshore.plane import retrying_jobs
+
+        return await retrying_jobs.answer(plane.api, call)
+
+    async def calendar(call: Call) -> Obj | None:
+        from longshore.plane import cronjob_calendar
+
+        return cronjob_calendar.answer(plane, call)
+
+    plane.api.own.serve(RETRY_ROW, retry)
+    plane.api.own.serve(CALENDAR_ROW, calendar)
