@@ -12,8 +12,10 @@ from handbook.pictures.scenes import SCENES
 from handbook.pictures.terminal import Cell, Recording
 
 from docs.test_links import written
+from ui.pages_in_docs import IN_DOCS
 
-PICTURES = sorted(FOLDER.glob("*"))
+PICTURES = sorted(FOLDER.glob("*.svg"))
+SCREENSHOTS = sorted(FOLDER.glob("*.png"))
 USED = {
     name for page in written() for name in re.findall(r"!\[[^\]]+\]\(\S*/pictures/(\S+)\)", page.read_text())
 }
@@ -22,7 +24,12 @@ USED = {
 def test_every_picture_is_made_by_the_tool_and_every_one_is_shown() -> None:
     made = {f"{name}.svg" for name in (*DIAGRAMS, *SCENES)}
     assert {path.name for path in PICTURES} == made
-    assert made == USED
+    assert made | {path.name for path in SCREENSHOTS} == USED
+
+
+def test_the_only_screenshots_are_those_that_the_tool_makes_of_the_dashboard() -> None:
+    assert {path.name for path in SCREENSHOTS} == {f"ui-{name}.png" for name in IN_DOCS}
+    assert all(path.stat().st_size < 200_000 for path in SCREENSHOTS)
 
 
 @pytest.mark.parametrize("name", DIAGRAMS)

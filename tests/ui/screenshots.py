@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 from support.places import ROOT
 from ui import sample_work
 from ui.dashboard import NARROW, WIDE, Dashboard, Seen, dashboard
+from ui.pages_in_docs import IN_DOCS
 
 JOB = "/ui/jobs/default/render-frames"
 PAGES = {
@@ -38,7 +39,6 @@ PAGES = {
     "history": ("/ui/history", ".tr .badge"),
     "timeline": ("/ui/timeline", ".empty"),
 }
-IN_DOCS = {"job": "light", "overview": "dark", "gang": "light", "cronjob": "light"}
 LOOKS = {"light": False, "dark": True}
 SIZES = {"wide": WIDE, "narrow": NARROW}
 
