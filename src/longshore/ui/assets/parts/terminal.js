@@ -134,13 +134,22 @@ class Terminal extends View {
     this.showing = true;
     requestAnimationFrame(() => {
       this.showing = false;
-      const screen = this.screen;
-      if (!screen || !this.pane) return;
-      const past = screen.other ? [] : screen.past;
-      const lines = [...past, ...screen.lines];
-      render(this.pane, lines.map((line, i) => h("div", { key: i, class: "t-line" }, runs(line, screen.cursor && i === past.length + screen.y ? screen.x : -1))));
-      this.box.scrollTop = this.box.scrollHeight;
+      this.paint();
     });
+  }
+
+  drawn() {
+    this.paint();
+  }
+
+  /** Draws the screen, which the rest of this element knows nothing of. */
+  paint() {
+    const screen = this.screen;
+    if (!screen || !this.pane) return;
+    const past = screen.other ? [] : screen.past;
+    const lines = [...past, ...screen.lines];
+    render(this.pane, lines.map((line, i) => h("div", { key: i, class: "t-line" }, runs(line, screen.cursor && i === past.length + screen.y ? screen.x : -1))));
+    this.box.scrollTop = this.box.scrollHeight;
   }
 }
 properties(Terminal, "pod", "containers");
