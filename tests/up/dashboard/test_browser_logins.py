@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import json
+import ssl
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import pytest
 
+from longshore.cli.main import main
 from support.longshore_process import RunningLongshore, longshore_up
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
@@ -183,3 +186,15 @@ def test_files_are_packed_kept_by_browsers_and_guarded(longshore: RunningLongsho
     assert send(longshore, "GET", script, {"If-None-Match": found.headers["ETag"]}).code == 304
     assert send(longshore, "GET", script.replace("/main.js", "/none.js")).code == 404
     assert send(longshore, "GET", "/ui/assets/../../secrets").code == 404
+
+
+def test_the_command_prints_a_link_and_the_fingerprint_that_the_browser_shows(
+    longshore: RunningLongshore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ui", "--no-open", "--kubeconfig", str(longshore.kubeconfig), "--as", "jane"]) == 0
+    address, certificate = capsys.readouterr().out.splitlines()
+    code = address.removeprefix(f"{longshore.server}/ui/login#")
+    assert send(longshore, "POST", "/ui/login", HERE, {"code": code}).code == 200
+    host, _, port = longshore.server.removeprefix("https://").partition(":")
+    shown = ssl.PEM_cert_to_DER_cert(ssl.get_server_certificate((host, int(port))))
+    assert certificate == f"certificate (SHA-256): {hashlib.sha256(shown).digest().hex(':').upper()}"

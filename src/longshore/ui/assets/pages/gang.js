@@ -109,7 +109,7 @@ class Gang extends ObjectPage {
   /** @param {any} spec */
   policies(spec) {
     const all = [...(spec.policies ?? []).map((/** @type {any} */ each) => ({ ...each, of: "the gang" })), ...spec.tasks.flatMap((/** @type {any} */ task) => (task.policies ?? []).map((/** @type {any} */ each) => ({ ...each, of: `task ${task.name}` })))];
-    if (!all.length) return h("p", { class: "hint" }, "None: a failed pod fails the gang's task and nothing else.");
+    if (!all.length) return h("p", { class: "hint" }, "None are set.");
     return h("ul", { class: "plain-list" }, all.map((each, i) => h("li", { key: i }, `${each.of}: on `, h("b", null, each.event ?? (each.events ?? []).join(" or ") ?? ""), each.exitCode !== undefined && h("b", null, `exit code ${each.exitCode}`), " do ", h("b", null, each.action))));
   }
 }

@@ -1,7 +1,7 @@
 // A Job: how far it is, its indexes, its pods over time, its story, its logs.
 
 import { get } from "../lib/api.js";
-import { counted, number, seconds, span } from "../lib/format.js";
+import { clock, counted, number, seconds, span } from "../lib/format.js";
 import { badge, icon } from "../lib/icons.js";
 import { mark, parse } from "../lib/indexes.js";
 import { timelineOf } from "../lib/job_timeline.js";
@@ -80,6 +80,7 @@ class Job extends ObjectPage {
             open !== null && this.attempts(Number(open))], h("span", { class: "hint" }, counted(spec.completions, "index", "indexes"))),
           panel("Timeline", pods.length ? h("ls-gantt", { key: "gantt", ".timeline": this.timeline(pods), ".onopen": (/** @type {any} */ row) => this.openRow(row) }) : h("p", { class: "hint" }, "There are no pods (any more)."),
             this.large && h("span", { class: "hint" }, "without pods that have succeeded")),
+          (status.conditions ?? []).length > 0 && panel("Conditions", h("ul", { class: "plain-list" }, status.conditions.map((/** @type {any} */ each) => h("li", { key: each.type }, h("b", null, each.type), ` ${each.status === "True" ? "yes" : "no"}`, h("time", { class: "hint" }, ` since ${clock(each.lastTransitionTime)}`), each.reason && ` ${each.reason}`, each.message && h("span", { class: "hint" }, `: ${each.message}`))))),
           panel("How it is set up", this.setup())),
         h("div", { class: "narrow" },
           panel("Why", h("ls-story", { key: "story", ".kind": this.kind, ".namespace": this.namespace, ".name": this.name, ".version": this.object.metadata.resourceVersion })))),
