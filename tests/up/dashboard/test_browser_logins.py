@@ -176,6 +176,7 @@ def test_files_are_packed_kept_by_browsers_and_guarded(longshore: RunningLongsho
     assert (page.code, page.headers["Content-Encoding"]) == (200, "gzip")
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "'unsafe-inline'" not in page.headers["Content-Security-Policy"]
+    assert f"script-src {longshore.server}/ui/assets/;" in page.headers["Content-Security-Policy"]
     assert page.headers["X-Content-Type-Options"] == "nosniff"
     assert page.headers["Referrer-Policy"] == "no-referrer"
     plain = send(longshore, "GET", "/ui/", login(longshore)).body.decode()

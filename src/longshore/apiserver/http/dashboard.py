@@ -7,6 +7,7 @@ is asked at the first request, so a longshore at which nobody looks spends nothi
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -21,11 +22,12 @@ PATH: Final = "/ui"
 _ASSETS: Final = "/ui/assets/"
 _FOREVER: Final = "public, max-age=31536000, immutable"
 """For files whose address changes with their content."""
+_HOST: Final = re.compile(r"[A-Za-z0-9.:\[\]-]+")
 _POLICY: Final = "; ".join(
     (
         "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
+        "script-src https://{host}/ui/assets/",
+        "style-src https://{host}/ui/assets/",
         "img-src 'self' data: blob:",
         "connect-src 'self'",
         "base-uri 'none'",
@@ -35,8 +37,8 @@ _POLICY: Final = "; ".join(
         "trusted-types 'none'",
     )
 )
-GUARDS: Final[Fields] = (
-    ("Content-Security-Policy", _POLICY),
+"""Scripts come from the bundle alone: on this origin the API also serves logs, which others write."""
+_GUARDS: Final[Fields] = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
@@ -108,7 +110,7 @@ class Dashboard:
         cookie_authn.check_origin(request)
         if path == "/ui/logout":
             self._sessions.end(cookie_authn.secret_of(headers))
-            return _done(_cookie(headers, "", 0))
+            return _done(request, _cookie(headers, "", 0))
         try:
             code = msgspec.json.decode(request.body, type=_Login).code
         except msgspec.DecodeError as err:
@@ -119,11 +121,19 @@ class Dashboard:
             raise errors.StatusError(401, "Unauthorized", why, details={})
         if before := cookie_authn.secret_of(headers):
             self._sessions.end(before)
-        return _done(_cookie(headers, secret, SESSION_SECONDS))
+        return _done(request, _cookie(headers, secret, SESSION_SECONDS))
+
+
+def _guards(request: Request) -> Fields:
+    """The headers that keep a page to itself."""
+    host = request.headers.get("host", "")
+    if not _HOST.fullmatch(host):
+        raise errors.bad_request(f"the dashboard is not at {host!r}")
+    return (("Content-Security-Policy", _POLICY.format(host=host)), *_GUARDS)
 
 
 def _sent(request: Request, asset: Asset, code: int, caching: str) -> Reply:
-    headers = (*GUARDS, ("ETag", asset.etag), ("Vary", "Accept-Encoding"))
+    headers = (*_guards(request), ("ETag", asset.etag), ("Vary", "Accept-Encoding"))
     if code == 200 and asset.etag in request.headers.listed("if-none-match"):
         return Reply(304, "", b"", headers, caching)
     if asset.packed and "gzip" in request.headers.get("accept-encoding", ""):
@@ -131,8 +141,8 @@ def _sent(request: Request, asset: Asset, code: int, caching: str) -> Reply:
     return Reply(code, asset.media_type, asset.body, headers, caching)
 
 
-def _done(cookie: str) -> Reply:
-    return Reply(200, "application/json", b"{}\n", (*GUARDS, ("Set-Cookie", cookie)))
+def _done(request: Request, cookie: str) -> Reply:
+    return Reply(200, "application/json", b"{}\n", (*_guards(request), ("Set-Cookie", cookie)))
 
 
 def _cookie(headers: Headers, secret: str, seconds: int) -> str:
