@@ -42,6 +42,7 @@ from longshore.up import (
     secrets,
     serving_dashboard,
     snapshots,
+    spare_memory,
 )
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -122,7 +123,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             _renew(directory / "pki", names, renewed, clock), name="certificate renewal"
         )
         watching = asyncio.create_task(_watch_journal(store, clock), name="watch of the journal")
-        stack.push_async_callback(cancelled, [renewal, watching])
+        trimming = asyncio.create_task(spare_memory.give_back(clock), name="spare memory")
+        stack.push_async_callback(cancelled, [renewal, watching, trimming])
         place = node.Place(directory / "node", Server(HOST, port, plane.parts.ca), images)
         run_node = partial(node.run, options, place) if options.node else None
         await stack.enter_async_context(plane.running(run_node))

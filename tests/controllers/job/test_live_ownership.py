@@ -60,6 +60,23 @@ def test_a_pod_made_by_hand_is_adopted_by_a_manual_selector() -> None:
     play(scene)
 
 
+@pytest.mark.parametrize(("label", "told"), [("x", ["j", "k"]), ("y", [])])
+def test_two_jobs_whose_selectors_meet_are_warned_of(label: str, told: list[str]) -> None:
+    async def scene(stage: Stage) -> None:
+        for name, app in (("j", "x"), ("k", label)):
+            spec = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "i"}]}
+            template = {"metadata": {"labels": {"app": app}}, "spec": spec}
+            selector = {"matchLabels": {"app": app}}
+            job = {"manualSelector": True, "selector": selector, "template": template}
+            await stage.client.create(JOBS, {"metadata": {"name": name}, "spec": job}, NS)
+            await stage.quiet(1)
+        events = (await stage.client.list(("v1", "Event"), NS)).items
+        met = [event for event in events if event["reason"] == "SelectorsMeet"]
+        assert sorted(event["involvedObject"]["name"] for event in met) == told
+
+    play(scene)
+
+
 def test_a_pod_that_lost_its_labels_is_released_and_replaced() -> None:
     async def scene(stage: Stage) -> None:
         await stage.job(completions=2, parallelism=1)

@@ -14,6 +14,7 @@ from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.waking import selector_index
 from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
+from longshore.controllers.job.waking.meeting_selectors import MeetingSelectors
 from longshore.controllers.job.waking.orphans import Orphan, Orphans
 from longshore.controllers.job.waking.ownership import Ownership
 from longshore.machinery.controller_context import ControllerContext
@@ -78,6 +79,7 @@ class JobController:
             self._queue, self._orphan_queue, self._memory, self._ownership, self._metrics, self._pods.cache
         )
         self._jobs.add_handler(JobHandler(waking, self._tools.now))
+        self._jobs.add_handler(MeetingSelectors(self._jobs.cache, self._recorder))
         self._pods.add_handler(PodHandler(waking, self._failure_batches))
 
     async def run(self) -> None:

@@ -1,0 +1,52 @@
+"""Warns of two Jobs whose selectors meet: each selects pods that the other makes.
+
+Only Jobs with `manualSelector` can. Pods that have an owner stay with it, but one that loses its owner goes
+to either. Kubernetes leaves this to the person; longshore says it, once, when the second one comes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from longshore.api.facts import job_state, kinds
+from longshore.api.types import Obj
+from longshore.controllers.job.waking import selector_index
+from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.informers.informer import Handler
+
+log = logging.getLogger(__name__)
+
+
+class MeetingSelectors(Handler):
+    """Hears of new Jobs. Those that were there at the start are not told of again."""
+
+    def __init__(self, jobs: Cache, recorder: Recorder) -> None:
+        self._jobs, self._recorder = jobs, recorder
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        if initial or selector_index.selected_uid(obj):
+            return
+        other = next(self._meeting(obj), None)
+        if other is None:
+            return
+        mine, theirs = obj["metadata"]["name"], other["metadata"]["name"]
+        namespace = obj["metadata"]["namespace"]
+        log.warning("the selectors of the Jobs %s and %s in namespace %s meet", mine, theirs, namespace)
+        for job, name in ((obj, theirs), (other, mine)):
+            text = f"its selector and that of Job {name} meet in their pods; give each labels of its own"
+            self._recorder.event(reference(job, kinds.JOBS), "Warning", "SelectorsMeet", text)
+
+    def _meeting(self, job: Obj) -> Iterator[Obj]:
+        mine, meta = selector_index.matcher(job), job["metadata"]
+        for other in self._jobs.by_index(selector_index.JOBS_BY_SELECTOR, f"{meta['namespace']}/"):
+            if other["metadata"]["uid"] == meta["uid"] or job_state.has_ended(other):
+                continue
+            if mine(_pod_labels(other)) or selector_index.matcher(other)(_pod_labels(job)):
+                yield other
+
+
+def _pod_labels(job: Obj) -> dict[str, str]:
+    labels: dict[str, str] = (job["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    return labels
