@@ -5,11 +5,12 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-long-way test-simulation test-ui lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation test-ui lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
 	@echo 'make test      every check: format, lint, types, layers, tests'
+	@echo 'make test-hostile  every list of every kind with 10,000 entries: two minutes'
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make test-simulation  a minute of fresh seeds in the simulation, and planted faults that it has to find'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
@@ -27,6 +28,10 @@ demo:
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadgroup -q
+
+test-hostile:
+	@tools/venv dev
+	LONGSHORE_TEST_HOSTILE=1 $(BIN)/pytest -n 2 --dist loadgroup -q tests/hostile/loop
 
 # The suites that shortcuts could make a difference to, once more without them (docs/decisions/shortcuts.md).
 LONG_WAY := $(addprefix tests/apiserver/,kinds pod rest shortcuts volcano_admission volcano_kinds) \

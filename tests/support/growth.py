@@ -12,8 +12,8 @@ from typing import Final
 
 FACTOR: Final = 8
 """How much larger the larger work is."""
-MAX_RATIO: Final = 24.0
-"""Of linear work it is 8, of the square 64."""
+MAX_RATIO: Final = 40.0
+"""Of linear work it is 8, with the collector of cyclic garbage up to 30; of the square 64."""
 _TOO_SHORT_SECONDS: Final = 0.03
 """Work that takes no longer says nothing: its ratio is of other things."""
 _TRIES: Final = 3

@@ -15,6 +15,7 @@ import pytest
 
 from apiserver.limits.wire import MAPS, Wire, answer, ends, serving
 from longshore.apiserver.api import Api
+from longshore.apiserver.http import client_connection
 from longshore.apiserver.http.server import HttpServer
 from longshore.apiserver.http.timeouts import Timeouts
 from longshore.client.local import LocalClient
@@ -340,3 +341,21 @@ async def test_a_request_that_does_not_end_does_not_keep_the_server() -> None:
     assert asyncio.get_running_loop().time() - leaving < 2
     assert await ends(reader) == b""
     writer.close()
+
+
+async def test_of_many_connections_without_credentials_the_oldest_end(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_connection, "MAX_NEWCOMERS", 3)
+    known, known_writer = await wire.open()
+    known_writer.write(create(wire, "known"))
+    await known.readuntil(b"\r\n\r\n")
+    opened = [await wire.open() for _ in range(5)]
+    for reader, _ in opened[:2]:
+        assert await ends(reader) == b""
+    known_writer.write(create(wire, "still-known"))
+    assert b" 201 Created" in await known.readuntil(b"still-known")
+    for _, writer in opened[2:]:
+        assert not writer.transport.is_closing()
+    for _, writer in [*opened, (known, known_writer)]:
+        writer.close()

@@ -23,6 +23,7 @@ from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rend
 from longshore.apiserver.documents import metadata_only, own_group, resource_usage
 from longshore.apiserver.http import aside, authn, endpoints, respond
 from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.fair_share import FairShare
 from longshore.apiserver.http.open_streams import PodStreams, Watching
 from longshore.apiserver.http.parser import too_large
 from longshore.apiserver.http.request import Request
@@ -56,6 +57,8 @@ class FrontDoor:
         """`apart` has large bodies read by a process of their own; else they are read as all are."""
         self.api, self.dashboard, self._apart = api, dashboard, apart
         self._large: LargeWrites | None = None
+        self.fair = FairShare() if apart else None
+        """The shares of clients, unless this process asks itself."""
         self.metrics = Metrics(api.store)
         self.endpoints = endpoints.Endpoints(api, self.metrics)
         closing = asyncio.Event()
@@ -160,6 +163,17 @@ class Exchange:
         call = self._call
         if call is None:
             return self._shown()
+        fair = self._front.fair
+        if fair is None or call.verb == "watch":
+            return self._carried_out(call)
+        if fair.must_wait(call):
+            return Waits(lambda: self._in_turn(call, fair))
+        began = time.perf_counter()
+        begun = self._carried_out(call)
+        fair.spend(call, time.perf_counter() - began)
+        return begun
+
+    def _carried_out(self, call: Call) -> Begun:
         try:
             if call.verb in ("get", "list"):
                 return self._found(self._api.read(call))
@@ -191,6 +205,23 @@ class Exchange:
             return Ready(self._front.endpoints.answer(self._request, self._user))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
+
+    async def _in_turn(self, call: Call, fair: FairShare) -> Ready | Streams | Upgrades:
+        """Begins a request when it is its client's turn."""
+        try:
+            await fair.turn_of(call)
+        except errors.StatusError as error:
+            return Ready(self._failed(error))
+        began = time.perf_counter()
+        begun = self._carried_out(call)
+        fair.spend(call, time.perf_counter() - began)
+        if isinstance(begun, Durable):
+            try:
+                await begun.last.done()
+            except StoreError as error:
+                return Ready(begun.reply(error))
+            return Ready(begun.reply(None))
+        return await begun.work() if isinstance(begun, Waits) else begun
 
     async def _written_apart(self, call: Call, large: LargeWrites) -> Rendered | LinkAnswer:
         self._api.authorizer.check(call)

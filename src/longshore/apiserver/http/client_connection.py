@@ -21,6 +21,8 @@ from longshore.apiserver.http.response import CONTINUE, Fields, Reply, switch_he
 from longshore.apiserver.http.sender import Sender
 from longshore.apiserver.http.timeouts import Timeouts
 
+MAX_NEWCOMERS: Final = 1024
+"""Connections on which nobody has shown credentials. One more, and the oldest of them ends."""
 _UNREAD_BYTES: Final = 1 << 16
 """Of a connection that changed its protocol, before its client has to wait."""
 
@@ -29,9 +31,29 @@ class Connection(asyncio.Protocol):
     """Is among `connections` for as long as it stands."""
 
     __slots__ = (
-        "_busy", "_closing", "_connections", "_deadline", "_discards", "_drained", "_for", "_front", "_full",
-        "_half_closed", "_held", "_loop", "_lost", "_parser", "_paused", "_reader", "_reply_to_write",
-        "_task", "_timeouts", "_transport", "_unsent",
+        "_busy",
+        "_closing",
+        "_connections",
+        "_deadline",
+        "_discards",
+        "_drained",
+        "_for",
+        "_front",
+        "_full",
+        "_half_closed",
+        "_held",
+        "_is_new",
+        "_loop",
+        "_lost",
+        "_newcomers",
+        "_parser",
+        "_paused",
+        "_reader",
+        "_reply_to_write",
+        "_task",
+        "_timeouts",
+        "_transport",
+        "_unsent",
     )  # fmt: skip
 
     def __init__(
@@ -40,7 +62,11 @@ class Connection(asyncio.Protocol):
         timeouts: Timeouts,
         loop: asyncio.AbstractEventLoop,
         connections: set[Connection],
+        newcomers: dict[Connection, None],
     ) -> None:
+        self._newcomers = newcomers
+        self._is_new = True
+        """Whether nobody has shown credentials on it yet."""
         self._front, self._timeouts, self._loop, self._connections = front, timeouts, loop, connections
         self._deadline = Deadline(loop, self._expired)
         self._for: Phase | None = HEAD
@@ -77,6 +103,12 @@ class Connection(asyncio.Protocol):
         self._parser = RequestParser(authn.user_of_certificate(certificate) if certificate else None)
         self._deadline.set(self._timeouts.head)
         self._connections.add(self)
+        if certificate:
+            self._is_new = False
+            return
+        self._newcomers[self] = None
+        if len(self._newcomers) > MAX_NEWCOMERS:
+            next(iter(self._newcomers)).abort()
 
     def data_received(self, data: bytes) -> None:
         if self._reader is not None:
@@ -125,6 +157,7 @@ class Connection(asyncio.Protocol):
         if self._reader is not None:
             self._reader.feed_eof()
         self._connections.discard(self)
+        self._newcomers.pop(self, None)
 
     # ---- what the server and streams call
 
@@ -220,6 +253,8 @@ class Connection(asyncio.Protocol):
         self._busy, self._for = request, None
         self._deadline.clear()
         begun = self._front.begin(request)
+        if self._is_new:
+            self._note_credentials(request, begun)
         if type(begun) is Ready:
             self._reply(begun.reply)
         elif type(begun) is Durable:
@@ -227,6 +262,12 @@ class Connection(asyncio.Protocol):
             begun.last.then(self._durable)
         else:
             self._task = self._loop.create_task(self._work(request, begun))
+
+    def _note_credentials(self, request: Request, begun: Begun) -> None:
+        refused = type(begun) is Ready and begun.reply.code == 401
+        if "authorization" in request.headers and not refused:
+            self._is_new = False
+            self._newcomers.pop(self, None)
 
     def _durable(self, error: Exception | None) -> None:
         make, self._reply_to_write = self._reply_to_write, None

@@ -23,6 +23,7 @@ class Listener:
     def __init__(self, front: Front, *, tls: ssl.SSLContext | None, timeouts: Timeouts) -> None:
         self._front, self._tls, self._timeouts = front, tls, timeouts
         self._connections: set[Connection] = set()
+        self._newcomers: dict[Connection, None] = {}
         self._servers: list[asyncio.Server] = []
 
     async def start(self, host: str, port: int) -> int:
@@ -30,10 +31,10 @@ class Listener:
         loop = asyncio.get_running_loop()
         limits: dict[str, Any] = {}
         if self._tls is not None:
-            limits["ssl_handshake_timeout"] = self._timeouts.head
+            limits["ssl_handshake_timeout"] = min(self._timeouts.handshake, self._timeouts.head)
             limits["ssl_shutdown_timeout"] = self._timeouts.linger
         server = await loop.create_server(
-            lambda: Connection(self._front, self._timeouts, loop, self._connections),
+            lambda: Connection(self._front, self._timeouts, loop, self._connections, self._newcomers),
             host,
             port,
             ssl=self._tls,

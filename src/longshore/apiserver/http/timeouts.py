@@ -8,8 +8,10 @@ from typing import NamedTuple
 class Timeouts(NamedTuple):
     """All in seconds: long enough for a slow link, short enough that many stuck clients are no burden."""
 
+    handshake: float = 5.0
+    """For a TLS handshake."""
     head: float = 15.0
-    """From the first byte of a request (or the connection) to the end of its head. Of TLS handshakes, too."""
+    """From the first byte of a request (or the connection) to the end of its head."""
     body: float = 30.0
     """From the head to the last byte of the body."""
     linger: float = 2.0
