@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -85,3 +87,45 @@ def test_a_short_soak_prints_memory_and_its_growth() -> None:
     )
     assert re.search(r"^  0\.\d min +\d+\.\d MB +\d+\.\d MB keeper .* \d+ events$", run.stdout, re.MULTILINE)
     assert re.search(r"^memory: .* at the end: [+-]\d+\.\d%", run.stdout, re.MULTILINE), run.stderr
+
+
+def test_a_quick_run_of_growth_prints_its_figures_and_draws_them(tmp_path: Path) -> None:
+    picture = tmp_path / "growth.svg"
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("growth.py")), "--quick", "--picture", str(picture)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    for line in (
+        "a Job beside finished Jobs",
+        "a pod's end beside active pods",
+        "a page of 500 pods",
+        "memory for a finished pod",
+        "a restart",
+    ):
+        assert line in run.stdout
+        assert line.replace("'", "&#x27;") in picture.read_text()
+
+
+@pytest.mark.parametrize("form", ["protobuf", "json"])
+def test_a_go_clients_load_is_answered_to_the_last_job(form: str, tmp_path: Path) -> None:
+    words = ["up", "--port", "0", "--data-dir", str(tmp_path), "--no-node", "--no-scheduler"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "longshore", *words], stdout=subprocess.PIPE, text=True
+    ) as up:
+        try:
+            assert up.stdout is not None
+            assert "ready at" in up.stdout.readline()
+            load = [sys.executable, str(API.with_name("goload.py"))]
+            load += ["--kubeconfig", str(tmp_path / "kubeconfig"), "--jobs", "30", "--pid", str(up.pid)]
+            run = subprocess.run(
+                load + (["--json"] if form == "json" else []), capture_output=True, text=True, timeout=120
+            )
+        finally:
+            up.terminate()
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    assert (told["content"], told["jobs"]) == (form, 30)
+    assert told["server_cpu_ms_per_job"] > 0
