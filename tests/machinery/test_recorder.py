@@ -211,6 +211,17 @@ def test_one_object_may_cause_25_events_and_then_one_in_five_minutes() -> None:
     run(main)
 
 
+def test_a_flood_of_warnings_takes_nothing_from_what_went_well() -> None:
+    async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
+        for n in range(40):
+            recorder.event(JOB, "Warning", f"Reason{n}", f"{n}")
+        recorder.event(JOB, "Normal", "SuccessfulDelete", "Deleted pod: p")
+        await clock.sleep(1)
+        assert list(await events(writes)) == [*(f"{n}" for n in range(25)), "Deleted pod: p"]
+
+    run(main)
+
+
 def test_spam_is_counted_all_the_same() -> None:
     async def main(clock: VirtualClock, writes: Writes, recorder: Recorder) -> None:
         for _ in range(30):

@@ -1,8 +1,9 @@
 """Which events are worth a write: upstream's rules against repetition and spam. A pure state machine.
 
 The same event again only counts up. Ten events that differ in nothing but their message, each within ten
-minutes of the one before, become one that says so. And one object may cause 25 events at once, then one
-every five minutes. Remembers the 4096 most recent of each and forgets the oldest.
+minutes of the one before, become one that says so. And one object may cause 25 events of a type at once,
+then one every five minutes: a flood of warnings takes nothing from what went well. Remembers the 4096 most
+recent of each and forgets the oldest.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Correlator:
         else:
             self._seen.move_to_end(key)
             seen.count, seen.last, seen.message = seen.count + 1, now, message
-        return seen if self._affordable(about, seconds) else None
+        return seen if self._affordable((*about, type_), seconds) else None
 
     def _combines(self, matter: _Key, message: str, seconds: float) -> bool:
         similar = self._similar.get(matter)
@@ -108,13 +109,13 @@ class Correlator:
         del similar.messages[next(iter(similar.messages))]
         return True
 
-    def _affordable(self, about: _Key, seconds: float) -> bool:
-        bucket = self._buckets.get(about)
+    def _affordable(self, subject: _Key, seconds: float) -> bool:
+        bucket = self._buckets.get(subject)
         if bucket is None:
             bucket = TokenBucket(REFILL_PER_SECOND, BURST, seconds)
-            self._buckets.put(about, bucket)
+            self._buckets.put(subject, bucket)
         else:
-            self._buckets.move_to_end(about)
+            self._buckets.move_to_end(subject)
         return bucket.take(seconds)
 
 
