@@ -15,7 +15,7 @@ class ConfigError(Exception):
     """The kubeconfig (or a file it names) cannot be used. The message names file, field and cure."""
 
 
-class CredentialsError(ConfigError):
+class CredentialsError(ConfigError, Unreachable):
     """The credentials of the kubeconfig's user are not available: a plugin failed, or a token file is
-    gone.
+    gone. That may pass, as any server that cannot be reached may come back.
     """

@@ -1,7 +1,12 @@
-"""Carries plans out: pods, then the three writes. Never decides; a crash after any single write is safe."""
+"""Carries plans out: pods, then the three writes. Never decides; a crash after any single write is safe.
+
+Whatever is raised, nothing stays expected that nobody knows to have happened: an expectation that is left
+open would stop the Job for five minutes, or its pods from being counted for ever.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Sequence, Set
 
 from longshore.api.errors import StatusError
@@ -51,8 +56,7 @@ class Act:
         if plan.create:
             return await self._create(plan.create)
         if plan.release:
-            self._memory.expectations.expect_deletions(self._key, len(plan.release))
-            return await self._remove(plan.release, self._release)
+            return await self._release_all(plan.release)
         if plan.delete:
             return await self._remove(plan.delete, self._delete)
         return PodResults(), None
@@ -68,7 +72,7 @@ class Act:
         does that starts over: it was written in such an order that this is safe."""
         try:
             await self._settled()
-        except FAILURES:
+        except BaseException:
             for uid in self._stripped:
                 self._memory.going.observed(self._key, uid)
             self._memory.own_writes.forget(self._key, self._uid)
@@ -84,7 +88,12 @@ class Act:
         gone: set[str] = set()
         first: Exception | None = None
         self._stripped += uids
-        results = await self._pipelined_pods.remove_finalizers(self._key[0], names, FINALIZER)
+        try:
+            results = await self._pipelined_pods.remove_finalizers(self._key[0], names, FINALIZER)
+        except BaseException:
+            for uid in uids:
+                self._memory.going.observed(self._key, uid)
+            raise
         for uid, result in zip(uids, results, strict=True):
             if not isinstance(result, Exception):
                 self.wrote_pod(result)
@@ -100,18 +109,30 @@ class Act:
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
         expectations = self._memory.expectations
         expectations.expect_creations(self._key, len(bodies))
-        attempted = failed = 0
+        attempted = created = 0
         first: Exception | None = None
-        while attempted < len(bodies) and first is None:
-            for made in await self._pods.create_all(bodies[attempted:], self._key[0], self._about):
-                attempted += 1
-                if not isinstance(made, Exception):
-                    self.wrote_pod(made)
-                elif not is_namespace_terminating(made):  # which needs no second attempt
-                    failed += 1
-                    first = first or made
-        expectations.creations_observed(self._key, failed + len(bodies) - attempted)
-        return PodResults(created=attempted - failed, attempted=attempted), first
+        try:
+            while attempted < len(bodies) and first is None:
+                for made in await self._pods.create_all(bodies[attempted:], self._key[0], self._about):
+                    attempted += 1
+                    if not isinstance(made, Exception):
+                        self.wrote_pod(made)
+                    elif not is_namespace_terminating(made):  # which needs no second attempt
+                        first = first or made
+                        continue
+                    created += 1
+        finally:
+            expectations.creations_observed(self._key, len(bodies) - created)
+        return PodResults(created=created, attempted=attempted), first
+
+    async def _release_all(self, pods: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
+        expectations = self._memory.expectations
+        expectations.expect_deletions(self._key, len(pods))
+        deleted: set[str] = set()
+        try:
+            return await self._remove(pods, functools.partial(self._release, deleted))
+        finally:
+            expectations.deletions_observed(self._key, len(pods) - len(deleted))
 
     async def _remove(
         self, pods: Sequence[Obj], remove: Callable[[Obj], Awaitable[None]]
@@ -128,17 +149,18 @@ class Act:
             if not _not_found(err):
                 raise
 
-    async def _release(self, pod: Obj) -> None:
+    async def _release(self, deleted: set[str], pod: Obj) -> None:
         """Strips the finalizer first, so that the deleted pod is gone before anyone could count it."""
         name = pod["metadata"]["name"]
         try:
             if pod_facts.tracked(pod):
                 self.wrote_pod(await self._pods.remove_finalizer(pod, FINALIZER))
             await self._pods.delete(self._key[0], name, self._about)
-        except FAILURES as err:
-            self._memory.expectations.deletions_observed(self._key)
+        except StatusError as err:
             if not _not_found(err):
                 raise
+        else:
+            deleted.add(name)
 
 
 def _not_found(err: BaseException) -> bool:

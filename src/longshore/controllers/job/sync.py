@@ -7,7 +7,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.controllers.job import spec as job_spec
-from longshore.controllers.job.act import FAILURES, Act
+from longshore.controllers.job.act import Act
 from longshore.controllers.job.decide import before_killing, decide, finish, track
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
@@ -94,7 +94,7 @@ class Sync:
         finally:
             try:
                 await act.settled()
-            except FAILURES:
+            except BaseException:
                 tools.memory.remember_backoff(self._key, tracking.plan.view.backoff)
                 raise
         if problem is not None:

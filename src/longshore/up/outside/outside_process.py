@@ -17,7 +17,7 @@ import uuid
 from msgspec.structs import replace
 
 from longshore import __version__
-from longshore.client import Unreachable
+from longshore.client import CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
 from longshore.machinery.queues.backoff import Backoff
@@ -105,11 +105,14 @@ def ready_line(server: str, settings: Settings) -> str:
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:
-    """Waits until the server answers: it may be starting, too."""
+    """Waits until the server answers: it may be starting, too. Raises `CredentialsError`: at the start
+    somebody may be looking."""
     backoff, said = Backoff(wiring.clock, wiring.rng), False
     while True:
         try:
             answer = await client.request("GET", "/version")
+        except CredentialsError:
+            raise
         except Unreachable as err:
             if not said:
                 _say(f"{err}; trying again")

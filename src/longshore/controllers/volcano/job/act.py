@@ -171,13 +171,18 @@ class Act:
     async def _create_some(self, bodies: Sequence[Obj]) -> Sequence[Answer]:
         begun = rfc3339.seconds(self._job["metadata"]["creationTimestamp"])
         making = self._remembered.making
-        making.update(body["metadata"]["name"] for body in bodies)
-        answers = await self._client.create_together(kinds.PODS, bodies, self._namespace)
+        names = [body["metadata"]["name"] for body in bodies]
+        making.update(names)
+        try:
+            answers = await self._client.create_together(kinds.PODS, bodies, self._namespace)
+        except BaseException:
+            making.difference_update(names)
+            raise
         latency = (self._tools.clock.now().timestamp() - begun) * 1000
-        for body, answer in zip(bodies, answers, strict=True):
-            if isinstance(answer, StatusError):
-                making.discard(body["metadata"]["name"])
-            elif not isinstance(answer, Unreachable):
+        for name, answer in zip(names, answers, strict=True):
+            if isinstance(answer, Exception):
+                making.discard(name)
+            else:
                 self._wrote(kinds.PODS, answer)
                 self._tools.metrics.pod_created(latency)
         return answers

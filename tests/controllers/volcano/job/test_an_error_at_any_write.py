@@ -1,0 +1,71 @@
+"""A create that raises something unforeseen is tried again: the Job ends as ever, no pod stays expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from controllers.volcano.job.stories import STORIES
+from longshore.client import Unreachable
+from longshore.controllers.volcano.job import controller as job_controller
+from longshore.controllers.volcano.job.act import Act
+from longshore.controllers.volcano.job.plan import End
+from longshore.testing.crashing import OneByOne
+from longshore.testing.stories import NS
+from support.simple_gangs import PODS
+from support.volcano_world import World, controller, told, undisturbed
+
+_STORY = STORIES["a failed pod restarts the job"]
+
+
+class Raising(OneByOne):
+    """A client whose one create of a pod raises. The server never sees it."""
+
+    def __init__(self, client: Any, number: int, error: Exception) -> None:
+        self._client, self._number, self._error = client, number, error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    @property
+    def raised(self) -> bool:
+        return self._number <= 0
+
+    async def create(self, what: Any, *arguments: Any, **options: Any) -> Any:  # type: ignore[override]
+        if what == PODS:
+            self._number -= 1
+            if self._number == 0:
+                raise self._error
+        return await self._client.create(what, *arguments, **options)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, Unreachable])
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_only_pods_that_are_there_stay_expected(
+    number: int, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = undisturbed(_STORY)[0]
+    strays: set[str] = set()
+    worlds: list[World] = []
+    clients: list[Raising] = []
+
+    class Watched(Act):
+        async def visit(self) -> End:
+            try:
+                return await super().visit()
+            finally:
+                there = {pod["metadata"]["name"] for pod in (await worlds[0].client.list(PODS, NS)).items}
+                strays.update(self._remembered.making - there)
+
+    monkeypatch.setattr(job_controller, "Act", Watched)
+
+    async def life(world: World) -> None:
+        worlds.append(world)
+        clients.append(Raising(world.client, number, error("made to fail")))
+        client: Any = clients[0]
+        await controller(client, world.clock)
+
+    assert told(_STORY, life) == good
+    assert not strays
+    assert clients[0].raised
