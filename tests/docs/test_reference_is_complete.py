@@ -69,7 +69,7 @@ def test_every_metric_that_a_longshore_shows_is_on_the_page() -> None:
 def test_every_reason_of_a_recorded_event_in_the_code_is_on_the_page() -> None:
     reasons = {event.reason for event in events.found()}
     for path in (path for path in PACKAGE.rglob("*.py") if path.parts[len(PACKAGE.parts)] != "api"):
-        for reason in re.findall(r'"(?:Normal|Warning)",\s*"([A-Z]\w+)"', path.read_text()):
+        for reason in re.findall(r'"(?:Normal|Warning)", *"([A-Z]\w+)"', path.read_text()):
             assert reason in reasons, f"{path}: {reason}"
     assert {"BackoffLimitExceeded", "FailedMount", "FailedScheduling", "CatchUp", "Suspended"} <= reasons
 

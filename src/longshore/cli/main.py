@@ -60,6 +60,7 @@ GROUPS = (
             ("cronjob", "show when a CronJob runs next, or run it now"),
             ("auth", "say who you are to the server, and what you may do"),
             ("cron", "print when a schedule fires; needs no server"),
+            ("sim", "play manifests on a virtual clock: when would this finish?"),
         ),
     ),
     (

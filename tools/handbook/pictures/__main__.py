@@ -6,13 +6,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from handbook.pictures import boxes, counting, terminal, terminal_svg
+from handbook.pictures import boxes, counting, simulated, terminal, terminal_svg
 from handbook.pictures.scenes import SCENES, Scene
 
 FOLDER = Path(__file__).resolve().parents[3] / "docs" / "pictures"
 DIAGRAMS: dict[str, Callable[[], str]] = {
     "counting": counting.picture,
     "layers": boxes.layers,
+    "sim-gpus": simulated.gpus,
+    "sim-night": simulated.night,
     "store": boxes.store,
 }
 """Pictures that come out the same each time; a test compares them with the files."""

@@ -55,3 +55,8 @@ JOB_CONTROLLER: Final = "longshore.dev/job-controller"
 """The `spec.managedBy` of Jobs that longshore runs in another cluster, beside kube-controller-manager."""
 LOCAL_PROVISIONER: Final = "longshore.dev/local"
 """Makes volumes of directories on the node."""
+
+SIM_DURATION: Final = "sim.longshore.dev/duration"
+"""How long a pod runs in a simulation: 3m, 3m±20s, 10s..60s."""
+SIM_EXIT_CODES: Final = "sim.longshore.dev/exit-codes"
+"""Exit codes of a pod in a simulation, with their shares: 0:0.95,1:0.05."""

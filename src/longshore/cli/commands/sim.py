@@ -1,0 +1,147 @@
+"""Plays manifests on a virtual clock, with the real controllers: when would this finish, and what would wait?
+
+longshore sim night.yaml --for 7d                     a table: Jobs, CronJobs, queues, nodes, and what to mind
+longshore sim train.yaml --nodes 20 --node cpu=64,nvidia.com/gpu=8 -o html > night.html
+longshore sim report.yaml --set job/report.spec.parallelism=4,8,16     side by side
+longshore sim night.yaml --outcomes how.yaml --runs 100                p50 and p95 over a hundred seeds
+longshore sim night.yaml --outcomes how.yaml --check                   exit 1 when an expectation is broken
+
+Nothing runs and nothing is written. How pods go is said by --outcomes, by annotations
+(sim.longshore.dev/duration: 3m±20s), or by runs that were (--outcomes-from); else each takes 60 s and ends
+well.
+The same seed gives the same answer everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from longshore.cli.arguments.flags import switch
+
+if TYPE_CHECKING:
+    from longshore.cli.simulating.question import Question
+    from longshore.sim.many import Variant
+    from longshore.sim.sim_result import Result
+
+INTERMIXED = True
+_FORMS = ("table", "html", "svg", "json", "timeline", "trace")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.cli.server import connecting
+
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="manifests: files, directories, URLs, - for standard input")
+    switch(parser, "--from-cluster", help="also the Jobs, CronJobs, queues and nodes of a server; only reads")
+    add(
+        "--for",
+        dest="length",
+        type=_length,
+        metavar="T",
+        help="how long (default: until done; 1d with CronJobs)",
+    )
+    add("--until", choices=("done",), metavar="done", help="end as soon as nothing is left to do")
+    add(
+        "--start",
+        default="",
+        metavar="TIME",
+        help="2027-03-27T00:00 in the zone (default: the next midnight)",
+    )
+    add(
+        "--zone",
+        default="",
+        metavar="ZONE",
+        help="time zone of schedules and of times (default: this machine's)",
+    )
+    add("--seed", type=int, default=0, metavar="N", help="of the dice (default: 0)")
+    add("--runs", type=_count, default=1, metavar="N", help="play N seeds, and show p50 and p95")
+    add("--nodes", type=_count, default=1, metavar="N", help="so many nodes alike (default: 1)")
+    add("--node", default="", metavar="AMOUNTS", help="what a node has: cpu=64,memory=256Gi,nvidia.com/gpu=8")
+    add("--outcomes", default="", metavar="FILE", help="how pods go, and what is expected; YAML")
+    add(
+        "--outcomes-from",
+        default="",
+        metavar="FILE",
+        help="pods or history that were, as -o json prints them",
+    )
+    add(
+        "--set",
+        dest="changes",
+        action="append",
+        default=[],
+        metavar="F=V,V",
+        help="try values: job/x.spec.parallelism=4,8",
+    )
+    switch(parser, "--check", help="exit 1 when an expectation of the outcomes is broken")
+    add(
+        "--output",
+        "-o",
+        default="table",
+        choices=_FORMS,
+        metavar="|".join(_FORMS),
+        help="the form of the answer",
+    )
+    connecting.add_arguments(parser)
+
+
+def run(arguments: Namespace) -> int:
+    from longshore.api.errors import StatusError
+    from longshore.cli.main import Failure
+    from longshore.cli.simulating import question
+    from longshore.sim import checks
+
+    try:
+        asked = question.read(arguments)
+        results = [(variant, _played(arguments, asked, variant)) for variant in asked.variants]
+        _print(arguments, results)
+        broken = [
+            said for _, each in results for result in each for said in checks.broken(result, asked.expect)
+        ]
+    except (ValueError, KeyError, StatusError) as err:
+        text = f"lacks {err}" if isinstance(err, KeyError) else str(err)
+        raise Failure(text, 2) from None
+    for said in broken:
+        print(f"broken: {said}", file=sys.stderr)
+    if arguments.check and not asked.expect:
+        raise Failure("--check needs an outcome file with expectations: see longshore sim --help", 2)
+    return 1 if arguments.check and broken else 0
+
+
+def _played(arguments: Namespace, asked: Question, variant: Variant) -> list[Result]:
+    from longshore.cli.simulating.sim_progress import Progress
+    from longshore.sim.simulate import simulate
+
+    found = []
+    for number in range(arguments.runs):
+        settings = asked.settings(variant, arguments.seed + number)
+        with Progress(settings.seconds, variant.words, number, arguments.runs) as progress:
+            found.append(simulate(settings, progress))
+    return found
+
+
+def _print(arguments: Namespace, results: list[tuple[Variant, list[Result]]]) -> None:
+    from longshore.cli.simulating import answer_forms
+
+    for number, (variant, each) in enumerate(results):
+        if variant.words and arguments.output == "table":
+            sys.stdout.write(f"{chr(10) if number else ''}with {variant.words}:\n")
+        sys.stdout.write(
+            answer_forms.text(arguments.output, each, answer_forms.title(arguments.files, variant.words))
+        )
+
+
+def _length(text: str) -> float:
+    from longshore.testing import spreads
+
+    try:
+        return spreads.seconds(text)
+    except ValueError as err:
+        raise ArgumentTypeError(str(err)) from None
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)

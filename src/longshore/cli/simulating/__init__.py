@@ -1,0 +1,1 @@
+"""`longshore sim`: from arguments to a question, from results to what is printed."""

@@ -1,0 +1,181 @@
+"""The question that the arguments of `longshore sim` ask. Raises ValueError or Failure for a bad one."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo
+
+import yaml
+
+from longshore.api import cron
+from longshore.api.types import Obj
+from longshore.cli.arguments import manifest_files
+from longshore.cli.main import Failure
+from longshore.sim import many, outcome_file
+from longshore.sim.many import Variant
+from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Settings, amounts, nodes
+from longshore.sim.troubles import Troubles
+from longshore.testing.scripts import Rule
+from longshore.up.local_zone import local_zone
+
+_CLUSTER: Final = (
+    ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
+    ("v1", "ResourceQuota", "resourcequotas"),
+    ("v1", "Node", "nodes"),
+    ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
+    ("batch/v1", "CronJob", "cronjobs"),
+    ("batch/v1", "Job", "jobs"),
+    ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
+)
+"""The kinds that are read from a server."""
+_THERE: Final = frozenset(("default", "root", "system-cluster-critical", "system-node-critical"))
+"""Objects that every plane has from its first moment."""
+
+
+class Question(NamedTuple):
+    variants: list[Variant]
+    start: datetime
+    zone: str
+    length: float
+    until_done: bool
+    nodes: Sequence[Obj]
+    rules: Sequence[Rule]
+    troubles: Troubles
+    expect: Mapping[str, str]
+
+    def settings(self, variant: Variant, seed: int) -> Settings:
+        rules = [*outcome_file.annotation_rules(variant.objects), *self.rules]
+        return Settings(
+            objects=variant.objects,
+            start=self.start,
+            zone=self.zone,
+            seconds=self.length,
+            until_done=self.until_done,
+            seed=seed,
+            nodes=self.nodes,
+            rules=rules,
+            troubles=self.troubles,
+        )
+
+
+def read(arguments: Namespace) -> Question:
+    objects = [each.obj for each in manifest_files.read(arguments.files)]
+    if arguments.from_cluster:
+        objects += _from_cluster(arguments)
+    if not objects:
+        raise Failure("give manifests, or --from-cluster\nsee: longshore sim --help", 2)
+    for obj in objects:
+        outcome_file.spread_annotations(obj)
+    outcomes = outcome_file.Outcomes()
+    if arguments.outcomes:
+        outcomes = outcome_file.read(_yaml(arguments.outcomes))
+    rules = list(outcomes.rules)
+    if arguments.outcomes_from:
+        rules = [*outcome_file.from_history(_items(arguments.outcomes_from)), *rules]
+    here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere
+    zone = arguments.zone or ("UTC" if here == "Local" else here)
+    try:
+        cron.load(zone)
+    except cron.UnknownZone as err:
+        raise Failure(f"--zone: {err}", 2) from None
+    repeats = any(obj["kind"] == "CronJob" for obj in objects)
+    length = arguments.length or (DAY_SECONDS if repeats else MAX_SECONDS)
+    return Question(
+        variants=[*many.variants(objects, [many.change(text) for text in arguments.changes])],
+        start=_start(arguments.start, zone),
+        zone=zone,
+        length=length,
+        until_done=arguments.until == "done" or not arguments.length,
+        nodes=nodes(arguments.nodes, amounts(arguments.node)),
+        rules=rules,
+        troubles=outcomes.troubles,
+        expect=outcomes.expect,
+    )
+
+
+def _start(text: str, zone: str) -> datetime:
+    there = ZoneInfo(zone)
+    if text:
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise Failure(f"--start {text!r} is no time: write 2027-03-27T00:00", 2) from None
+        return found if found.tzinfo is not None else found.replace(tzinfo=there)
+    today = datetime.now(UTC).astimezone(there).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today + timedelta(days=1)
+
+
+def _yaml(name: str) -> Any:
+    try:
+        return yaml.safe_load(Path(name).read_text())
+    except OSError as err:
+        raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
+    except yaml.YAMLError as err:
+        raise Failure(f"{name} is not YAML: {err}", 2) from None
+
+
+def _items(name: str) -> list[Obj]:
+    try:
+        found = json.loads(Path(name).read_text())
+    except OSError as err:
+        raise Failure(f"cannot read {name}: {err.strerror}", 2) from None
+    except ValueError:
+        raise Failure(f"{name} is not JSON: write it with longshore history -o json", 2) from None
+    items = found.get("items") if isinstance(found, dict) else found
+    if not isinstance(items, list):
+        raise Failure(f"{name} has no list of items: write it with longshore history -o json", 2)
+    return items
+
+
+def _from_cluster(arguments: Namespace) -> list[Obj]:
+    """The objects of a server as they were asked for: without status, and without what controllers made."""
+    from contextlib import closing
+
+    from longshore.cli.server import connecting, refusals
+
+    found: list[Obj] = []
+    with refusals.told(), closing(connecting.server(arguments)) as server:
+        for version, kind, plural in _CLUSTER:
+            path = f"/api/{version}" if version == "v1" else f"/apis/{version}"
+            answer = server.request("GET", f"{path}/{plural}")
+            if answer.code == 404:  # a cluster without Volcano
+                continue
+            for item in json.loads(answer.body).get("items") or ():
+                owned = any(ref.get("controller") for ref in item["metadata"].get("ownerReferences") or ())
+                if not owned and item["metadata"]["name"] not in _THERE:
+                    found.append(_asked_for(item, version, kind))
+    return found
+
+
+def _asked_for(item: Obj, version: str, kind: str) -> Obj:
+    meta = {
+        k: item["metadata"][k]
+        for k in ("name", "namespace", "labels", "annotations")
+        if k in item["metadata"]
+    }
+    spec = {
+        k: v
+        for k, v in (item.get("spec") or {}).items()
+        if k not in ("selector", "podCIDR", "podCIDRs", "taints")
+    }
+    made: Obj = {"apiVersion": version, "kind": kind, "metadata": meta, "spec": spec}
+    if kind == "Job" and "template" in spec:
+        labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+        kept = {k: v for k, v in labels.items() if "controller-uid" not in k and "job-name" not in k}
+        spec["template"] = {
+            **spec["template"],
+            "metadata": {**(spec["template"].get("metadata") or {}), "labels": kept},
+        }
+    if kind == "Node":
+        made["status"] = {k: (item.get("status") or {}).get(k) or {} for k in ("allocatable", "capacity")}
+    if kind == "PriorityClass":
+        made |= {
+            k: item[k] for k in ("value", "globalDefault", "description", "preemptionPolicy") if k in item
+        }
+        del made["spec"]
+    return made

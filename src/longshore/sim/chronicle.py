@@ -1,0 +1,233 @@
+"""Notes what happens in a simulation, as it happens: a line for each pod and each Job that ever was.
+
+Objects are deleted on the way, by TTL, history limits and people; their lines stay. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from longshore.api import quantity
+from longshore.api.facts import job_state, kinds, owners, pod_state
+from longshore.api.pod_resources import pod_requests
+from longshore.api.time import rfc3339
+from longshore.api.types import Obj
+from longshore.machinery.informers.informer import Handler
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time.clock import Clock
+
+GROUP_NAME: Final = "scheduling.k8s.io/group-name"
+SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_GANG_ENDS: Final = {"Completed": "complete", "Failed": "failed", "Terminated": "failed", "Aborted": "failed"}
+
+
+@dataclass(slots=True)
+class PodLine:
+    """One pod. Times are seconds since the start of the simulation; None is not yet."""
+
+    namespace: str
+    name: str
+    owner: str
+    """`job/report` or `vcjob/train`; empty for a pod of its own."""
+    index: int | None
+    created: float
+    requests: dict[str, int]
+    """In thousandths for cpu, else whole."""
+    queue: str = ""
+    bound: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    node: str = ""
+    result: str = ""
+    """`succeeded`, `failed`, `evicted` or `stopped`; empty while it lives."""
+    code: int | None = None
+    waits_for: str = ""
+    """The scheduler's last words about it, while it has no node."""
+
+
+@dataclass(slots=True)
+class WorkLine:
+    """One Job or Volcano Job."""
+
+    kind: str
+    """`job` or `vcjob`."""
+    namespace: str
+    name: str
+    created: float
+    completions: int | None = None
+    owner: str = ""
+    """`cronjob/nightly`, `jobflow/x`; empty where a person made it."""
+    scheduled: float | None = None
+    """The time of its CronJob's schedule, in seconds since 1970."""
+    queue: str = ""
+    started: float | None = None
+    ended: float | None = None
+    result: str = ""
+    """`complete`, `failed` or `deleted`; empty while it lives."""
+    reason: str = ""
+    group: str = ""
+    """The name of the PodGroup of a Volcano Job."""
+    waits_for: str = ""
+    """The scheduler's words about a gang that has not started."""
+    succeeded: int = 0
+    failed: int = 0
+    pods: list[PodLine] = field(default_factory=list)
+
+    @property
+    def reference(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class Chronicle:
+    """Follows a plane by its informers. `heard` takes the Events that its parts make."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._now: Callable[[], float] = clock.monotonic
+        self.pods: dict[str, PodLine] = {}
+        """By uid, in order of creation; so are `works`."""
+        self.works: dict[str, WorkLine] = {}
+        self.cron_jobs: dict[str, Obj] = {}
+        """The last state of each CronJob, by uid; so are `queues`, by name."""
+        self.queues: dict[str, Obj] = {}
+        self.queue_of: dict[str, str] = {}
+        self.changes = 0
+        """How much has happened; whoever sees the same number twice knows that nothing did."""
+        self._by_name: dict[tuple[str, str], PodLine] = {}
+
+    def follow(self, informers: Informers) -> None:
+        informers.get(kinds.PODS).add_handler(_Each(self._pod, self._pod_gone))
+        informers.get(kinds.JOBS).add_handler(_Each(self._job, self._work_gone))
+        informers.get(kinds.VOLCANO_JOBS).add_handler(_Each(self._gang, self._work_gone))
+        informers.get(kinds.CRON_JOBS).add_handler(_Each(self._cron_job, lambda obj: None))
+        informers.get(kinds.VOLCANO_CRON_JOBS).add_handler(_Each(self._cron_job, lambda obj: None))
+        informers.get(kinds.POD_GROUPS).add_handler(_Each(self._group, lambda obj: None))
+        informers.get(kinds.QUEUES).add_handler(_Each(self._queue, lambda obj: None))
+
+    def heard(self, event: Obj) -> None:
+        if event.get("reason") in ("FailedScheduling", "Unschedulable"):
+            ref = event.get("involvedObject") or {}
+            line = self._by_name.get((ref.get("namespace") or "", ref.get("name") or ""))
+            if line is not None:
+                line.waits_for = event.get("message") or ""
+
+    def _pod(self, pod: Obj) -> None:
+        self.changes += 1
+        uid, now = pod["metadata"]["uid"], self._now()
+        line = self.pods.get(uid) or self._new_pod(uid, pod)
+        if line.bound is None and pod["spec"].get("nodeName"):
+            line.bound, line.node, line.waits_for = now, pod["spec"]["nodeName"], ""
+        phase = pod_state.phase_of(pod)
+        if line.started is None and phase in ("Running", "Succeeded", "Failed") and line.bound is not None:
+            line.started = now
+            work = self.works.get((owners.controller_of(pod) or {}).get("uid", ""))
+            if work is not None and work.started is None:
+                work.started = now
+        if line.ended is None and pod_state.has_ended(pod):
+            line.ended, line.code = now, pod_state.main_end(pod).get("exitCode")
+            line.result = _result(pod, phase)
+
+    def _new_pod(self, uid: str, pod: Obj) -> PodLine:
+        meta = pod["metadata"]
+        owner = owners.controller_of(pod)
+        word = ""
+        if owner is not None:
+            kind = "vcjob" if owner["apiVersion"].startswith("batch.volcano.sh/") else owner["kind"].lower()
+            word = f"{kind}/{owner['name']}"
+        group = (meta.get("annotations") or {}).get(GROUP_NAME, "")
+        requests = {name: _number(name, amount) for name, amount in pod_requests(pod["spec"]).items()}
+        index = pod_state.completion_index(pod)
+        line = PodLine(meta["namespace"], meta["name"], word, index, self._now(), requests)
+        line.queue = self.queue_of.get(group, "")
+        self.pods[uid] = self._by_name[meta["namespace"], meta["name"]] = line
+        if owner is not None and (work := self.works.get(owner["uid"])) is not None:
+            work.pods.append(line)
+            line.queue = line.queue or work.queue
+        return line
+
+    def _pod_gone(self, pod: Obj) -> None:
+        self._pod(pod)
+        line = self.pods[pod["metadata"]["uid"]]
+        if line.ended is None:
+            line.ended, line.result = self._now(), "stopped"
+
+    def _job(self, job: Obj) -> None:
+        line = self._work(job, "job")
+        status = job.get("status") or {}
+        line.succeeded, line.failed = status.get("succeeded") or 0, status.get("failed") or 0
+        end = job_state.end_of(job)
+        if end is not None and line.ended is None:
+            line.ended, line.result = self._now(), "complete" if end["type"] == "Complete" else "failed"
+            line.reason = end.get("reason") or ""
+
+    def _gang(self, gang: Obj) -> None:
+        line = self._work(gang, "vcjob")
+        status = gang.get("status") or {}
+        line.queue = gang["spec"].get("queue") or "default"
+        line.succeeded, line.failed = status.get("succeeded") or 0, status.get("failed") or 0
+        phase = (status.get("state") or {}).get("phase") or ""
+        if phase in _GANG_ENDS and line.ended is None:
+            line.ended, line.result, line.reason = self._now(), _GANG_ENDS[phase], phase
+
+    def _work(self, obj: Obj, kind: str) -> WorkLine:
+        self.changes += 1
+        meta = obj["metadata"]
+        line = self.works.get(meta["uid"])
+        if line is None:
+            owner = owners.controller_of(obj)
+            line = self.works[meta["uid"]] = WorkLine(kind, meta["namespace"], meta["name"], self._now())
+            line.owner = f"{owner['kind'].lower()}/{owner['name']}" if owner else ""
+            at = (meta.get("annotations") or {}).get(SCHEDULED)
+            line.scheduled = rfc3339.seconds(at) if at else None
+            tasks = obj["spec"].get("tasks")
+            line.completions = (
+                sum(t.get("replicas") or 0 for t in tasks) if tasks else obj["spec"].get("completions")
+            )
+        return line
+
+    def _work_gone(self, obj: Obj) -> None:
+        line = self.works.get(obj["metadata"]["uid"])
+        if line is not None and line.ended is None:
+            line.ended, line.result = self._now(), "deleted"
+
+    def _cron_job(self, cron_job: Obj) -> None:
+        self.cron_jobs[cron_job["metadata"]["uid"]] = cron_job
+
+    def _group(self, group: Obj) -> None:
+        meta = group["metadata"]
+        self.queue_of[meta["name"]] = group["spec"].get("queue") or "default"
+        work = self.works.get((owners.controller_of(group) or {}).get("uid", ""))
+        if work is not None:
+            work.group = meta["name"]
+
+    def _queue(self, queue: Obj) -> None:
+        self.queues[queue["metadata"]["name"]] = queue
+
+
+class _Each(Handler):
+    """Tells one function of every state of an object, and another of its deletion."""
+
+    def __init__(self, seen: Callable[[Obj], None], gone: Callable[[Obj], None]) -> None:
+        self._seen, self._gone = seen, gone
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._seen(obj)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._seen(new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._gone(obj)
+
+
+def _result(pod: Obj, phase: str) -> str:
+    if "deletionTimestamp" in pod["metadata"]:
+        return "stopped"
+    if phase == "Succeeded":
+        return "succeeded"
+    return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
+
+
+def _number(name: str, amount: str) -> int:
+    return quantity.milli_value(amount) if name == "cpu" else quantity.value(amount)

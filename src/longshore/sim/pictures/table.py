@@ -1,0 +1,108 @@
+"""A result as tables for a terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from longshore.sim.checks import spoken
+from longshore.sim.many import Spread
+from longshore.sim.sim_result import JobRow, Result
+
+MAX_JOB_ROWS = 30
+
+
+def of(result: Result) -> str:
+    """All tables of a result, and its remarks."""
+    parts = [_jobs(result), _cron_jobs(result), _queues(result), _nodes(result)]
+    if result.remarks:
+        parts.append("".join(f"! {text}\n" for text in result.remarks))
+    return "\n".join(part for part in parts if part)
+
+
+def _jobs(result: Result) -> str:
+    own = [row for row in result.jobs if not row.owner.startswith("cronjob/")]
+    rows = [_job(result, row) for row in own[:MAX_JOB_ROWS]]
+    head = ("JOB", "RESULT", "QUEUED", "STARTED", "ENDED", "TOOK", "PODS", "FAILED", "WAITS FOR")
+    text = columns(head, rows) if rows else ""
+    return text + (f"and {len(own) - len(rows)} more Jobs; see -o json\n" if len(own) > len(rows) else "")
+
+
+def _job(result: Result, row: JobRow) -> tuple[str, ...]:
+    took = spoken(row.ended - row.queued) if row.ended is not None else ""
+    why = row.waits_for or (row.reason if row.result == "failed" else "")
+    return (
+        row.name,
+        row.result,
+        _clock(result, row.queued),
+        _clock(result, row.started),
+        _clock(result, row.ended),
+        took,
+        str(row.pods),
+        str(row.failed),
+        why,
+    )
+
+
+def _clock(result: Result, seconds: float | None) -> str:
+    return "" if seconds is None else f"{result.clock(seconds):%d %b %H:%M:%S}"
+
+
+def _cron_jobs(result: Result) -> str:
+    rows = [
+        (
+            row.name,
+            row.schedule,
+            str(row.runs),
+            str(row.complete),
+            str(row.failed),
+            str(len(row.skipped)),
+            spoken(row.longest),
+        )
+        for row in result.cron_jobs
+    ]
+    return (
+        columns(("CRONJOB", "SCHEDULE", "RUNS", "COMPLETE", "FAILED", "SKIPPED", "LONGEST"), rows)
+        if rows
+        else ""
+    )
+
+
+def _queues(result: Result) -> str:
+    rows = [
+        (row.name, str(row.works), f"{row.share:.0%}", spoken(row.mean_wait), spoken(row.longest_wait))
+        for row in result.queues
+    ]
+    return columns(("QUEUE", "JOBS", "CPU SHARE", "MEAN WAIT", "LONGEST WAIT"), rows) if rows else ""
+
+
+def _nodes(result: Result) -> str:
+    names = sorted({name for node in result.nodes for name in node.used})
+    rows = [
+        (node.name, str(node.pods), *(f"{node.used.get(name, 0.0):.1%}" for name in names))
+        for node in result.nodes[:MAX_JOB_ROWS]
+    ]
+    return columns(("NODE", "PODS", *(name.upper() for name in names)), rows)
+
+
+def of_spreads(spreads: Sequence[Spread], runs: int) -> str:
+    """The percentiles over many seeds."""
+    rows = [
+        (
+            each.name,
+            f"{each.completes:.1%}",
+            spoken(each.p50) if each.p50 is not None else "",
+            spoken(each.p95) if each.p95 is not None else "",
+        )
+        for each in spreads
+    ]
+    return f"over {runs} seeds:\n" + columns(("WORK", "COMPLETE", "P50", "P95"), rows)
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text in columns, as kubectl aligns it."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    lines = (
+        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in (head, *rows)
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)

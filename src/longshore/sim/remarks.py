@@ -1,0 +1,94 @@
+"""Remarks about a result: what a person would want to be warned of, in sentences with numbers. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from longshore.api.types import Obj
+from longshore.node.capacity import number
+from longshore.sim.checks import spoken
+from longshore.sim.chronicle import Chronicle
+from longshore.sim.sim_result import Result
+
+
+def of(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> list[str]:
+    return [
+        *_skipped(result),
+        *_never_started(result, nodes, chronicle),
+        *_failed(result),
+        *_unfinished(result),
+        *_nodes(result),
+    ]
+
+
+def _skipped(result: Result) -> Iterator[str]:
+    for row in result.cron_jobs:
+        reasons = Counter(_short(skip.why) for skip in row.skipped)
+        for why, count in reasons.most_common(3):
+            runs = "1 run" if count == 1 else f"{count} runs"
+            yield f"{runs} of {row.name} {'is' if count == 1 else 'are'} skipped because {why}"
+        if row.late:
+            runs = "1 run" if row.late == 1 else f"{row.late} runs"
+            yield f"{runs} of {row.name} start late, by up to {spoken(row.latest)}"
+
+
+def _short(why: str) -> str:
+    """One reason for all runs that were kept for the same cause."""
+    return "the one before still runs (Forbid)" if why.endswith("is Forbid)") else why
+
+
+def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> Iterator[str]:
+    largest = _largest(nodes)
+    for work in chronicle.works.values():
+        if work.started is not None or work.ended is not None:
+            continue
+        said = work.waits_for or next((pod.waits_for for pod in work.pods if pod.waits_for), "")
+        requests = work.pods[0].requests if work.pods else {}
+        too_large = [
+            f"a pod asks for {_amount(name, wanted)} {name}, "
+            f"the largest node has {_amount(name, largest.get(name, 0))}"
+            for name, wanted in requests.items()
+            if wanted > largest.get(name, 0)
+        ]
+        if too_large:
+            yield f"{work.reference} can never start: {too_large[0]}"
+        else:
+            yield f"{work.reference} has not started{': ' + said if said else ''}"
+
+
+def _largest(nodes: Sequence[Obj]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in nodes:
+        status = node.get("status") or {}
+        for name, amount in (status.get("allocatable") or status.get("capacity") or {}).items():
+            found[name] = max(found.get(name, 0), number(name, amount))
+    return found
+
+
+def _amount(name: str, value: int) -> str:
+    if name == "cpu":
+        return f"{value / 1000:g}"
+    if name in ("memory", "ephemeral-storage") and value >= 2**30:
+        return f"{value / 2**30:g}Gi"
+    return str(value)
+
+
+def _failed(result: Result) -> Iterator[str]:
+    for row in result.jobs:
+        if row.result == "failed" and not row.owner:
+            yield f"{row.name} fails: {row.reason or 'see its pods'}"
+
+
+def _unfinished(result: Result) -> Iterator[str]:
+    left = [row for row in result.jobs if row.result == "running"]
+    if left:
+        names = ", ".join(row.name for row in left[:3]) + (", …" if len(left) > 3 else "")
+        verb = "does" if len(left) == 1 else "do"
+        yield f"{names} {verb} not end within the time that was simulated"
+
+
+def _nodes(result: Result) -> Iterator[str]:
+    if result.node_failures:
+        times = "once" if result.node_failures == 1 else f"{result.node_failures} times"
+        yield f"a node fails {times}"

@@ -1,0 +1,312 @@
+"""The answer of a simulation, in rows that tables and pictures show. Made once, from the chronicle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from longshore.api import cron
+from longshore.api.time import instants
+from longshore.api.types import Obj
+from longshore.sim.chronicle import Chronicle, PodLine, WorkLine
+
+if TYPE_CHECKING:
+    from longshore.plane.plane import Plane
+    from longshore.sim.settings import Settings
+
+_MAX_SKIPS_TOLD: Final = 100
+_LATE_SECONDS: Final = 60.0
+
+
+class JobRow(msgspec.Struct):
+    """One Job or Volcano Job. Times are seconds since the start; None is never."""
+
+    name: str
+    """`job/report`, with the namespace in front where it is not `default`."""
+    owner: str
+    queued: float
+    started: float | None
+    ended: float | None
+    result: str
+    """`complete`, `failed`, `deleted`; `running` or `waiting` where it has not ended."""
+    reason: str
+    pods: int
+    failed: int
+    """Pods that failed or were evicted."""
+    completions: int | None
+    waits_for: str = ""
+    late: float = 0.0
+    """Seconds from the time of its CronJob's schedule to its creation."""
+
+
+class SkippedRun(msgspec.Struct):
+    at: float
+    """Seconds since 1970."""
+    why: str
+
+
+class CronJobRow(msgspec.Struct):
+    name: str
+    schedule: str
+    runs: int
+    complete: int
+    failed: int
+    skipped: list[SkippedRun]
+    longest: float
+    """The seconds of the longest run."""
+    late: int = 0
+    """How many runs began more than a minute after their time,"""
+    latest: float = 0.0
+    """and by how many seconds at most."""
+
+
+class QueueRow(msgspec.Struct):
+    name: str
+    works: int
+    share: float
+    """Of the cpu time that was used at all."""
+    mean_wait: float
+    longest_wait: float
+
+
+class NodeRow(msgspec.Struct):
+    name: str
+    pods: int
+    used: dict[str, float]
+    """Of what it has, by resource, over the whole time."""
+
+
+class Bar(msgspec.Struct):
+    """One pod in a picture."""
+
+    name: str
+    work: str
+    index: int | None
+    created: float
+    bound: float | None
+    started: float | None
+    ended: float | None
+    node: str
+    result: str
+    code: int | None
+
+
+class Result(msgspec.Struct):
+    seed: int
+    start: str
+    """RFC 3339, in the zone."""
+    zone: str
+    seconds: float
+    jobs: list[JobRow]
+    cron_jobs: list[CronJobRow]
+    queues: list[QueueRow]
+    nodes: list[NodeRow]
+    bars: list[Bar]
+    node_failures: int
+    default_outcome: bool
+    """Whether some pods went as nobody had said: a minute, and well."""
+    remarks: list[str] = []
+
+    def clock(self, seconds: float) -> datetime:
+        """The time of day at so many seconds since the start."""
+        return datetime.fromisoformat(self.start) + timedelta(seconds=seconds)
+
+
+def of(
+    settings: Settings,
+    chronicle: Chronicle,
+    plane: Plane,
+    nodes: Sequence[Obj],
+    began: float,
+    ended: float,
+    failures: int,
+) -> Result:
+    """The rows of what was noted between two moments of the virtual clock."""
+    seconds = ended - began
+    for line in chronicle.pods.values():
+        if line.bound is None and line.ended is None:
+            line.waits_for = _waits(plane, "pod", line.namespace, line.name) or line.waits_for
+    works = list(chronicle.works.values())
+    for work in works:
+        if work.started is None and work.ended is None and work.group:
+            work.waits_for = _waits(plane, "podgroup", work.namespace, work.group)
+    zone = ZoneInfo(settings.zone)
+    answer = Result(
+        seed=settings.seed,
+        start=settings.start.astimezone(zone).isoformat(),
+        zone=settings.zone,
+        seconds=seconds,
+        jobs=[_job(work, began, settings) for work in works],
+        cron_jobs=[_cron_job(obj, works, settings, began, seconds) for obj in chronicle.cron_jobs.values()],
+        queues=_queues(chronicle, began, ended),
+        nodes=[_node(node, chronicle, began, ended) for node in nodes],
+        bars=[_bar(line, began) for line in chronicle.pods.values()],
+        node_failures=failures,
+        default_outcome=not settings.rules,
+    )
+    from longshore.sim import remarks
+
+    answer.remarks = remarks.of(answer, nodes, chronicle)
+    return answer
+
+
+def _waits(plane: Plane, kind: str, namespace: str, name: str) -> str:
+    ask = plane.wiring.waits.get(kind)
+    said = ask(namespace, name) if ask is not None else ()
+    return "; ".join(reason.words for reason in said[-1].why) if said else ""
+
+
+def _named(namespace: str, reference: str) -> str:
+    return reference if namespace == "default" else f"{namespace}/{reference}"
+
+
+def _since(moment: float | None, began: float) -> float | None:
+    return None if moment is None else max(moment - began, 0.0)
+
+
+def _job(work: WorkLine, began: float, settings: Settings) -> JobRow:
+    waiting = work.waits_for or next((pod.waits_for for pod in work.pods if pod.waits_for), "")
+    state = work.result or ("running" if work.started is not None else "waiting")
+    row = JobRow(
+        name=_named(work.namespace, work.reference),
+        owner=work.owner,
+        queued=max(work.created - began, 0.0),
+        started=_since(work.started, began),
+        ended=_since(work.ended, began),
+        result=state,
+        reason=work.reason,
+        pods=len(work.pods),
+        failed=sum(pod.result in ("failed", "evicted") for pod in work.pods),
+        completions=work.completions,
+        waits_for=waiting if work.ended is None else "",
+    )
+    row.late = _late(work, settings, began)
+    return row
+
+
+def _late(work: WorkLine, settings: Settings, began: float) -> float:
+    """Seconds from the time of a CronJob's schedule to the creation of its Job."""
+    if work.scheduled is None:
+        return 0.0
+    return max(settings.start.timestamp() + work.created - began - work.scheduled, 0.0)
+
+
+def _cron_job(
+    obj: Obj, works: list[WorkLine], settings: Settings, began: float, seconds: float
+) -> CronJobRow:
+    meta, spec = obj["metadata"], obj["spec"]
+    mine = [w for w in works if w.owner == f"cronjob/{meta['name']}" and w.namespace == meta["namespace"]]
+    row = CronJobRow(
+        name=_named(meta["namespace"], f"cronjob/{meta['name']}"),
+        schedule=spec["schedule"],
+        runs=len(mine),
+        complete=sum(work.result == "complete" for work in mine),
+        failed=sum(work.result == "failed" for work in mine),
+        skipped=[],
+        longest=max((w.ended - w.created for w in mine if w.ended is not None), default=0.0),
+    )
+    delays = [_late(work, settings, began) for work in mine]
+    row.late, row.latest = sum(each > _LATE_SECONDS for each in delays), max(delays, default=0.0)
+    ran = {int(work.scheduled) for work in mine if work.scheduled is not None}
+    for at in _times(spec, settings, seconds):
+        if int(at) not in ran and len(row.skipped) < _MAX_SKIPS_TOLD:
+            row.skipped.append(
+                SkippedRun(at, _why_skipped(spec, mine, at - settings.start.timestamp() + began))
+            )
+    return row
+
+
+def _times(spec: Obj, settings: Settings, seconds: float) -> list[float]:
+    """The times of a schedule within the simulation, in seconds since 1970."""
+    try:
+        schedule = cron.parse_in_zone(spec["schedule"], spec.get("timeZone"))
+    except cron.ScheduleError:
+        return []
+    if isinstance(schedule, cron.Every):
+        return []  # its times count from its last run, so none of them is missed
+    found: list[float] = []
+    start, zone = settings.start.timestamp(), cron.load(settings.zone)
+    at = schedule.next(int(start * instants.SECOND), zone)
+    while at is not None and (moment := at / instants.SECOND) < start + seconds - 1:
+        found.append(moment)
+        at = schedule.next(at, zone)
+    return found
+
+
+def _why_skipped(spec: Obj, mine: list[WorkLine], moment: float) -> str:
+    if spec.get("suspend"):
+        return "it is suspended"
+    running = [w for w in mine if w.created <= moment + 1 and (w.ended is None or w.ended > moment)]
+    if spec.get("concurrencyPolicy") == "Forbid" and running:
+        return f"{running[0].name} still ran (concurrencyPolicy is Forbid)"
+    if spec.get("startingDeadlineSeconds") is not None:
+        return f"startingDeadlineSeconds ({spec['startingDeadlineSeconds']}) had passed"
+    return "a later run was due already"
+
+
+def _queues(chronicle: Chronicle, began: float, ended: float) -> list[QueueRow]:
+    used: dict[str, float] = {}
+    waits: dict[str, list[float]] = {}
+    for work in chronicle.works.values():
+        if work.queue:
+            first = min((pod.bound for pod in work.pods if pod.bound is not None), default=None)
+            waits.setdefault(work.queue, []).append((first if first is not None else ended) - work.created)
+    for line in chronicle.pods.values():
+        if line.queue and line.bound is not None:
+            length = (line.ended if line.ended is not None else ended) - line.bound
+            used[line.queue] = used.get(line.queue, 0.0) + line.requests.get("cpu", 0) * length
+    total = sum(used.values())
+    return [
+        QueueRow(
+            name,
+            len(found),
+            used.get(name, 0.0) / total if total else 0.0,
+            sum(found) / len(found),
+            max(found),
+        )
+        for name, found in sorted(waits.items())
+    ]
+
+
+def _node(node: Obj, chronicle: Chronicle, began: float, ended: float) -> NodeRow:
+    from longshore.node.capacity import number
+
+    status, name = node.get("status") or {}, node["metadata"]["name"]
+    has = {
+        key: number(key, amount) for key, amount in (status.get("allocatable") or status["capacity"]).items()
+    }
+    used = dict.fromkeys((key for key in has if key != "pods"), 0.0)
+    pods = 0
+    for line in chronicle.pods.values():
+        if line.node != name or line.bound is None:
+            continue
+        pods += 1
+        length = (line.ended if line.ended is not None else ended) - line.bound
+        for key in used:
+            used[key] += line.requests.get(key, 0) * length
+    span = max(ended - began, 1e-9)
+    return NodeRow(name, pods, {key: used[key] / (has[key] * span) if has[key] else 0.0 for key in used})
+
+
+def _bar(line: PodLine, began: float) -> Bar:
+    return Bar(
+        _named(line.namespace, line.name),
+        line.owner,
+        line.index,
+        max(line.created - began, 0.0),
+        _since(line.bound, began),
+        _since(line.started, began),
+        _since(line.ended, began),
+        line.node,
+        line.result,
+        line.code,
+    )
+
+
+def utc(seconds: float) -> datetime:
+    """A moment in seconds since 1970."""
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,150 @@
+"""Plays one question to its end: the plane, the fleet and the chronicle on one virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from datetime import UTC
+from typing import Final
+
+from longshore.api import cron
+from longshore.api.facts import kinds
+from longshore.api.types import Obj
+from longshore.apiserver.api import Api
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane.plane import Parts, Plane
+from longshore.plane.supervising import cancelled
+from longshore.sim import sim_result
+from longshore.sim.chronicle import Chronicle
+from longshore.sim.fleet import Fleet
+from longshore.sim.settings import DEFAULT_RUN_SECONDS, Settings, nodes
+from longshore.sim.sim_client import SimClient
+from longshore.sim.sim_result import Result
+from longshore.store import Store
+from longshore.store.memory_limits import Limits
+from longshore.testing import MemoryDirectories, SeededKeys
+from longshore.testing.pod_outcomes import Run
+from longshore.testing.scripts import Scripts
+
+_CONTROLLERS: Final = (
+    "cronjob",
+    "garbage",
+    "job",
+    "namespace",
+    "serviceaccount",
+    "ttl",
+    "volcano-cronjob",
+    "volcano-gc",
+    "volcano-job",
+    "volcano-jobflow",
+    "volcano-podgroup",
+    "volcano-queue",
+)
+_FIRST: Final = (
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "Queue",
+    "ResourceQuota",
+    "LimitRange",
+    "ConfigMap",
+)
+"""Kinds that others rely on, in the order in which they are created."""
+_STEP_SECONDS: Final = 3600.0
+_QUIET_SECONDS: Final = 7200.0
+"""Nothing happens for so long only if nothing can: every pause of a controller is shorter."""
+
+Progress = Callable[[float], None]
+"""Is told how many seconds have passed."""
+
+
+def simulate(settings: Settings, progress: Progress | None = None) -> Result:
+    """The answer. Raises StatusError for a manifest that the API refuses."""
+    start = settings.start.astimezone(UTC)
+    return virtual.run(lambda clock: _play(settings, clock, progress), start=start, seed=settings.seed)
+
+
+async def _play(settings: Settings, clock: VirtualClock, progress: Progress | None) -> Result:
+    store = Store.open(None, limits=Limits())
+    objects = [*settings.objects]
+    given = [obj for obj in objects if obj["kind"] == "Node"]
+    fleet_nodes = given or [*settings.nodes] or nodes(1, {})
+    claims = any(obj["kind"] == "PersistentVolumeClaim" for obj in objects)
+    parts = Parts(
+        store,
+        clock,
+        clock.rng,
+        cron.load(settings.zone),
+        SeededKeys(clock.rng),
+        (*_CONTROLLERS, *(("volume",) if claims else ())),
+        volumes=MemoryDirectories() if claims else None,
+    )
+    chronicle = Chronicle(clock)
+    plane = Plane(parts, SimClient(Api(store, clock=clock, rng=clock.rng), chronicle.heard))
+    await plane.prepare()
+    scripts = Scripts(
+        random.Random(f"outcomes {settings.seed}"), settings.rules, default=Run(DEFAULT_RUN_SECONDS)
+    )
+    dice = random.Random(f"troubles {settings.seed}")
+    fleet = Fleet(plane.client, clock, scripts, fleet_nodes, settings.troubles, dice)
+    await fleet.prepare()
+    informers = plane.wiring.informers.share()
+    async with plane.running():
+        chronicle.follow(informers)
+        playing = asyncio.create_task(fleet.run(informers))
+        try:
+            await clock.sleep(1.0)  # until namespaces have their service accounts
+            began = clock.monotonic()
+            await _create(plane, [obj for obj in objects if obj["kind"] != "Node"])
+            await _wait(settings, clock, chronicle, began, progress)
+        finally:
+            await cancelled([playing])
+        answer = sim_result.of(
+            settings, chronicle, plane, fleet_nodes, began, clock.monotonic(), fleet.failures
+        )
+    await store.close()
+    return answer
+
+
+async def _create(plane: Plane, objects: list[Obj]) -> None:
+    """Creates the manifests, those first on which others rely."""
+
+    def order(obj: Obj) -> int:
+        return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
+
+    for obj in sorted(objects, key=order):
+        what = (obj["apiVersion"], obj["kind"])
+        row = await plane.client.resource(what)
+        body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
+        meta = {
+            k: v
+            for k, v in obj["metadata"].items()
+            if k not in ("uid", "resourceVersion", "creationTimestamp")
+        }
+        namespace = (meta.get("namespace") or "default") if row.namespaced else ""
+        await plane.client.create(what, {**body, "metadata": meta}, namespace)
+        if what == kinds.NAMESPACES:
+            await plane.clock.sleep(0.1)  # until it has its service account
+
+
+async def _wait(
+    settings: Settings, clock: VirtualClock, chronicle: Chronicle, began: float, progress: Progress | None
+) -> None:
+    """Lets time pass until the end, or until nothing is left to do, or nothing happens any more."""
+    end, quiet_since, seen = began + settings.seconds, clock.monotonic(), -1
+    while (left := end - clock.monotonic()) > 0:
+        await clock.sleep(min(_STEP_SECONDS, left))
+        if progress is not None:
+            progress(clock.monotonic() - began)
+        if chronicle.changes != seen:
+            seen, quiet_since = chronicle.changes, clock.monotonic()
+        is_quiet = clock.monotonic() - quiet_since >= _QUIET_SECONDS
+        if settings.until_done and (_is_done(chronicle) or is_quiet):
+            return
+
+
+def _is_done(chronicle: Chronicle) -> bool:
+    works = chronicle.works.values()
+    return bool(works) and all(work.ended is not None for work in works) and not chronicle.cron_jobs

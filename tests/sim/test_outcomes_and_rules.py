@@ -1,0 +1,184 @@
+"""Outcome files, annotations, history, what-if and expectations: read exactly, refused with the rule."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from longshore.sim import checks, many, outcome_file
+from longshore.sim.settings import amounts, nodes
+from longshore.testing.pod_outcomes import Run, chosen
+from sim.worlds import cron_job, job, played
+
+POD: dict[str, Any] = {
+    "metadata": {"name": "p", "namespace": "default"},
+    "spec": {"containers": [{"name": "main", "image": "i"}]},
+}
+
+
+def lengths(value: Any) -> list[float]:
+    rng = random.Random(1)
+    drawn = [Run(outcome_file.duration(value)).drawn(rng).ends_after for _ in range(200)]
+    return [each for each in drawn if each is not None]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        (90, 90, 90),
+        ("1h30m", 5400, 5400),
+        ("10s..60s", 10, 60),
+        ({"uniform": {"from": "10s", "to": "20s"}}, 10, 20),
+        (["1m", "2m"], 60, 120),
+    ],
+)
+def test_durations_and_their_limits(value: Any, low: float, high: float) -> None:
+    found = lengths(value)
+    assert low <= min(found) <= max(found) <= high
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"normal": {"mean": "5m", "deviation": "10s"}}, {"lognormal": {"median": "5m", "sigma": 0.1}}, "5m±10s"],
+)
+def test_distributions_lie_around_their_middle(value: Any) -> None:
+    found = sorted(lengths(value))
+    assert found[len(found) // 2] == pytest.approx(300, rel=0.1)
+
+
+def test_a_file_says_how_pods_go_and_what_is_expected() -> None:
+    found = outcome_file.read(
+        {
+            "default": {"duration": "2m"},
+            "pods": [{"name": "p", "attempts": [{"duration": 5, "exit": 1}, {"duration": 7}]}],
+            "nodes": {"mtbf": "30d", "repair": "10m"},
+            "evictions": {"mean": "12h"},
+            "expect": {"job/x": "complete"},
+        }
+    )
+    assert len(found.rules) == 2
+    assert (found.troubles.node_mtbf, found.troubles.node_repair) == (30 * 86400, 600)
+    assert found.troubles.eviction_mean == 12 * 3600
+    assert found.expect == {"job/x": "complete"}
+
+
+@pytest.mark.parametrize(
+    ("document", "rule"),
+    [
+        ([], "mapping"),
+        ({"pod": []}, "has no 'pod'"),
+        ({"pods": [{"nam": "x"}]}, r"pods\[0\] has no 'nam'"),
+        ({"pods": [{"duration": "3 minutes"}]}, "not a duration"),
+        ({"pods": [{"duration": {"gamma": 1}}]}, "no distribution"),
+        ({"pods": ["x"]}, r"pods\[0\]"),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_rule(document: Any, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        outcome_file.read(document)
+
+
+def test_annotations_of_a_cron_job_reach_its_pods() -> None:
+    work = cron_job("c", "0 * * * *")
+    work["metadata"]["annotations"] = {
+        "sim.longshore.dev/duration": "3m",
+        "sim.longshore.dev/exit-codes": "2",
+    }
+    outcome_file.spread_annotations(work)
+    notes = work["spec"]["jobTemplate"]["spec"]["template"]["metadata"]["annotations"]
+    run = chosen(
+        outcome_file.annotated({**POD, "metadata": {**POD["metadata"], "annotations": notes}}),
+        random.Random(0),
+    )
+    assert (run.ends_after, run.code) == (180.0, 2)
+    assert len(outcome_file.annotation_rules([work])) == 1
+    assert outcome_file.annotation_rules([job()]) == []
+
+
+def test_runs_that_were_become_rules() -> None:
+    history = [
+        {
+            "job": "report",
+            "startTime": "2026-01-01T00:00:00Z",
+            "endTime": "2026-01-01T00:10:00Z",
+            "result": "complete",
+        },
+        {
+            "job": "report",
+            "startTime": "2026-01-02T00:00:00Z",
+            "endTime": "2026-01-02T00:20:00Z",
+            "result": "complete",
+        },
+    ]
+    found = played(job("report"), rules=outcome_file.from_history(history))
+    assert found.jobs[0].ended in (pytest.approx(600, abs=3), pytest.approx(1200, abs=3))
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("complete", ""),
+        ("done within 2m", ""),
+        ("done before 00:02", ""),
+        ("starts within 1s", ""),
+        ("done within 30s", "it was done at 27 Mar 00:01"),
+        ("done before 00:01", "it was done at 27 Mar 00:01"),
+    ],
+)
+def test_expectations_hold_or_are_broken_in_a_sentence(rule: str, said: str) -> None:
+    found = checks.broken(played(job()), {"job/x": rule})
+    assert (not found) if not said else (said in found[0])
+
+
+@pytest.mark.parametrize(
+    ("expect", "rule"),
+    [
+        ({"job/y": "complete"}, "there is no job/y"),
+        ({"job/x": "soon"}, "no rule"),
+        ({"job/x": "done before noon"}, "no time of day"),
+        ({"job/x": "never skipped"}, "no CronJob"),
+    ],
+)
+def test_a_bad_expectation_is_refused(expect: dict[str, str], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        checks.broken(played(job()), expect)
+
+
+def test_values_are_tried_side_by_side() -> None:
+    changes = [many.change("job/x.spec.parallelism=1,2"), many.change("job/x.spec.completions=2")]
+    found = {each.words: played(*each.objects).jobs[0].ended for each in many.variants([job()], changes)}
+    slow, quick = found.values()
+    assert slow == pytest.approx(120, abs=3)
+    assert quick == pytest.approx(60, abs=3)
+    assert next(iter(found)) == "job/x.spec.parallelism=1, job/x.spec.completions=2"
+
+
+@pytest.mark.parametrize("text", ["job/x", "job.spec=1", "pod/x.spec=1", "job/x.spec.parallelism"])
+def test_a_bad_change_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="KIND/NAME"):
+        many.change(text)
+
+
+def test_a_change_to_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="no job/y"):
+        [*many.variants([job()], [many.change("job/y.spec.parallelism=2")])]
+
+
+def test_percentiles_are_values_that_were() -> None:
+    assert many.percentile([3, 1, 2], 0.5) == 2
+    assert many.percentile([*range(1, 101)], 0.95) == 95
+    assert many.percentile([], 0.5) is None
+
+
+def test_nodes_have_what_is_asked_for() -> None:
+    made = nodes(12, amounts("cpu=64,nvidia.com/gpu=8"))
+    assert [each["metadata"]["name"] for each in made][:2] == ["node-00", "node-01"]
+    assert made[0]["status"]["allocatable"]["nvidia.com/gpu"] == "8"
+
+
+@pytest.mark.parametrize(("text", "rule"), [("cpu", "NAME=AMOUNT"), ("cpu=lots", "no quantity")])
+def test_a_bad_amount_is_refused(text: str, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        amounts(text)

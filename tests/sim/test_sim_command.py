@@ -1,0 +1,108 @@
+"""`longshore sim` as people type it, on the examples of the docs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from longshore.cli.main import main
+from support.places import ROOT
+
+EXAMPLES = ROOT / "examples/sim"
+NIGHT = ("sim", str(EXAMPLES / "night.yaml"), "--start", "2027-03-27T00:00", "--zone", "Europe/Berlin")
+HOW = ("--outcomes", str(EXAMPLES / "outcomes.yaml"))
+
+
+def test_the_table_tells_jobs_cron_jobs_and_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*NIGHT, "--for", "2d", *HOW]) == 0
+    out = capsys.readouterr().out
+    assert "job/report" in out
+    assert "cronjob/backup" in out
+    assert "node-0" in out
+
+
+def test_expectations_decide_the_exit_code(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main([*NIGHT, "--for", "1d", *HOW, "--check"]) == 0
+    strict = tmp_path / "strict.yaml"
+    strict.write_text("expect: {job/report: done within 1m}\n")
+    assert main([*NIGHT, "--for", "1d", "--outcomes", str(strict), "--check"]) == 1
+    assert "broken: job/report: expected done within 1m" in capsys.readouterr().err
+
+
+def test_without_outcomes_it_says_what_it_assumes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest = tmp_path / "plain.yaml"
+    manifest.write_text((EXAMPLES / "night.yaml").read_text().split("---")[1])
+    assert main(["sim", str(manifest)]) == 0
+    assert "each takes 60 s and ends well" in capsys.readouterr().out
+
+
+def test_what_if_and_percentiles(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main([*NIGHT, "--for", "6h", *HOW, "--set", "job/report.spec.parallelism=4,16", "--runs", "2"]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "with job/report.spec.parallelism=4:" in out
+    assert "with job/report.spec.parallelism=16:" in out
+    assert out.count("P95") == 2
+
+
+def test_a_gang_that_never_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    gpus = str(EXAMPLES / "gpus.yaml")
+    assert main(["sim", gpus, "--nodes", "2", "--node", "cpu=64,nvidia.com/gpu=8"]) == 0
+    out = capsys.readouterr().out
+    assert "! vcjob/large has not started" in out
+    assert "vcjob/small   complete" in out
+
+
+@pytest.mark.parametrize("form", ["json", "timeline", "trace"])
+def test_machine_readable_forms(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*NIGHT, "--for", "6h", *HOW, "-o", form]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["jobs" if form == "json" else "rows" if form == "timeline" else "traceEvents"]
+
+
+def test_pictures_stand_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*NIGHT, "--for", "6h", *HOW, "-o", "svg"]) == 0
+    assert xml.fromstring(capsys.readouterr().out).tag.endswith("svg")
+    assert main([*NIGHT, "--for", "6h", *HOW, "-o", "html"]) == 0
+    page = unescape(capsys.readouterr().out)
+    assert "default-src 'none'" in page
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in page
+    assert "import {" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give manifests, or --from-cluster"),
+        (("--zone", "Mars"), "Mars"),
+        (("--start", "noon"), "is no time"),
+        (("--node", "cpu"), "NAME=AMOUNT"),
+        (("--set", "x"), "KIND/NAME"),
+        (("--outcomes", "/missing.yaml"), "cannot read /missing.yaml"),
+        (("--check",), "--check needs"),
+    ],
+)
+def test_bad_questions_are_refused(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = () if not arguments else (str(EXAMPLES / "gpus.yaml"),)
+    assert main(["sim", *files, *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_same_seed_gives_the_same_bytes_in_every_process() -> None:
+    def answer(hash_seed: int) -> bytes:
+        command = [sys.executable, "-m", "longshore", *NIGHT, "--for", "12h", *HOW, "-o", "json"]
+        environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+        return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+
+    assert answer(1) == answer(2)

@@ -1,0 +1,110 @@
+"""What the simulator answers: when work ends, what waits and why, which runs are skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from longshore.api.errors import StatusError
+from longshore.sim.troubles import Troubles
+from longshore.testing.pod_outcomes import Exit, Run
+from longshore.testing.scripts import Rule
+from sim.worlds import DAY, HOUR, cron_job, gang, job, played
+
+
+def test_a_job_takes_as_long_as_its_waves() -> None:
+    found = played(job(completions=8, parallelism=8), rules=[Rule("*", (Run(600.0),))])
+    row = found.jobs[0]
+    assert (row.name, row.result, row.pods) == ("job/x", "complete", 8)
+    assert row.ended == pytest.approx(1200, abs=5)  # four processors, so two waves
+    assert found.nodes[0].used["cpu"] > 0
+
+
+def test_failed_pods_are_tried_again_by_the_real_policy() -> None:
+    found = played(
+        job(backoffLimit=2), rules=[Rule("*", (Exit(1, after="10s"), Exit(1, after="10s"), Exit(0)))]
+    )
+    row = found.jobs[0]
+    assert (row.result, row.pods, row.failed) == ("complete", 3, 2)
+    assert row.ended == pytest.approx(10 + 10 + 10 + 20, abs=5)  # back-offs of 10 and 20 seconds
+
+
+def test_a_job_beyond_its_limit_fails_with_its_reason() -> None:
+    found = played(job(backoffLimit=0), rules=[Rule("*", (Exit(3),))])
+    assert (found.jobs[0].result, found.jobs[0].reason) == ("failed", "BackoffLimitExceeded")
+    assert "job/x fails: BackoffLimitExceeded" in found.remarks
+
+
+def test_containers_restart_in_place_where_the_policy_says_so() -> None:
+    work = job()
+    work["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    found = played(work, rules=[Rule("*", (Exit(1, after="5s"), Exit(0, after="5s")))])
+    assert (found.jobs[0].result, found.jobs[0].pods) == ("complete", 1)
+    assert found.jobs[0].ended == pytest.approx(20, abs=3)
+
+
+def test_hourly_runs_of_two_days_over_a_change_of_the_clock() -> None:
+    found = played(cron_job("hourly", "0 * * * *"), seconds=2 * DAY + 600, until_done=False)
+    row = found.cron_jobs[0]
+    assert row.runs == row.complete == 48
+    assert not row.skipped
+
+
+def test_runs_that_wait_for_the_one_before_are_told() -> None:
+    found = played(
+        cron_job("slow", "0 * * * *", concurrencyPolicy="Forbid"),
+        seconds=12 * HOUR,
+        until_done=False,
+        rules=[Rule("*", (Run(2.5 * HOUR),))],
+    )
+    row = found.cron_jobs[0]
+    assert row.runs < 11
+    assert row.skipped
+    assert "Forbid" in row.skipped[0].why
+    assert any(
+        text.startswith(f"{len(row.skipped)} runs of cronjob/slow are skipped") for text in found.remarks
+    )
+
+
+def test_a_pod_larger_than_every_node_can_never_start() -> None:
+    found = played(job(cpu="8"))
+    assert found.jobs[0].result == "waiting"
+    assert "job/x can never start: a pod asks for 8 cpu, the largest node has 4" in found.remarks
+
+
+def test_a_gang_that_does_not_fit_waits_with_numbers() -> None:
+    found = played(gang("train", 3, "3"))
+    assert found.jobs[0].result == "waiting"
+    assert any("vcjob/train has not started" in text and "3 × 3 cpu" in text for text in found.remarks)
+
+
+def test_gangs_share_the_nodes_one_after_the_other() -> None:
+    found = played(gang("one", 4, "1"), gang("two", 4, "1"), rules=[Rule("*", (Run(300.0),))])
+    assert [row.result for row in found.jobs] == ["complete", "complete"]
+    assert found.queues[0].works == 2
+    assert found.queues[0].longest_wait >= 300
+
+
+def test_failing_nodes_evict_and_the_job_goes_on() -> None:
+    found = played(
+        job(completions=6, parallelism=2, backoffLimit=50),
+        count=2,
+        rules=[Rule("*", (Run(HOUR),))],
+        troubles=Troubles(node_mtbf=3 * HOUR, node_repair=600.0),
+        seed=4,
+    )
+    assert found.node_failures
+    assert found.jobs[0].result == "complete"
+    assert any(bar.result == "evicted" for bar in found.bars)
+
+
+def test_a_pod_that_ignores_its_end_is_killed_after_its_grace_period() -> None:
+    work = job(activeDeadlineSeconds=60)
+    work["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 20
+    found = played(work, rules=[Rule("*", (Run.forever(on_term=None),))])
+    assert (found.jobs[0].result, found.jobs[0].reason) == ("failed", "DeadlineExceeded")
+    assert found.jobs[0].ended == pytest.approx(80, abs=3)
+
+
+def test_a_manifest_that_the_api_refuses_is_refused_here() -> None:
+    with pytest.raises(StatusError, match="parallelism"):
+        played(job(parallelism=-1))
