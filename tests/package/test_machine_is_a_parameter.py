@@ -28,6 +28,8 @@ OUTER_ROOMS = {
     "testing/held_loop.py": "real time that flows beside the virtual one, and threads",
     "testing/identity.py": "certificates are good from the machine's time on",
     "testing/installation.py": "a token that nobody guesses",
+    "testing/language_door.py": "a thread for each request, as a test has one",
+    "testing/scripted_up.py": "the signal that stops it",
     "testing/loop_thread.py": "the thread that a cluster lives in",
     "testing/ready_clients.py": "the environment that code under test looks into",
     "testing/seen_requests.py": "how long an answer really took",

@@ -88,8 +88,9 @@ class Cluster:
 
     # ---- beginning and end
 
-    def start(self) -> Self:
-        """Starts it; returns when it takes work."""
+    def start(self, *, port: int = 0, door: bool = False) -> Self:
+        """Starts it; returns when it takes work. A `port` of 0 is any free one. `door` serves `/testing/` to
+        tests in other languages."""
         if self._loop is not None:
             raise RuntimeError("this cluster runs already; make another one: Cluster()")
         shown = identity.shared()
@@ -100,6 +101,11 @@ class Cluster:
         is_held = isinstance(loop, HeldLoop)
         clock = VirtualClock(loop, seed=self.settings.seed) if isinstance(loop, HeldLoop) else RealClock()
         self._inside = Installation(self.settings, clock, directory, shown)
+        self._inside.port = port
+        if door:
+            from longshore.testing.language_door import LanguageDoor
+
+            self._inside.door = LanguageDoor(self)
         try:
             self._loop.run(self._inside.start())
             if is_held:

@@ -49,6 +49,7 @@ from longshore.up.volume_directories import LocalDirectories
 
 if TYPE_CHECKING:
     from longshore.machinery.time.clock import Clock
+    from longshore.testing.language_door import LanguageDoor
 
 CAPACITY: Final = Capacity({"cpu": "1000", "memory": "4Ti", "ephemeral-storage": "64Ti", "pods": "10000"})
 """Enough for a test that does not think of it."""
@@ -66,6 +67,7 @@ class Installation:
         self.rng = random.Random(settings.seed)
         self.token = secrets.token_hex(16)
         self.port = 0
+        self.door: LanguageDoor | None = None
         self.scripts = Scripts(random.Random(settings.seed), default=Run())
         self.node = ScriptedNode(clock, self.scripts, capacity=CAPACITY, root=directory / "node")
         self.requests, self.faults = SeenRequests(), Faults(clock)
@@ -175,7 +177,7 @@ class Installation:
         self.api.quiet_watches = self.settings.clock == "virtual"
         self.own_client = LocalClient(self.api, manager="longshore-testing")
         self._new_plane()
-        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults)
+        self.front = ObservedFront(self.api, self.clock, self.requests, self.faults, self.door)
 
     def _new_plane(self) -> None:
         settings = self.settings

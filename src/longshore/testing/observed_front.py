@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
+from longshore.api.errors import StatusError
+from longshore.apiserver.http import authn
 from longshore.apiserver.http.begin import Exchange, FrontDoor
 from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.fanout import Fanout
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from longshore.apiserver.http.listener import Listener
     from longshore.apiserver.http.request import Request
     from longshore.machinery.time.clock import Clock
+    from longshore.testing.language_door import LanguageDoor
 
+_DOOR: Final = "/testing/"
 OVER_HTTP: Final[ContextVar[bool]] = ContextVar("over_http", default=False)
 """Whether the running code answers a client over HTTP."""
 
@@ -46,8 +50,16 @@ class ServerOutside(Outside):
 class ObservedFront(FrontDoor):
     """`requests` and `faults` outlive it: they are the cluster's."""
 
-    def __init__(self, api: Api, clock: Clock, requests: SeenRequests, faults: Faults) -> None:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        requests: SeenRequests,
+        faults: Faults,
+        door: LanguageDoor | None = None,
+    ) -> None:
         super().__init__(api)
+        self._door = door
         self.outside = ServerOutside()
         self.streams: set[Connection] = set()
         """Connections on which an answer goes on: watches and logs."""
@@ -55,6 +67,8 @@ class ObservedFront(FrontDoor):
         self._clock, self._requests, self._faults = clock, requests, faults
 
     def begin(self, request: Request) -> Begun:
+        if self._door is not None and request.target.startswith(_DOOR):
+            return self._at_the_door(self._door, request)
         seen = self._requests.note(request)
         if request.exchange is None:
             request.exchange = self.admit(request)
@@ -68,6 +82,13 @@ class ObservedFront(FrontDoor):
         if delay or problem is not None:
             return Waits(lambda: self._late(request, seen, delay, problem))
         return self._noted(super().begin(request), seen)
+
+    def _at_the_door(self, door: LanguageDoor, request: Request) -> Begun:
+        try:
+            user = authn.authenticate(self.api, request)
+        except StatusError as err:
+            return Ready(self.refuse(request, err))
+        return Waits(lambda: door.answer(request, user))
 
     async def _late(
         self, request: Request, seen: SeenRequest, delay: float, problem: Exception | None

@@ -48,6 +48,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="keep nothing on disk; without --data-dir the kubeconfig is removed at the end, too",
     )
     parser.add_argument(
+        "--scripted",
+        type=Path,
+        metavar="FILE",
+        help="with --in-memory, for tests: pods go as this file says, and /testing/ moves a virtual clock",
+    )
+    parser.add_argument(
         "--durability",
         type=_durability,
         metavar="normal|full",
@@ -114,6 +120,8 @@ def run(arguments: Namespace) -> int:
     from longshore.up.options import Options
     from longshore.up.pki import BrokenPki
 
+    if arguments.scripted is not None:
+        return _scripted(arguments)
     everywhere = [address for address in arguments.listen if address in ("0.0.0.0", "::")]
     if everywhere and not arguments.tls_name:
         raise Failure(
@@ -142,6 +150,28 @@ def run(arguments: Namespace) -> int:
     try:
         foreground.run(options)
     except (StoreError, UnfitDirectory, BadImages, BrokenPki, CannotListen) as err:
+        raise Failure(str(err)) from None
+    return 0
+
+
+def _scripted(arguments: Namespace) -> int:
+    import signal
+    import threading
+
+    from longshore.cli.main import Failure
+    from longshore.testing import scripted_up
+    from longshore.up.listening import CannotListen
+
+    if not arguments.in_memory:
+        raise Failure("--scripted needs --in-memory: what a script does is not worth keeping")
+    if arguments.data_dir or arguments.listen or arguments.controllers is not None or arguments.no_node:
+        raise Failure("--scripted goes with --in-memory and --port alone; the file says the rest")
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    try:
+        scripted_up.run(arguments.scripted, arguments.port, stopped)
+    except (ValueError, OSError, CannotListen) as err:
         raise Failure(str(err)) from None
     return 0
 

@@ -1,0 +1,150 @@
+"""The door for tests in other languages: scripts, clock and faults of a cluster over HTTP, below `/testing/`.
+
+| request | does |
+| --- | --- |
+| `POST /testing/script` with a rule as in a script file | says how pods go |
+| `DELETE /testing/script` | forgets all rules |
+| `GET /testing/clock` | tells the time |
+| `POST /testing/clock/advance` `{"duration": "1h"}` | lets time pass |
+| `POST /testing/clock/set` `{"moment": "2027-03-28T00:30", "zone": "Europe/Berlin"}` | sets the clock |
+| `POST /testing/wait` `{"object": "job/x", "condition": "Complete", "timeout": "1m"}` | waits; 409: why not |
+| `POST /testing/faults/NAME` with the arguments of `c.faults.NAME` | lets things go wrong |
+| `POST /testing/pods/NAME/succeed` (`fail`, `oom`, `evict`, `crash_node`) | by hand; `{"code": 3}` for fail |
+| `GET /testing/requests` | the requests of clients |
+| `POST /testing/check` | `assert_consistent`; 409 with what is broken |
+
+Only in `longshore up --scripted`, and only for the administrator: never in a normal `up`. Each request runs
+in a thread of its own, as a test's thread would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from longshore.api import errors
+from longshore.api.errors import StatusError
+from longshore.apiserver.http.begun import Ready
+from longshore.apiserver.http.response import Reply
+from longshore.testing import script_files
+
+if TYPE_CHECKING:
+    from longshore.apiserver.http.request import Request
+    from longshore.apiserver.request.call import User
+    from longshore.testing.cluster_for_tests import Cluster
+
+PREFIX: Final = "/testing/"
+_ADMINISTRATORS: Final = "system:masters"
+_FAULTS: Final = (
+    "clear", "compact", "conflict", "crash_controllers", "drop_watch", "restart", "slow", "throttle",
+    "unavailable",
+)  # fmt: skip
+_BY_HAND: Final = ("crash_node", "evict", "fail", "oom", "succeed")
+
+
+class LanguageDoor:
+    """Answers requests for one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def answer(self, request: Request, user: User) -> Ready:
+        """The answer, once what was asked for is done."""
+        if _ADMINISTRATORS not in user.groups:
+            return _reply(403, {"message": "only the administrator may use /testing/"})
+        path = request.target.partition("?")[0].removeprefix(PREFIX)
+        try:
+            given = json.loads(request.body or b"{}")
+            work = self._work(request.method, path, given)
+            return _reply(200, await _in_thread(work))
+        except (ValueError, TypeError) as err:
+            return _reply(400, {"message": str(err)})
+        except (AssertionError, RuntimeError) as err:
+            return _reply(409, {"message": str(err)})
+        except StatusError as err:
+            return _reply(err.code, err.status())
+
+    def _work(self, method: str, path: str, given: Any) -> Callable[[], Any]:
+        cluster = self._cluster
+        match method, path.split("/"):
+            case "POST", ["script"]:
+                rule = script_files.rule_of(given)
+                return lambda: cluster.loop.call(lambda: cluster.inside.scripts.add(rule))
+            case "DELETE", ["script"]:
+                return lambda: cluster.loop.call(cluster.inside.scripts.clear)
+            case "GET", ["clock"]:
+                return self._now
+            case "POST", ["clock", "advance"]:
+                return lambda: self._after(cluster.clock.advance(given.get("duration", 0)))
+            case "POST", ["clock", "set"]:
+                return lambda: self._after(
+                    cluster.clock.set(given.get("moment", ""), given.get("zone", "UTC"))
+                )
+            case "POST", ["wait"]:
+                return lambda: cluster.wait(
+                    str(given.get("object", "")),
+                    str(given.get("condition", "")),
+                    given.get("timeout", "60s"),
+                    namespace=given.get("namespace", "default"),
+                )
+            case "POST", ["check"]:
+                return cluster.assert_consistent
+            case "POST", ["faults", name] if name in _FAULTS:
+                named = {("for_" if key == "for" else key): value for key, value in given.items()}
+                return lambda: self._done(getattr(cluster.faults, name)(**named))
+            case "POST", ["pods", *pod, action] if pod and action in _BY_HAND:
+                handle = cluster.pods["/".join(pod)]
+                return lambda: self._done(getattr(handle, action)(**given))
+            case "GET", ["requests"]:
+                return lambda: [
+                    {
+                        "method": each.method,
+                        "path": each.path,
+                        "code": each.code,
+                        "userAgent": each.user_agent,
+                    }
+                    for each in cluster.requests
+                ]
+        raise errors.not_found("", "paths", f"{PREFIX}{path}")
+
+    def _now(self) -> Any:
+        return {"now": self._cluster.clock.now().isoformat()}
+
+    def _after(self, moment: object) -> Any:
+        return self._now()
+
+    def _done(self, result: object) -> Any:
+        return {}
+
+
+def _reply(code: int, document: Any) -> Ready:
+    return Ready(
+        Reply(code, "application/json", json.dumps(document if document is not None else {}).encode())
+    )
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    """The result of work that blocks. Not in the loop's own pool: time does not pass while that works."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, problem: BaseException | None) -> None:
+        if done.done():
+            return
+        if problem is not None:
+            done.set_exception(problem)
+        else:
+            done.set_result(result)
+
+    def run() -> None:
+        try:
+            result, problem = work(), None
+        except Exception as err:  # told to the client
+            result, problem = None, err
+        loop.call_soon_threadsafe(settle, result, problem)
+
+    threading.Thread(target=run, name="longshore door", daemon=True).start()
+    return await done
