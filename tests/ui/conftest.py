@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from ui.dashboard import Dashboard, Seen, dashboard
+if TYPE_CHECKING:
+    from ui.dashboard import Dashboard, Seen
 
 if not os.environ.get("LONGSHORE_TEST_UI"):
     collect_ignore_glob = ["test_*.py"]
@@ -17,12 +18,14 @@ if not os.environ.get("LONGSHORE_TEST_UI"):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """One longshore and one browser for all tests; each test has a page of its own."""
+    from ui.dashboard import dashboard  # only here: `make test` reads this file too, and needs no browser
+
     with dashboard(tmp_path_factory.mktemp("longshore")) as running:
         yield running
 
 
 @pytest.fixture
-def seen(site: Dashboard, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Seen]:
+def seen(site: Dashboard) -> Iterator[Seen]:
     """A page of the administrator. Fails the test for console errors and requests that leave the origin."""
     with site.page() as page:
         yield page
