@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -22,12 +23,14 @@ def test_both_files_pass_under_pytest(tmp_path: Path) -> None:
         "-m",
         "pytest",
         "-q",
-        "-p",
-        "no:cacheprovider",
+        *("-p", "no:cacheprovider", "-p", "longshore.pytest_plugin"),
         "--rootdir",
         str(tmp_path),
         str(tmp_path),
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    environ = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from handbook.reference import commands, events, exit_codes, fields, labels, pages
+from handbook.reference import commands, events, exit_codes, fields, labels, pages, testing
 
 import longshore
 from longshore.api import schema
@@ -86,3 +86,9 @@ def test_every_label_of_ours_is_on_the_page_with_its_meaning() -> None:
 def test_every_exit_code_has_a_meaning() -> None:
     assert set(exit_codes.found()) == set(exit_codes.MEANINGS)
     assert commands.names() == COMMANDS
+
+
+def test_every_public_method_of_a_cluster_for_tests_is_on_the_page() -> None:
+    for _, part in testing.PARTS:
+        for name, _ in testing.members(part):
+            assert f"**`{name}" in texts()["testing"], name

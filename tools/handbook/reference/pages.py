@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from handbook.reference import commands, events, exit_codes, fields, labels, metrics
+from handbook.reference import commands, events, exit_codes, fields, labels, metrics, testing
 
 
 def texts() -> dict[str, str]:
@@ -16,6 +16,7 @@ def texts() -> dict[str, str]:
         "labels": labels.text(),
         "events": events.text(),
         "metrics": metrics.text(),
+        "testing": testing.text(),
     }
 
 
