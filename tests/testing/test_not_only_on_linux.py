@@ -16,7 +16,7 @@ from support.places import ROOT
 MAC = '''
 """Makes Python look as on a Mac, as far as longshore could notice."""
 import asyncio, builtins, multiprocessing, os, platform, select, shutil, signal, socket, ssl, subprocess, sys
-import sysconfig, tempfile, zoneinfo  # Python's own modules look at the system when they are loaded
+import sysconfig, tempfile, urllib.request, zoneinfo  # these look at the system when they are loaded
 
 sysconfig.get_config_vars(), platform.uname()
 
