@@ -6,21 +6,35 @@ import asyncio
 import itertools
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from longshore.node.keeper.processes import procfs
-from longshore.node.runtime import Container, Key, State
+from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
+from longshore.node.runtime import Container, Key, State, Walls
 from longshore.node.runtimes.process import ProcessRuntime
+
+WALLS = {
+    "none": None,
+    "process": Walls("process", USUAL_CAPABILITIES, filtered=False),
+    "full": Walls("full", USUAL_CAPABILITIES),
+}
+"""The usual walls of each level. `make test-walls` runs the tests of the keeper with those of `full`."""
+
+
+LEVEL = os.environ.get("LONGSHORE_TEST_ISOLATION", "none")
+by_pid = pytest.mark.skipif(LEVEL != "none", reason="its containers tell pids, which are others outside")
 
 
 class Engine:
     """The process engine on a directory, with what a test wants to know of it."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, hidden: Iterable[Path] = ()) -> None:
         self.directory = directory
-        self.runtime = ProcessRuntime(directory / "keeper")
+        self.runtime = ProcessRuntime(directory / "keeper", hidden=hidden)
         self.told: list[State] = []
         self.remembered: list[State] = []
         self._numbers = itertools.count()
@@ -40,6 +54,7 @@ class Engine:
     def container(self, *command: str, **fields: Any) -> Container:
         key = fields.pop("key", None) or Key(f"{self.directory.name}-{next(self._numbers)}", "main", 0)
         fields.setdefault("log", self.directory / "logs" / f"{key.pod_uid}.log")
+        fields.setdefault("walls", WALLS[LEVEL])
         return Container(key, "default", "pod", "image", command=command, **fields)
 
     async def start(self, *command: str, **fields: Any) -> State:

@@ -69,6 +69,8 @@ class Engines:
         for name, runtime in self._runtimes.items():
             features = await runtime.features()
             told[own_names.ENGINE_LIMITS.format(name)] = features.limits
+            if features.isolation:
+                told[own_names.ENGINE_ISOLATION.format(name)] = features.isolation
             if features.notes:
                 told[own_names.ENGINE_NOTES.format(name)] = " ".join(features.notes)
         return told

@@ -48,6 +48,27 @@ class Limits:
     """Bytes. Crossing it kills the container, which is then OOMKilled."""
 
 
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """The walls that keep a container of the process engine to itself; see docs/reference/security.md."""
+
+    level: Literal["process", "full"]
+    capabilities: int
+    """A bit each; those that a container of root may have."""
+    no_new_privileges: bool = True
+    filtered: bool = True
+    """Whether some system calls are refused."""
+    privileged: bool = False
+    host_pid: bool = False
+    host_ipc: bool = False
+    share_pid: bool = False
+    """With the other containers of its pod."""
+    siblings: bool = False
+    """Whether its pod has other containers, with which it shares IPC and shared memory."""
+    no_network: bool = False
+    """Loopback alone."""
+
+
 @dataclass(slots=True)
 class Container:
     """Everything an engine needs to start one container once; all references are resolved.
@@ -92,8 +113,10 @@ class Container:
     path: tuple[str, ...] = ()
     """Directories that come first in PATH, unless `env` has a PATH. Podman's images have their own."""
     target: Key | None = None
-    """A running container whose surroundings it shares: podman its processes; the process engine, where all
-    see the machine's processes anyway, its files and host name instead of mounts of its own."""
+    """A running container whose surroundings it shares: its processes, and with the process engine also its
+    files and host name where it has no mounts of its own."""
+    walls: Walls | None = None
+    """None with the process engine: a process of this machine like any other. podman has its own."""
 
 
 @dataclass(slots=True)
@@ -152,6 +175,10 @@ class Features:
     """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
     notes: tuple[str, ...] = field(default=())
     """The missing abilities and their reasons, a sentence each."""
+    walls: bool = False
+    """Whether containers can be kept to themselves."""
+    isolation: str = ""
+    """The level of containers that ask for none; empty where an engine has its own."""
 
 
 class Runtime(Protocol):

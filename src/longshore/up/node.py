@@ -59,10 +59,14 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         engine=_default(options),
         by_image=by_image,
         classes=classes,
+        isolation=options.isolation,
     )
 
     async def can_mount() -> bool:
         return (await engines["process"].features()).mounts
+
+    async def can_wall() -> bool:
+        return (await engines["process"].features()).walls
 
     preparer = Preparer(
         client,
@@ -72,6 +76,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         node=facts,
         in_thread=asyncio.to_thread,
         can_mount=can_mount,
+        can_wall=can_wall,
         images=place.images,
     )
     agent = Agent(
@@ -100,7 +105,10 @@ def _engines(options: Options, root: Path) -> dict[str, Runtime]:
     default = _default(options)
     from longshore.node.runtimes.process import ProcessRuntime
 
-    made: dict[str, Runtime] = {"process": ProcessRuntime(root / "keeper", owned=options.in_memory)}
+    process = ProcessRuntime(
+        root / "keeper", owned=options.in_memory, hidden=(root.parent,), isolation=options.isolation
+    )
+    made: dict[str, Runtime] = {"process": process}
     if default == "podman" or shutil.which("podman"):
         from longshore.node.runtimes.podman import PodmanRuntime
 

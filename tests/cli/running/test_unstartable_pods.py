@@ -29,6 +29,7 @@ def arguments(**given: Any) -> Namespace:
     usual = {
         "results": None,
         "run_as_me": False,
+        "isolation": None,
         "fail_unstartable": None,
         "no_fail_unstartable": False,
         "after_dashes": [],
@@ -68,7 +69,7 @@ def test_a_manifests_own_patience_counts() -> None:
 
 def test_a_command_may_wait_for_ever_too(longshore: Command) -> None:
     job = yaml.safe_load(longshore.ok("run", "--dry-run", "--no-fail-unstartable", "--", "true"))
-    assert job["spec"]["template"]["metadata"] == {"annotations": {}}
+    assert job["spec"]["template"]["metadata"] == {"annotations": {"longshore.dev/isolation": "process"}}
 
 
 def test_with_run_as_me_pods_have_no_users_of_their_own() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import CannotStart
-from support.keeper_engine import Engine, alive, until
+from support.keeper_engine import Engine, alive, by_pid, until
 
 pytestmark = pytest.mark.anyio
 
@@ -90,6 +90,7 @@ async def test_a_key_that_was_refused_may_be_tried_again(engine: Engine, tmp_pat
     assert (await engine.end(container.key)).exit_code == 7
 
 
+@by_pid
 async def test_children_in_the_background_do_not_keep_it_alive(engine: Engine, tmp_path: Path) -> None:
     script = "sleep 100 & echo $! > pids; setsid sleep 100 & echo $! >> pids; sleep 0.1; exit 3"
     ended = await engine.run("sh", "-c", script, working_dir=str(tmp_path))
@@ -99,6 +100,7 @@ async def test_children_in_the_background_do_not_keep_it_alive(engine: Engine, t
     await until(lambda: not any(alive(pid) for pid in pids))
 
 
+@by_pid
 async def test_one_that_hid_by_clearing_its_environment_is_found_when_nothing_else_runs(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -108,6 +110,7 @@ async def test_one_that_hid_by_clearing_its_environment_is_found_when_nothing_el
     await until(lambda: not alive(hidden))
 
 
+@by_pid
 async def test_kill_reaches_descendants_that_left_the_group(engine: Engine, tmp_path: Path) -> None:
     script = "setsid sh -c 'setsid sleep 100 & echo $! > below; sleep 100' & echo started; wait"
     state = await engine.start("sh", "-c", script, working_dir=str(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -55,9 +56,9 @@ def test_a_cgroup_gets_the_limits_as_kubelets_write_them(tmp_path: Path) -> None
         "cgroup.procs",
     ):
         (group / name).touch()
-    join = cgroups.Cgroups(str(tmp_path)).prepare(entry)
-    assert join is not None
-    join()
+    processes = cgroups.Cgroups(str(tmp_path)).prepare(entry)
+    os.write(processes, b"0")
+    os.close(processes)
     read = {path.name: path.read_text() for path in group.iterdir()}
     assert read == {
         "memory.max": "67108864",
@@ -82,7 +83,7 @@ def test_a_cgroup_tells_of_kills_for_memory_and_of_usage(tmp_path: Path) -> None
 
 
 def test_without_limits_no_cgroup_is_made(tmp_path: Path) -> None:
-    assert cgroups.Cgroups(str(tmp_path)).prepare(_entry(memory=None, cpu=None, cpu_request=None)) is None
+    assert cgroups.Cgroups(str(tmp_path)).prepare(_entry(memory=None, cpu=None, cpu_request=None)) == -1
     assert not list(tmp_path.iterdir())
 
 

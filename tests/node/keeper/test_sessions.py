@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import CannotStart, Mount, Runtime, Session
-from support.keeper_engine import Engine, alive, kill, until
+from support.keeper_engine import Engine, alive, by_pid, kill, until
 
 pytestmark = pytest.mark.anyio
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="what a user may mount differs between systems")
@@ -117,6 +117,7 @@ async def test_an_ended_container_takes_no_exec(engine: Engine) -> None:
         await engine.runtime.exec(ended.key, ("true",), stdin=False, tty=False)
 
 
+@by_pid
 async def test_closing_the_session_kills_the_command_but_not_the_container(engine: Engine) -> None:
     state = await engine.start("sleep", "100")
     session = await engine.runtime.exec(state.key, ("sh", "-c", "echo $$; sleep 100"), stdin=False, tty=False)

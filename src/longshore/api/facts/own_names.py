@@ -37,9 +37,15 @@ SEPARATE_STREAMS: Final = "longshore.dev/separate-streams"
 FAIL_UNSTARTABLE_AFTER: Final = "longshore.dev/fail-unstartable-after"
 """How long a pod may be unable to start before it has failed."""
 
+ISOLATION: Final = "longshore.dev/isolation"
+"""The walls around the pod's containers with the process engine: `none`, `process` or `full`."""
+NETWORK: Final = "longshore.dev/network"
+"""`none`: the pod reaches nothing but itself."""
+
 # ---- on nodes, with the name of an engine
 
 ENGINE_LIMITS: Final = "{}.engines.longshore.dev/limits"
+ENGINE_ISOLATION: Final = "{}.engines.longshore.dev/isolation"
 ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
 
 # ---- elsewhere

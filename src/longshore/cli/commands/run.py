@@ -108,6 +108,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--no-fail-unstartable", action="store_true", help="wait for ever for pods that cannot be started")
     add("--run-as-me", action="store_true", help="ignore runAsUser and groups of manifests, as if not set")
+    add(
+        "--isolation",
+        choices=("none", "process", "full"),
+        help="walls around the processes: own process tree (process), also own /tmp and /dev (full) "
+        "(default: process for a command; of manifests what longshore up says)",
+    )
     switch(parser, "--fail-fast", help="stop everything when one run has failed")
     add(
         "--name",

@@ -15,6 +15,7 @@ from longshore.cli.server import data_dir
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    from longshore.api.facts import own_names
     from longshore.up.options import DEFAULT_PORT
 
     data_dir.add_arguments(parser, "where to keep data")
@@ -94,6 +95,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         "longshore images)",
     )
     parser.add_argument(
+        "--isolation",
+        choices=("none", "process", "full"),
+        default="none",
+        help=f"walls around pods that do not say which (annotation {own_names.ISOLATION}): "
+        "process, own processes; full, also own /tmp, /dev and fewer system calls (default: none) ",
+    )
+    parser.add_argument(
         "--node-capacity",
         type=_capacity,
         metavar="cpu=N,memory=M,…",
@@ -139,6 +147,7 @@ def run(arguments: Namespace) -> int:
         scheduler=not arguments.no_scheduler,
         scheduler_actions=arguments.scheduler_actions,
         node=not arguments.no_node,
+        isolation=arguments.isolation,
         runtime=arguments.runtime,
         images=arguments.images,
         node_capacity=arguments.node_capacity,

@@ -28,6 +28,8 @@ def asked_for(arguments: Namespace, *, logs: bool) -> list[Change]:
         marks[own_names.SEPARATE_STREAMS] = "true"
     if (patience := unstartable_seconds(arguments)) is not None:
         marks[own_names.FAIL_UNSTARTABLE_AFTER] = durations.text(round(patience * 1e9))
+    if arguments.isolation and not arguments.after_dashes:
+        marks[own_names.ISOLATION] = arguments.isolation
     changes = [annotated(marks)] if marks else []
     return [*changes, as_me] if arguments.run_as_me else changes
 

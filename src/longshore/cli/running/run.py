@@ -112,6 +112,7 @@ def _items(arguments: Namespace) -> Items | None:
 def _wanted(arguments: Namespace, given: Items | None, kept: Path | None) -> shorthand.Wanted:
     return shorthand.Wanted(
         arguments.after_dashes,
+        isolation=arguments.isolation or shorthand.COMMAND_ISOLATION,
         completions=len(given.rows) if given is not None else arguments.completions or 1,
         parallelism=arguments.parallelism,
         retries=arguments.retries,

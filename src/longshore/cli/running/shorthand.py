@@ -27,6 +27,10 @@ PASSED_VARIABLES: Final = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "
 """Variables of the environment that every command gets, together with all that begin with LC_."""
 
 
+COMMAND_ISOLATION: Final = "process"
+"""The walls around a command: processes of its own, and the caller's files."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     command: Sequence[str]
@@ -52,6 +56,8 @@ class Wanted:
     """Seconds before the first retry; None for the Job controller's own 10."""
     interval: float = 0.0
     """Seconds from one start to the next; 0 for none."""
+    isolation: str = COMMAND_ISOLATION
+    """The walls around it."""
     unstartable: float | None = COMMAND_PATIENCE_SECONDS
     """Seconds after which a pod that cannot start has failed; None for never."""
 
@@ -73,7 +79,7 @@ def job(wanted: Wanted, environ: Mapping[str, str], directory: str) -> Obj:
         container["resources"] = {"requests": asked}
         if wanted.memory:
             container["resources"]["limits"] = {"memory": wanted.memory}
-    annotations = {}
+    annotations = {own_names.ISOLATION: wanted.isolation}
     if wanted.unstartable is not None:
         annotations[own_names.FAIL_UNSTARTABLE_AFTER] = durations.text(round(wanted.unstartable * 1e9))
     if wanted.items is not None:

@@ -20,6 +20,7 @@ from longshore.node.keeper.processes import linux
 from longshore.node.keeper.talking import frames
 from longshore.node.keeper.walls import namespaces
 from longshore.node.keeper.walls.namespaces import Namespaces
+from longshore.node.keeper.walls.nursery import Nursery
 
 _LOCK_SECONDS = 5.0
 _FILES = 65536
@@ -48,7 +49,8 @@ def main() -> int:
         _allow_many_files()
         linux.set_name("longshore-keep")
         problem = namespaces.become_own_root()
-        keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem))
+        nursery = None if problem else Nursery()
+        keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem, nursery))
         keeper.recover()
     except OSError as error:
         os.write(tell, f"{error}\n".encode())

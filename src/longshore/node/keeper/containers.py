@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 
 from longshore.node.keeper.processes import adoption, exec_sessions, killing, launching, output, procfs
+from longshore.node.keeper.processes.starter import Starter
 from longshore.node.keeper.records.book import Book
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.records.logfile import LogFile
@@ -25,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longshore.node.keeper.talking.frames import Spec
     from longshore.node.keeper.walls.limits import Limiter
+    from longshore.node.keeper.walls.pid_cells import Cell
 
 _SWEEP_SECONDS = 0.25  # seconds after an end until those who left its session are looked for
 _FORGET_SECONDS = 15.0  # seconds between looks at namespaces that nobody uses
@@ -55,6 +57,7 @@ class Containers:
         self._book = book
         self._namespaces = namespaces
         self._limiter = limiter
+        self.starter = Starter(namespaces)
         self._told = told
         self._running: dict[int, Entry] = {}
         self.others: dict[int, Callable[[int], None]] = {}
@@ -74,6 +77,7 @@ class Containers:
         open_ones = [e for e in self._book.entries.values() if e.phase in ("intent", "running")]
         foreign = _FOREIGN if self._book.copied else "" if self._book.same_boot else _RESTARTED
         alive, gone = ([], open_ones) if foreign else adoption.survivors(open_ones)
+        self._adopt_cells(alive, [] if foreign else gone)
         self._book.compact()
         if gone:
             self._book.lost(gone, foreign or "it ended while no keeper was there")
@@ -88,6 +92,24 @@ class Containers:
                 self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
             adoption.reopen_output(entry)
             self._listen(entry)
+
+    def _adopt_cells(self, alive: list[Entry], gone: list[Entry]) -> None:
+        """Cells of the living are taken over; those whose container ended while nobody looked are ended."""
+        cells = self._namespaces.cells
+        if cells is None:
+            return
+        known: dict[int, Cell] = {}
+        for entry in (*alive, *gone):
+            pid, ticks = entry.known_first
+            if not pid and entry.phase == "running":
+                pid, ticks = adoption.first_process(entry.pid)
+            cell = known.get(pid) or (cells.adopt(pid, ticks) if pid else None)
+            if cell is not None:
+                known[pid] = entry.cell = cell
+                cell.users += 1
+        for entry in gone:
+            if entry.cell is not None:
+                self._namespaces.release(entry)
 
     def live(self, key: str) -> Entry:
         entry = self._book.entries.get(key)
@@ -138,10 +160,8 @@ class Containers:
 
     def _launch(self, entry: Entry) -> None:
         assert entry.spec is not None
-        target = entry.spec.get("target")
-        # One with mounts of its own has files of its own.
-        beside = self.live(target).pid if target and not entry.spec["mounts"] else 0
-        launching.container(entry, self._namespaces, self._limiter, beside)
+        beside = self._beside(entry.spec)
+        launching.container(entry, self._namespaces, self._limiter, self.starter, beside)
         if self._namespaces.keeps_some:
             self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
         entry.phase = "running"
@@ -149,6 +169,18 @@ class Containers:
         self._listen(entry)
         if entry.memory:
             self._loop.at("limits", _FIRST_LOOK_SECONDS, self._look)
+
+    def _beside(self, spec: Spec) -> Entry | None:
+        """The running container that this one shares its surroundings with: its target, or another of its pod
+        where both have walls."""
+        if target := spec.get("target"):
+            return self.live(target)
+        walls = spec.get("walls")
+        if walls is None or not walls["siblings"]:
+            return None
+        pod = spec["key"].partition("/")[0] + "/"
+        mates = (e for e in self._running.values() if e.cell is not None and e.key.startswith(pod))
+        return next(mates, None)
 
     def _look(self) -> None:
         again = self._limiter.look(list(self._running.values()))
@@ -206,10 +238,13 @@ class Containers:
             if entry is not None:
                 killing.group(pid, signal.SIGKILL)  # before its pid, which names the group, is used again
             _, status = os.waitpid(pid, 0)
+            self._namespaces.reaped(pid)
             if entry is not None:
                 self._over(entry, status)
             elif pid in self.others:
                 self.others.pop(pid)(status)
+            elif self._namespaces.nursery is not None and pid == self._namespaces.nursery.pid:
+                self._loop.stop()  # without it not all can be started; the next keeper adopts what runs
         self._tell()
 
     def _over(self, entry: Entry, status: int | None) -> None:
@@ -286,7 +321,7 @@ class Containers:
 
     def sweep(self) -> None:
         """Ends those who left an ended container's session and group: they are our children now."""
-        mine = {*self._running, *self.others}
+        mine = {*self._running, *self.others, *self._namespaces.own_processes}
         killing.orphans(mine, {entry.tag for entry in self._running.values()})
 
     # Signals
@@ -310,7 +345,8 @@ class Containers:
     def _kill(self) -> None:
         self._doomed = [entry for entry in self._doomed if entry.phase == "running"]
         if self._doomed:
-            killing.containers(self._doomed, {*self._running, *self.others})
+            ours = {*self._running, *self.others, *self._namespaces.own_processes}
+            killing.containers(self._doomed, ours)
             self._loop.at("kill", _KILL_AGAIN_SECONDS, self._kill)
 
 

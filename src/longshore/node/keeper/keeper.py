@@ -140,6 +140,7 @@ class Keeper:
                     request,
                     self._namespaces,
                     self._limiter,
+                    self._containers.starter,
                     self._containers.others,
                 )
                 return None
@@ -156,6 +157,7 @@ class Keeper:
             case "features":
                 return {
                     "problem": self._namespaces.problem,
+                    "walls_problem": self._namespaces.walls_problem,
                     "limits": self._limiter.name,
                     "notes": self._limiter.notes,
                 }

@@ -27,7 +27,7 @@ from longshore.machinery.informers.shared import Informers
 from longshore.machinery.time.clock import Clock
 from longshore.node.images.images_file import ImagesFile
 from longshore.node.preparing import hosts as hosts_files
-from longshore.node.preparing import image_meaning, limits, namespace_cures, security
+from longshore.node.preparing import image_meaning, isolation, limits, namespace_cures, security
 from longshore.node.preparing.accounts.directory import TARGET as ACCOUNT_TARGET
 from longshore.node.preparing.accounts.directory import Accounts, Ready
 from longshore.node.preparing.accounts.tokens import Tokens
@@ -61,9 +61,11 @@ class Preparer:
         node: NodeFacts,
         in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
+        can_wall: Callable[[], Awaitable[bool]] | None = None,
         images: ImagesFile | None = None,
     ) -> None:
-        """`can_mount` is asked once, with the first pod: whether the process engine can mount anything. It
+        """`can_mount` and `can_wall` are asked once, with the first pod: whether the process engine can mount
+        anything, and keep containers to themselves. It
         says so when it is open. `images` say what images mean to that engine; without, the built-in ones."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
@@ -71,7 +73,8 @@ class Preparer:
         self._logs = f"{root.parent}/logs"
         self._node = node
         self._memory = emptydir.memory_root(node.memory_directory, root)
-        self._can_mount = can_mount
+        self._can_mount, self._can_wall = can_mount, can_wall
+        self._walling = False
         self._mounting = True
         self._has_accounts = server is not None
         self._accounts = Accounts(
@@ -103,6 +106,8 @@ class Preparer:
         prepared = PreparedPod(meta["uid"])
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
+        if self._can_wall is not None:
+            self._walling, self._can_wall = await self._can_wall(), None
         if self._is_process(pod):
             await self._images.ready(spec)
         if self._wants_account(pod):
@@ -117,7 +122,7 @@ class Preparer:
             prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
             if address := (pod.get("status") or {}).get("podIP"):
                 self._hosts.add(pod, address)
-        prepared.warnings = security.warnings(pod, self._node)
+        prepared.warnings = security.warnings(pod, self._node, can_wall=self._walling)
         return prepared
 
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
@@ -152,6 +157,9 @@ class Preparer:
                     raise self._images.unknown(name, get("image") or "")
                 command = _SHELL
         identity = security.identity(spec, pod, self._node)
+        walls = None
+        if self._is_process(pod):
+            walls = isolation.walls(spec, pod, self._node, can_wall=self._walling)
         hostname = hosts_files.hostname_of(pod)
         variables = tuple(env.items())
         return Container(
@@ -180,6 +188,7 @@ class Preparer:
             stdin_once=bool(get("stdinOnce")),
             tty=bool(get("tty")),
             path=tools.path,
+            walls=walls,
         )
 
     async def refresh(self, prepared: PreparedPod, pod: Obj) -> None:

@@ -1,8 +1,8 @@
 """Whom a container runs as, and what of its securityContext the process engine cannot do.
 
 A wish that would be weakened by silence is refused (`runAsNonRoot`, a user that longshore cannot become)
-or said in a warning (capabilities, seccomp): a container of the process engine is a process of this
-machine.
+or said in a warning: a container of the process engine without walls (isolation.py) is a process of this
+machine like any other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.node.preparing import isolation
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
 
 _ENGINES: Final = ("process", "podman")
@@ -89,15 +90,16 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
             )
 
 
-def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
+def warnings(pod: Obj, node: NodeFacts, *, can_wall: bool = False) -> tuple[str, ...]:
     """The settings that the pod's containers ask for and do not get, a sentence each."""
     spec = pod["spec"]
     if engine_of(pod, node) != "process":
         return ()
     found: dict[str, None] = {}
+    level = isolation.level_of(pod, node) if can_wall else "none"
     whole = spec.get("securityContext") or _NOTHING
     if whole:
-        _common(found, whole)
+        _common(found, whole, level)
         if node.user != 0 and (whole.get("supplementalGroups") or whole.get("fsGroup") is not None):
             found["supplementalGroups and fsGroup need a longshore that runs as root"] = None
         if whole.get("sysctls"):
@@ -105,31 +107,32 @@ def warnings(pod: Obj, node: NodeFacts) -> tuple[str, ...]:
     for part in ("initContainers", "containers", "ephemeralContainers"):
         for container in spec.get(part) or ():
             if own := container.get("securityContext"):
-                _of_container(found, own)
+                _of_container(found, own, level, is_root=node.user == 0)
     if spec.get("hostUsers") is False:
         found["hostUsers: false is not honoured: users are those of this machine"] = None
     return tuple(found)
 
 
-def _common(found: dict[str, None], context: Obj) -> None:
+def _common(found: dict[str, None], context: Obj, level: str) -> None:
     for key in ("seccompProfile", "appArmorProfile"):
         kind = (context.get(key) or _NOTHING).get("type")
-        if kind and kind != "Unconfined":
+        is_ours = key == "seccompProfile" and kind == "RuntimeDefault" and level == "full"
+        if kind and kind != "Unconfined" and not is_ours:
             found[f"{key} {kind} is not applied"] = None
     if context.get("seLinuxOptions"):
         found["seLinuxOptions are not applied"] = None
 
 
-def _of_container(found: dict[str, None], own: Obj) -> None:
-    _common(found, own)
+def _of_container(found: dict[str, None], own: Obj, level: str, *, is_root: bool) -> None:
+    _common(found, own, level)
     capabilities = own.get("capabilities") or _NOTHING
-    if capabilities.get("drop"):
+    if capabilities.get("drop") and level == "none":
         found["capabilities are not dropped"] = None
-    if capabilities.get("add"):
+    if capabilities.get("add") and (level == "none" or not is_root):
         found["capabilities are not added"] = None
-    if own.get("privileged"):
+    if own.get("privileged") and (level == "none" or not is_root):
         found["privileged containers get no more rights than longshore has"] = None
-    if own.get("allowPrivilegeEscalation") is False:
+    if own.get("allowPrivilegeEscalation") is False and level == "none":
         found["allowPrivilegeEscalation: false is not enforced"] = None
     if own.get("procMount") == "Unmasked":
         found["procMount is that of this machine"] = None

@@ -58,6 +58,8 @@ class NodeFacts(msgspec.Struct, frozen=True):
     user: int = msgspec.field(default_factory=os.geteuid)
     group: int = msgspec.field(default_factory=os.getegid)
     """Whom the process engine runs containers as; only root can run them as somebody else."""
+    isolation: str = "none"
+    """The level of pods that ask for none: `none`, `process` or `full`."""
     memory_directory: Path = Path("/dev/shm")
     """Where emptyDirs of medium Memory lie."""
 

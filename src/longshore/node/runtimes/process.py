@@ -8,6 +8,7 @@ is not used; its command runs with the host's files, in a mount namespace of its
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import hashlib
 import os
 import pwd
@@ -18,7 +19,7 @@ from typing import Any
 
 from longshore.api.exec_session import Session
 from longshore.node.keeper.talking import frames
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls
 from longshore.node.runtimes.process_link import Link
 from longshore.node.runtimes.process_session import ProcessSession
 
@@ -40,13 +41,22 @@ _TAG = "LONGSHORE_CONTAINER"
 class ProcessRuntime:
     """`directory` is the keeper's: socket and journal. `environ` is what containers see of the host's
     environment, of which only the variables that any program needs are taken. With `owned`, no container
-    outlives this process."""
+    outlives this process. Containers of level `full` do not see the directories `hidden`. `isolation` is the
+    level of pods that ask for none."""
 
     name = "process"
 
     def __init__(
-        self, directory: Path, *, environ: Mapping[str, str] = os.environ, owned: bool = False
+        self,
+        directory: Path,
+        *,
+        environ: Mapping[str, str] = os.environ,
+        owned: bool = False,
+        hidden: Iterable[Path] = (),
+        isolation: str = "none",
     ) -> None:
+        self._isolation = isolation
+        self._hidden = [str(path.absolute()) for path in hidden]
         self._link = Link(directory, self._greeted, self._ended, owned=owned)
         self._changed: Callable[[State], None] = _nobody
         self._remembered: list[State] = []
@@ -56,6 +66,7 @@ class ProcessRuntime:
         }
         self._environ.setdefault("PATH", os.defpath)
         self._homes: dict[int, dict[str, str]] = {}
+        self._walls: dict[Walls, frames.Walls] = {}
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
         await self._link.connect()
@@ -72,7 +83,19 @@ class ProcessRuntime:
         notes = list(told["notes"])
         if told["problem"]:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
-        return Features(mounts=not told["problem"], limits=told["limits"], notes=tuple(notes))
+        problem = told["walls_problem"]
+        if problem and self._isolation != "none":
+            notes.append(
+                f"Pods are not kept to themselves (isolation none, not {self._isolation}): {problem}; "
+                "longshore doctor says what to turn on."
+            )
+        return Features(
+            mounts=not told["problem"],
+            limits=told["limits"],
+            notes=tuple(notes),
+            walls=not problem,
+            isolation="none" if problem else self._isolation,
+        )
 
     async def problem(self) -> str:
         if self._link.is_up:
@@ -170,9 +193,19 @@ class ProcessRuntime:
             "tty": container.tty,
             "target": str(container.target) if container.target is not None else "",
         }
+        if container.walls is not None:
+            spec["walls"] = self._walls_of(container.walls)
         if container.separate_streams and container.whole_log:
             spec["separate_streams"] = True
         return spec
+
+    def _walls_of(self, walls: Walls) -> frames.Walls:
+        known = self._walls.get(walls)
+        if known is None:
+            # One has the fields of the other, and the directories.
+            told: Any = {**dataclasses.asdict(walls), "hidden": self._hidden}
+            known = self._walls[walls] = told
+        return known
 
     def _env(self, text: str, container: Container) -> dict[str, str]:
         env = dict(self._environ)

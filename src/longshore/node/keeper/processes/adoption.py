@@ -56,6 +56,33 @@ def _watch(entry: Entry) -> bool:
     return True
 
 
+def first_process(pid: int) -> tuple[int, int]:
+    """The first process of a container's PID namespace and its start, for one whose keeper died before it
+    wrote them down; zeros if it has no PID namespace of its own."""
+    try:
+        wanted = os.readlink(f"/proc/{pid}/ns/pid")
+        if wanted == os.readlink("/proc/self/ns/pid"):
+            return 0, 0
+    except OSError:
+        return 0, 0
+    for other in procfs.everyone():
+        try:
+            is_there = os.readlink(f"/proc/{other}/ns/pid") == wanted
+        except OSError:
+            continue
+        if is_there and _pid_within(other) == b"1":
+            return other, procfs.start_ticks(other)
+    return 0, 0
+
+
+def _pid_within(pid: int) -> bytes:
+    """The pid of a process in the innermost of its PID namespaces."""
+    for line in procfs.read(f"/proc/{pid}/status").splitlines():
+        if line.startswith(b"NSpid:"):
+            return line.split()[-1]
+    return b""
+
+
 def reopen_output(entry: Entry) -> None:
     """Opens the reading ends of the pipes that its output goes to. It holds both ends itself (see output.py):
     nothing was lost, and what did not fit into a pipe made it wait."""

@@ -18,12 +18,14 @@ from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.talking import frames
 from longshore.node.keeper.talking.peer import Connection
-from longshore.node.keeper.walls import users
+from longshore.node.keeper.walls import rights, users
 from longshore.node.keeper.walls.namespaces import Namespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from longshore.node.keeper.processes.starter import Starter
     from longshore.node.keeper.walls.limits import Limiter
+    from longshore.node.keeper.walls.rights import Rights
     from longshore.node.keeper.walls.users import Identity
 
 _BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more is not shown to it
@@ -36,31 +38,32 @@ def execute(
     request: tuple[list[str], str, bool],
     namespaces: Namespaces,
     limiter: Limiter,
+    starter: Starter,
     others: dict[int, Callable[[int], None]],
 ) -> None:
     """Runs a command where the container lives. The request is the command, the path of a terminal or "", and
     whether there is an input."""
     argv, tty, has_input = request
     descriptors, connection.descriptors = connection.descriptors, []
-    env, cwd, identity = _circumstances(entry)
+    env, cwd, identity, kept = _circumstances(entry)
     if tty:
         env["TERM"] = env.get("TERM", "xterm")
         if identity is not None:
             with contextlib.suppress(OSError):
                 os.chown(tty, identity[0], -1)
-    before = launching.both(limiter.join(entry), identity and functools.partial(users.become, identity))
     stdin, out, err = -1, -1, -1
     if not tty:
         stdin = descriptors[0] if has_input else -1
         out, err = descriptors[-2:]
     try:
-        entered = namespaces.enter_of(entry.pid)
+        cgroup = limiter.join(entry)
+        if cgroup >= 0:
+            descriptors.append(cgroup)
+        namespaces.enter_of(entry.pid)
         try:
-            command = (argv, env, cwd, stdin, out, err, tty)
-            pid = launching.fork(before, command) if before else launching.spawn(command)
+            pid = starter.start((argv, env, cwd, stdin, out, err, tty), kept, identity, cgroup)
         finally:
-            if entered:
-                namespaces.leave()
+            namespaces.leave()
     finally:
         for fd in descriptors:
             os.close(fd)
@@ -81,18 +84,19 @@ def _kill(pid: int) -> None:
         killing.one(member)
 
 
-def _circumstances(entry: Entry) -> tuple[dict[str, str], str, Identity | None]:
-    """Environment, working directory and user: as it was started with, or as /proc has them if another keeper
-    started it."""
+def _circumstances(entry: Entry) -> tuple[dict[str, str], str, Identity | None, Rights]:
+    """Environment, working directory, user and rights: as it was started with, or as /proc has them if
+    another keeper started it."""
     spec = entry.spec
     if spec is not None:
-        return dict(spec["env"]), spec["cwd"] or "/", users.identity(spec)
+        return dict(spec["env"]), spec["cwd"] or "/", users.identity(spec), rights.of_spec(spec)
     env = {}
     for item in procfs.read(f"/proc/{entry.pid}/environ").split(b"\0"):
         name, equals, value = item.partition(b"=")
         if equals:
             env[os.fsdecode(name)] = os.fsdecode(value)
-    return env, os.readlink(f"/proc/{entry.pid}/cwd"), users.of_process(entry.pid)
+    cwd = os.readlink(f"/proc/{entry.pid}/cwd")
+    return env, cwd, users.of_process(entry.pid), rights.of_process(entry.pid)
 
 
 def attach(connection: Connection, number: int, entry: Entry) -> None:

@@ -25,9 +25,11 @@ def containers(entries: list[Entry], ours: set[int]) -> None:
     """All that is there of these now. Whoever forks at this very moment is met by the next round."""
     for entry in entries:
         group(entry.pid, signal.SIGKILL)
+        if entry.cell is not None and entry.cell.users == 1:
+            one(entry.cell.first)  # with it go all in its PID namespace
     snapshot = procfs.Snapshot()
     for entry in entries:
-        for pid in snapshot.members(entry.pid):
+        for pid in snapshot.members(entry.pid, entry.first if entry.cell and entry.cell.users == 1 else 0):
             one(pid)
     tags = {entry.tag for entry in entries}
     for pid in snapshot.children(os.getpid()):

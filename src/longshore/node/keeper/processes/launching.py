@@ -1,6 +1,6 @@
 """Starts one command. A plain one is started by `posix_spawn`: the keeper is not copied, which is what makes
-a container cost a tenth of a millisecond. One that needs more before its first instruction (another user, a
-user namespace, a cgroup) is forked, at three times that.
+a container cost a tenth of a millisecond. One that needs more before its first instruction (another user,
+fewer rights, a cgroup) is forked, at three times that. starter.py chooses.
 
 What the keeper itself changes around a spawn (working directory, namespaces) it changes back.
 """
@@ -8,7 +8,6 @@ What the keeper itself changes around a spawn (working directory, namespaces) it
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import signal
 import time
@@ -17,15 +16,16 @@ from collections.abc import Callable
 from longshore.node.keeper.processes import output, procfs
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.talking.refused import Refused
-from longshore.node.keeper.walls import users
-from longshore.node.keeper.walls.namespaces import Namespaces
+from longshore.node.keeper.walls import rights, users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from longshore.node.keeper.processes.starter import Starter
     from longshore.node.keeper.talking.frames import Spec
     from longshore.node.keeper.walls.limits import Limiter
+    from longshore.node.keeper.walls.namespaces import Namespaces
 
     Step = Callable[[], None]
     Command = tuple[list[str], dict[str, str], str, int, int, int, str]
@@ -36,23 +36,25 @@ RESET = [signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SI
 """Signals the keeper treats in its own way; a container begins with the default."""
 
 
-def container(entry: Entry, namespaces: Namespaces, limiter: Limiter, beside: int = 0) -> None:
-    """Starts the container and fills in its pid and start. `beside` is a process whose files and host name it
-    is to see, or 0. Raises Refused, and leaves nothing behind."""
+def container(
+    entry: Entry, namespaces: Namespaces, limiter: Limiter, starter: Starter, beside: Entry | None = None
+) -> None:
+    """Starts the container and fills in its pid and start. `beside` is a container whose surroundings it is
+    to share. Raises Refused, and leaves nothing behind."""
     spec = entry.spec
     assert spec is not None
     identity = users.identity(spec)
-    become = identity and functools.partial(users.become, identity)
     given, stdin, write, error, tty = _streams(entry, spec)
     try:
-        before = both(limiter.prepare(entry), become)
-        entered = namespaces.enter_of(beside) if beside else namespaces.enter(entry, spec)
+        cgroup = limiter.prepare(entry)
+        if cgroup >= 0:
+            given.append(cgroup)
+        namespaces.enter(entry, spec, beside)
         try:
             command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, error, tty)
-            entry.pid = fork(before, command) if before else spawn(command)
+            entry.pid = starter.start(command, rights.of_spec(spec), identity, cgroup)
         finally:
-            if entered:
-                namespaces.leave()
+            namespaces.leave()
     except BaseException as problem:
         for fd in {entry.pipe, entry.error_pipe, entry.stdin, entry.master} - {-1}:
             os.close(fd)
@@ -91,18 +93,6 @@ def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, int, str]:
     read, entry.stdin = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(entry.stdin, False)
     return [*given, read], read, write, error, ""
-
-
-def both(first: Step | None, second: Step | None) -> Step | None:
-    """One after the other, in the child."""
-    if first is None or second is None:
-        return first or second
-
-    def steps() -> None:
-        first()
-        second()
-
-    return steps
 
 
 def exit_code(status: int) -> int:
@@ -174,7 +164,7 @@ def fork(before: Step, command: Command) -> int:
     told, tell = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
-        _child(tell, before, command)
+        become(tell, before, command)
     os.close(tell)
     try:
         with os.fdopen(told, "rb") as pipe:
@@ -188,7 +178,7 @@ def fork(before: Step, command: Command) -> int:
     return pid
 
 
-def _child(tell: int, before: Step, command: Command) -> NoReturn:
+def become(tell: int, before: Step, command: Command) -> NoReturn:
     """The forked half: it executes the command or says why not, and never returns into the keeper's loop."""
     argv, env, cwd, stdin, output, error, tty = command
     problem = Refused("RunContainerError", "the container's process could not be prepared")

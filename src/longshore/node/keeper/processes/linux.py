@@ -9,7 +9,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 NEWNS = 0x00020000
 NEWUTS = 0x04000000
+NEWIPC = 0x08000000
 NEWUSER = 0x10000000
+NEWPID = 0x20000000
+NEWNET = 0x40000000
+SIBLING = 0x00008000
+"""CLONE_PARENT: the new process is a child of the caller's parent."""
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC = 32, 4096, 16384
@@ -21,7 +26,16 @@ _SYS_OPEN_TREE, _SYS_MOVE_MOUNT = 428, 429  # the same everywhere, since Linux 5
 _AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_RECURSIVE = -100, 0x100, 0x8000
 _OPEN_TREE_CLONE, _F_EMPTY_PATH = 1, 4
 _FALLOC_KEEP_SIZE = 1
+_SYS_FSOPEN, _SYS_FSCONFIG, _SYS_FSMOUNT, _SYS_MOUNT_SETATTR = 430, 431, 432, 442
+_FSCONFIG_CREATE, _CLOEXEC = 6, 1
+_ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV, _ATTR_NOEXEC = 1, 2, 4, 8
+_PR_SET_SECCOMP, _PR_CAPBSET_READ, _PR_CAPBSET_DROP = 22, 23, 24
+_PR_SET_NO_NEW_PRIVS = 38
+_FILTER = 2
+_SIGCHLD = 17
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
 def _check(result: int, what: str = "") -> None:
@@ -38,6 +52,15 @@ def become_subreaper() -> None:
 def set_name(name: str) -> None:
     """Sets the name that `ps` and `top` show."""
     _check(_libc.prctl(_PR_SET_NAME, name.encode(), 0, 0, 0))
+
+
+def set_title(title: str) -> None:
+    """Sets the command line that `ps` shows; it is not longer than the one of the start."""
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    begin, end = int(fields[45]), int(fields[46])
+    if begin and end > begin:  # zeros where it is not told
+        ctypes.memmove(begin, title.encode()[: end - begin - 1].ljust(end - begin, b"\0"), end - begin)
 
 
 def unshare(flags: int) -> None:
@@ -101,3 +124,90 @@ def keep_room(fd: int, length: int) -> None:
 def sethostname(name: str) -> None:
     encoded = os.fsencode(name)
     _check(_libc.sethostname(encoded, len(encoded)))
+
+
+def clone(flags: int) -> int:
+    """Forks, with these flags. The caller must have one thread, and the child execute or exit soon."""
+    number = _SYS_CLONE.get(os.uname().machine)
+    if number is None:
+        raise OSError(38, f"clone is not known for {os.uname().machine}")
+    pid = int(_libc.syscall(number, ctypes.c_ulong(flags | _SIGCHLD), None, None, None, None))
+    if pid < 0:
+        _check(pid)
+    return pid
+
+
+def proc_mount() -> int:
+    """A new /proc of the caller's PID namespace, not yet mounted anywhere."""
+    made = _descriptor(_libc.syscall(_SYS_FSOPEN, b"proc", _CLOEXEC))
+    try:
+        _check(_libc.syscall(_SYS_FSCONFIG, made, _FSCONFIG_CREATE, None, None, 0), "proc")
+        flags = _ATTR_NOSUID | _ATTR_NODEV | _ATTR_NOEXEC
+        return _descriptor(_libc.syscall(_SYS_FSMOUNT, made, _CLOEXEC, flags))
+    finally:
+        os.close(made)
+
+
+def make_read_only(path: str) -> None:
+    """The mount at a path, and all mounts below it."""
+    attributes = (ctypes.c_uint64 * 4)(_ATTR_RDONLY, 0, 0, 0)
+    size = ctypes.c_size_t(ctypes.sizeof(attributes))
+    _check(
+        _libc.syscall(
+            _SYS_MOUNT_SETATTR,
+            _AT_FDCWD,
+            os.fsencode(path),
+            ctypes.c_uint(_AT_RECURSIVE),
+            ctypes.byref(attributes),
+            size,
+        ),
+        path,
+    )
+
+
+def raise_loopback() -> None:
+    """Turns the network of a new namespace on, as far as it reaches itself."""
+    sock = _descriptor(_libc.socket(2, 2 | os.O_CLOEXEC, 0))
+    try:
+        request = ctypes.create_string_buffer(b"lo", 40)
+        _check(_libc.ioctl(sock, ctypes.c_ulong(_SIOCGIFFLAGS), request))
+        request[16] = bytes([request.raw[16] | _IFF_UP])
+        _check(_libc.ioctl(sock, ctypes.c_ulong(_SIOCSIFFLAGS), request))
+    finally:
+        os.close(sock)
+
+
+def forbid_new_privileges() -> None:
+    """Neither this process nor what it executes gains rights by a program's owner or capabilities."""
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+
+
+def bounding_set() -> int:
+    """The capabilities that a program executed from now on may have, a bit each."""
+    found = 0
+    for number in range(64):
+        has = _libc.prctl(_PR_CAPBSET_READ, number, 0, 0, 0)
+        if has < 0:
+            break
+        found |= has << number
+    return found
+
+
+def drop_from_bounding_set(number: int) -> None:
+    _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0))
+
+
+def install_filter(program: bytes) -> None:
+    """A seccomp filter, for this process and all that come from it."""
+    code = ctypes.create_string_buffer(program, len(program))
+    count = ctypes.c_uint16(len(program) // 8)
+    header = bytes(count).ljust(ctypes.sizeof(ctypes.c_void_p), b"\0")
+    pointer = ctypes.c_void_p(ctypes.addressof(code))
+    described = ctypes.create_string_buffer(header + bytes(pointer))
+    _check(_libc.prctl(_PR_SET_SECCOMP, _FILTER, described, 0, 0))
+
+
+def _descriptor(result: int) -> int:
+    if result < 0:
+        _check(result)
+    return result

@@ -71,12 +71,7 @@ def own_children() -> set[int] | None:
 
     None is missed: they leave the list when they are reaped, which nobody but this one thread does.
     """
-    try:
-        fd = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    with os.fdopen(fd, "rb") as file:
-        return {int(pid) for pid in file.read().split()}
+    return children(os.getpid())
 
 
 class Snapshot:
@@ -94,11 +89,12 @@ class Snapshot:
             self._below.setdefault(int(fields[1]), []).append(pid)
             self._session.setdefault(int(fields[3]), []).append(pid)
 
-    def members(self, pid: int) -> set[int]:
-        """The processes of the container whose first process this is or was: its session, and all that
-        descend from it. Not those that left both, by a new session and the death of their parent."""
+    def members(self, pid: int, first: int = 0) -> set[int]:
+        """The processes of the container whose command this is or was: its session, and all that descend from
+        it. Not those that left both, by a new session and the death of their parent; in a PID namespace they
+        descend from its first process then, if that is given."""
         found: set[int] = set()
-        look = [*self._session.get(pid, ()), pid]
+        look = [*self._session.get(pid, ()), pid, *(self._below.get(first, ()) if first else ())]
         while look:
             one = look.pop()
             if one not in found:
@@ -120,3 +116,18 @@ def tagged() -> dict[str, list[int]]:
         if carried and (ticks := start_ticks(pid)):
             found.setdefault(carried, []).append((ticks, pid))
     return {carried: [pid for _, pid in sorted(pids)] for carried, pids in found.items()}
+
+
+def name(pid: int) -> str:
+    """The name that `ps` shows, or "" if it has gone."""
+    return read(f"/proc/{pid}/comm").decode(errors="replace").rstrip("\n")
+
+
+def children(pid: int) -> set[int] | None:
+    """The children of a process with one thread, zombies among them; None where the kernel keeps no list."""
+    try:
+        fd = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        return {int(found) for found in file.read().split()}

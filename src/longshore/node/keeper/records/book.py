@@ -51,9 +51,13 @@ class Book:
                     entry.phase, entry.pid, entry.ticks = "running", int(pid), int(ticks)
                     entry.started_at, entry.pipe_inode = float(at), int(inode)
                     entry.message_file = keeper_journal.unescape(file)
-                    if more:
-                        entry.error_inode = int(more[0])
-                        entry.separate()
+                    for word in more:
+                        if word.startswith("first="):
+                            pid, _, ticks = word[6:].partition(":")
+                            entry.known_first = int(pid), int(ticks)
+                        else:
+                            entry.error_inode = int(word)
+                            entry.separate()
                 case ["exited", key, at, code, number, reason, message] if key in self.entries:
                     entry = self.entries[key]
                     entry.phase, entry.finished_at = "exited", float(at)

@@ -10,6 +10,7 @@ from longshore.node.keeper.records.logfile import LogFile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longshore.node.keeper.talking.frames import Spec, State
+    from longshore.node.keeper.walls.pid_cells import Cell
 
 
 class Entry:
@@ -17,6 +18,7 @@ class Entry:
 
     __slots__ = (
         "adopted",
+        "cell",
         "cgroup",
         "code",
         "copy",
@@ -27,6 +29,7 @@ class Entry:
         "finished_at",
         "intended_at",
         "key",
+        "known_first",
         "listeners",
         "log",
         "master",
@@ -99,6 +102,10 @@ class Entry:
         """The mounts for the container meanwhile,"""
         self.copy: tuple[object, int] | None = None
         """and the namespace that it is mounted in; see namespaces.py."""
+        self.cell: Cell | None = None
+        """The walls around it; see pid_cells.py."""
+        self.known_first = (0, 0)
+        """The first process of its cell and the start of that, as another keeper wrote them down."""
         self.cgroup = ""
         self.execs: set[int] = set()
         """Commands run beside it, which end with it."""
@@ -106,6 +113,11 @@ class Entry:
         """The sessions that see the output live,"""
         self.watchers: list[Callable[[int], None]] = []
         """and hear its exit code."""
+
+    @property
+    def first(self) -> int:
+        """The pid of the first process of its PID namespace, or 0 if it has none of its own."""
+        return self.cell.first if self.cell is not None else 0
 
     def separate(self) -> None:
         """Prepares a log in which standard error is told from output."""
@@ -144,6 +156,8 @@ class Entry:
         )
 
     def started_line(self) -> str:
+        cell = self.cell
+        first, ticks = self.known_first if cell is None else (cell.first, cell.first_ticks)
         return line(
             "started",
             self.key,
@@ -153,6 +167,7 @@ class Entry:
             self.pipe_inode,
             escape(self.message_file),
             *((self.error_inode,) if self.error_inode else ()),
+            *((f"first={first}:{ticks}",) if first else ()),
         )
 
     def ended_line(self) -> str:

@@ -4,7 +4,7 @@
     home     ID DEVICE INODE                             the directory they were written in, by its own name
     intent   KEY TIME LOG MEMORY TERMINATION-MESSAGE [whole-log]
                                                          about to start it; never again after this line
-    started  KEY PID START-TICKS TIME PIPE MESSAGE-FILE [ERROR-PIPE]
+    started  KEY PID START-TICKS TIME PIPE MESSAGE-FILE [ERROR-PIPE] [first=PID:START-TICKS]
                                                          runs
     exited   KEY TIME CODE SIGNAL REASON MESSAGE         ended
     lost     KEY TIME MESSAGE                            ended, and nobody knows how

@@ -20,6 +20,26 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
     State = tuple[str, str, int, float, float, int, int, str, str]
     """key, phase, pid, started, finished, exit code, signal, reason, message."""
 
+    class Walls(TypedDict):
+        """The walls that keep a container to itself."""
+
+        level: str
+        """`process` or `full`."""
+        privileged: bool
+        host_pid: bool
+        host_ipc: bool
+        share_pid: bool
+        """With the other containers of its pod."""
+        siblings: bool
+        """Whether its pod has other containers, with which it shares IPC and shared memory."""
+        no_network: bool
+        capabilities: int
+        """A bit each."""
+        no_new_privileges: bool
+        filtered: bool
+        hidden: list[str]
+        """Directories that containers of level `full` do not see."""
+
     class Spec(TypedDict):
         """One container, as the keeper sees it."""
 
@@ -48,9 +68,11 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
         tty: bool
         target: NotRequired[str]
         """The key of a container that it lives with, or ""."""
+        walls: NotRequired[Walls]
+        """None for a process of the machine like any other."""
 
 
-VERSION = 1
+VERSION = 2
 """Both ends must have the same; raised when a message changes its meaning."""
 
 SOCKET = "socket"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
 
 from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
@@ -69,10 +68,10 @@ class Cgroups:
         self._left: list[str] = []
         self.notes: list[str] = []
 
-    def prepare(self, entry: Entry) -> Callable[[], None] | None:
+    def prepare(self, entry: Entry) -> int:
         spec = entry.spec
         if spec is None or not (spec["memory"] or spec["cpu"] or spec["cpu_request"]):
-            return None
+            return -1
         path = self._path(entry)
         with contextlib.suppress(FileExistsError):
             os.mkdir(path)
@@ -89,9 +88,9 @@ class Cgroups:
         entry.cgroup = path
         return self.join(entry)
 
-    def join(self, entry: Entry) -> Callable[[], None] | None:
+    def join(self, entry: Entry) -> int:
         path = entry.cgroup
-        return (lambda: _write(f"{path}/cgroup.procs", "0")) if path else None
+        return os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) if path else -1
 
     def started(self, entry: Entry) -> None:
         """An adopted one is still in the group that an earlier keeper made for it."""

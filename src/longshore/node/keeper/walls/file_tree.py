@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 
 from longshore.node.keeper.processes import linux
 from longshore.node.keeper.talking.refused import Refused
@@ -22,13 +23,23 @@ _NOT_NEEDED = re.compile(r"(ttyS?|loop|ram|vcs[au]?|nbd|hvc)\d*$")
 _SYSTEM = ("/proc", "/sys", "/dev")
 
 
-def build(stage: str, mounts: list[tuple[str, str, bool]], termination: str, read_only_root: bool) -> None:
-    """`stage` is an empty directory of the host to put things together in."""
-    tree = _Tree(stage)
+def build(
+    stage: str,
+    mounts: list[tuple[str, str, bool]],
+    termination: str,
+    read_only_root: bool,
+    first: Callable[[], None] | None = None,
+    own: tuple[str, ...] = (),
+) -> None:
+    """`stage` is an empty directory of the host to put things together in. `first` is done when all sources
+    are held; it makes the directories `own`, to which things may be added."""
+    tree = _Tree(stage, own)
     opened: list[tuple[int, str, bool]] = []
     try:
         for source, target, read_only in sorted(mounts, key=lambda mount: mount[1].rstrip("/").count("/")):
             opened.append((linux.open_tree(source), target, read_only))
+        if first is not None:
+            first()
         for fd, target, read_only in opened:
             point = tree.point(target, directory=stat.S_ISDIR(os.fstat(fd).st_mode))
             bind(fd, point, read_only=read_only)
@@ -60,11 +71,11 @@ def _remount_read_only(target: str) -> None:
 
 
 class _Tree:
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: str, own: tuple[str, ...]) -> None:
         self._stage = stage
         self.ours: list[str] = []
         """Directories and files in which things may be made: volumes, and covered directories."""
-        self._covered: set[str] = set()
+        self._covered: set[str] = {*own}
 
     def point(self, target: str, *, directory: bool) -> str:
         """The real path to mount on, which exists when this returns."""

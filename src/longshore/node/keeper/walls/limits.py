@@ -3,8 +3,6 @@ can be had (cgroups.py), else sampling (sampling.py). `choose` takes the better 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
 
@@ -18,11 +16,12 @@ if TYPE_CHECKING:
         notes: list[str]
         """The missing abilities, a sentence each."""
 
-        def prepare(self, entry: Entry) -> Callable[[], None] | None:
-            """Before the start. What it returns runs in the child before its first instruction."""
+        def prepare(self, entry: Entry) -> int:
+            """Before the start. The list of processes that the child writes itself into, to be closed, or -1.
+            It is open before the child is where it may not be written."""
 
-        def join(self, entry: Entry) -> Callable[[], None] | None:
-            """For a command run beside it: what puts a process under the same limits, in the child."""
+        def join(self, entry: Entry) -> int:
+            """The list of processes, for a command run beside the container."""
 
         def started(self, entry: Entry) -> None:
             """Takes in a container that has a pid now, or was adopted with one."""

@@ -11,7 +11,7 @@ import contextlib
 import resource
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from longshore.node.keeper.processes import killing, procfs
 from longshore.node.keeper.processes.procfs import Snapshot
@@ -31,11 +31,11 @@ class Sampling:
             "Memory limits are enforced by looking ten times a second.",
         ]
 
-    def prepare(self, entry: Entry) -> Callable[[], None] | None:
-        return None
+    def prepare(self, entry: Entry) -> int:
+        return -1
 
-    def join(self, entry: Entry) -> Callable[[], None] | None:
-        return None
+    def join(self, entry: Entry) -> int:
+        return -1
 
     def started(self, entry: Entry) -> None:
         if entry.memory:
@@ -53,7 +53,7 @@ class Sampling:
         began = time.thread_time()
         snapshot = Snapshot()
         for entry in limited:
-            members = snapshot.members(entry.pid)
+            members = snapshot.members(entry.pid, entry.first)
             if _quick(members) > entry.memory and _exact(members) > entry.memory:
                 entry.oom = True
                 killing.group(entry.pid, signal.SIGKILL)
@@ -67,7 +67,7 @@ class Sampling:
 
 def measure(entry: Entry, snapshot: Snapshot) -> tuple[float, int]:
     """CPU seconds with children that have ended, and memory, as /proc has them."""
-    members = snapshot.members(entry.pid)
+    members = snapshot.members(entry.pid, entry.first)
     ticks = sum(sum(map(int, snapshot.fields[pid][11:15])) for pid in members if pid in snapshot.fields)
     return ticks / procfs.TICKS, _quick(members)
 

@@ -1,0 +1,90 @@
+"""The system's directories as a container with walls sees them: /proc, /dev, /sys; nothing of longshore's.
+
+The paths that are covered or read-only are containerd's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+
+from longshore.node.keeper.processes import linux
+
+_COVERED = (
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+)
+_READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
+_DEVICES = re.compile("(null|zero|full|random|urandom|tty|pts|nvidia.*|dri|kfd|accel|infiniband|dxg)$")
+"""The devices of every container, and accelerators. No disks, no memory, no terminals of the machine."""
+_LINKS = (
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+    ("pts/ptmx", "ptmx"),
+)
+
+
+def own_devices() -> None:
+    """A /dev with the devices that containers need. The machine's terminals are below /dev/pts."""
+    shown = []
+    for entry in os.scandir("/dev"):
+        if _DEVICES.match(entry.name) and not entry.is_symlink():
+            shown.append((entry.name, entry.is_dir(), linux.open_tree(f"/dev/{entry.name}")))
+    linux.mount("longshore", "/dev", "tmpfs", linux.MS_NOSUID, "mode=755,size=64k")
+    for name, is_directory, tree in shown:
+        path = f"/dev/{name}"
+        if is_directory:
+            os.mkdir(path)
+        else:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
+        linux.move_mount(tree, path)
+        os.close(tree)
+    for target, name in _LINKS:
+        os.symlink(target, f"/dev/{name}")
+    os.mkdir("/dev/shm")
+
+
+def hide(path: str) -> None:
+    """Nothing is seen at a path, whatever the user may read."""
+    if os.path.isdir(path):
+        linux.mount("longshore", path, "tmpfs", linux.MS_RDONLY | linux.MS_NOSUID, "mode=555,size=4k")
+
+
+def own_shared_memory() -> int:
+    """A /dev/shm for the container alone; a descriptor of it, or -1 where the machine has none."""
+    path = os.path.realpath("/dev/shm")
+    if not os.path.isdir(path):
+        return -1
+    linux.mount("longshore", path, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def own_processes(proc: int) -> None:
+    """The /proc of the container's PID namespace, over the machine's."""
+    linux.move_mount(proc, "/proc")
+
+
+def protect_kernel() -> None:
+    """Closes files of the kernel by which root could change the machine. Others may not write there."""
+    for path in _READ_ONLY:
+        with contextlib.suppress(FileNotFoundError):
+            linux.mount(path, path, flags=linux.MS_BIND | linux.MS_REC)
+            linux.make_read_only(path)
+    for path in _COVERED:
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.isdir(path):
+                hide(path)
+            else:
+                linux.mount("/dev/null", path, flags=linux.MS_BIND)
+    linux.make_read_only("/sys")
+    with contextlib.suppress(FileNotFoundError):
+        hide("/sys/firmware")

@@ -1,0 +1,181 @@
+"""The walls around a container of the process engine: the level that its pod or this longshore asks for, and
+what its securityContext changes about them.
+
+Levels are permissions to have fewer walls, but one: a pod that asks for `full` itself gets it or does not
+start, and so does one that asks for no network.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, Literal
+
+from longshore.api.facts import own_names
+from longshore.api.types import Obj
+from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
+from longshore.node.preparing import namespace_cures
+from longshore.node.preparing.types import CannotPrepare, NodeFacts
+from longshore.node.runtime import Walls
+
+LEVELS: Final = ("none", "process", "full")
+_NOTHING: Final[Obj] = {}
+_ALL_CAPABILITIES: Final = (1 << 64) - 1
+_CAPABILITIES: Final = {
+    name: number
+    for number, name in enumerate(
+        [
+            "CHOWN",
+            "DAC_OVERRIDE",
+            "DAC_READ_SEARCH",
+            "FOWNER",
+            "FSETID",
+            "KILL",
+            "SETGID",
+            "SETUID",
+            "SETPCAP",
+            "LINUX_IMMUTABLE",
+            "NET_BIND_SERVICE",
+            "NET_BROADCAST",
+            "NET_ADMIN",
+            "NET_RAW",
+            "IPC_LOCK",
+            "IPC_OWNER",
+            "SYS_MODULE",
+            "SYS_RAWIO",
+            "SYS_CHROOT",
+            "SYS_PTRACE",
+            "SYS_PACCT",
+            "SYS_ADMIN",
+            "SYS_BOOT",
+            "SYS_NICE",
+            "SYS_RESOURCE",
+            "SYS_TIME",
+            "SYS_TTY_CONFIG",
+            "MKNOD",
+            "LEASE",
+            "AUDIT_WRITE",
+            "AUDIT_CONTROL",
+            "SETFCAP",
+            "MAC_OVERRIDE",
+            "MAC_ADMIN",
+            "SYSLOG",
+            "WAKE_ALARM",
+            "BLOCK_SUSPEND",
+            "AUDIT_READ",
+            "PERFMON",
+            "BPF",
+            "CHECKPOINT_RESTORE",
+        ]
+    )
+}
+_SYS_ADMIN: Final = 1 << _CAPABILITIES["SYS_ADMIN"]
+
+
+def level_of(pod: Obj, node: NodeFacts) -> str:
+    """The level that is asked for, by the pod itself or for all pods of this longshore."""
+    return (pod["metadata"].get("annotations") or _NOTHING).get(own_names.ISOLATION) or node.isolation
+
+
+def walls(spec: Obj, pod: Obj, node: NodeFacts, *, can_wall: bool) -> Walls | None:
+    """The walls of one container; None for none. Raises CannotPrepare where it must have some and cannot."""
+    pod_spec = pod["spec"]
+    annotations = pod["metadata"].get("annotations") or _NOTHING
+    level = annotations.get(own_names.ISOLATION) or node.isolation
+    no_network = _no_network(annotations)
+    if level not in LEVELS:
+        raise _refused(own_names.ISOLATION, level, f"is not one of {', '.join(LEVELS)}")
+    if level == "none":
+        if no_network:
+            raise _refused(own_names.NETWORK, "none", f"needs {own_names.ISOLATION} process or full")
+        return None
+    if not can_wall:
+        if no_network or annotations.get(own_names.ISOLATION) == "full":
+            name = own_names.NETWORK if no_network else own_names.ISOLATION
+            value = "none" if no_network else "full"
+            raise _refused(name, value, f"cannot be had here; {namespace_cures.way_out()}")
+        return None
+    own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
+    host_pid = bool(pod_spec.get("hostPID"))
+    parts = ("initContainers", "containers", "ephemeralContainers")
+    return _walls(
+        "full" if level == "full" else "process",
+        _Asked(own, whole) if own or whole else _USUAL_RIGHTS,
+        host_pid,
+        bool(pod_spec.get("hostIPC")),
+        bool(pod_spec.get("shareProcessNamespace")) and not host_pid,
+        sum(len(pod_spec.get(part) or ()) for part in parts) > 1,
+        no_network,
+    )
+
+
+class _Asked:
+    """The rights that a container's securityContext asks for, as a value that can be compared."""
+
+    def __init__(self, own: Obj, whole: Obj) -> None:
+        self.privileged = bool(own.get("privileged"))
+        self.capabilities = _ALL_CAPABILITIES if self.privileged else capabilities(own.get("capabilities"))
+        self.locked = not self.privileged and own.get("allowPrivilegeEscalation") is not True
+        profile = (own.get("seccompProfile") or whole.get("seccompProfile") or _NOTHING).get("type")
+        self.filtered = profile != "Unconfined" and not self.capabilities & _SYS_ADMIN
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.privileged, self.capabilities, self.locked, self.filtered))
+
+
+@lru_cache(maxsize=256)
+def _walls(
+    level: Literal["process", "full"],
+    asked: _Asked,
+    host_pid: bool,
+    host_ipc: bool,
+    share_pid: bool,
+    siblings: bool,
+    no_network: bool,
+) -> Walls:
+    return Walls(
+        level,
+        asked.capabilities,
+        no_new_privileges=asked.locked,
+        filtered=asked.filtered and level == "full",
+        privileged=asked.privileged,
+        host_pid=host_pid,
+        host_ipc=host_ipc,
+        share_pid=share_pid,
+        siblings=siblings,
+        no_network=no_network,
+    )
+
+
+def capabilities(asked: Obj | None) -> int:
+    """The set after `drop` and `add`, a bit each. `ALL` counts first; names this kernel cannot know count
+    nothing."""
+    if not asked:
+        return USUAL_CAPABILITIES
+    add, drop = _names(asked.get("add")), _names(asked.get("drop"))
+    found = _ALL_CAPABILITIES if "ALL" in add else 0 if "ALL" in drop else USUAL_CAPABILITIES
+    for name in add & _CAPABILITIES.keys():
+        found |= 1 << _CAPABILITIES[name]
+    for name in drop & _CAPABILITIES.keys():
+        found &= ~(1 << _CAPABILITIES[name])
+    return found
+
+
+def _names(listed: list[str] | None) -> set[str]:
+    return {name.upper().removeprefix("CAP_") for name in listed or ()}
+
+
+def _no_network(annotations: Obj) -> bool:
+    asked = annotations.get(own_names.NETWORK)
+    if asked not in (None, "", "none", "host"):
+        raise _refused(own_names.NETWORK, asked, "is not one of none, host")
+    return asked == "none"
+
+
+def _refused(name: str, value: str, problem: str) -> CannotPrepare:
+    return CannotPrepare("CreateContainerConfigError", f"annotation {name}: {value} {problem}")
+
+
+_USUAL_RIGHTS: Final = _Asked({}, {})
