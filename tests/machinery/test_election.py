@@ -15,6 +15,7 @@ from longshore.client import Client, Unreachable
 from longshore.client.local import LocalClient
 from longshore.machinery.election import Election, LeadershipLost
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.fence import Fence, LeaseTooOld
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from machinery.beside import running
@@ -50,7 +51,9 @@ class Network:
 class Candidate:
     """Notes when it leads."""
 
-    def __init__(self, clock: VirtualClock, client: Client, identity: str, log: list[Any]) -> None:
+    def __init__(
+        self, clock: VirtualClock, client: Client, identity: str, log: list[Any], fence: Fence | None = None
+    ) -> None:
         self.clock, self.log, self.identity = clock, log, identity
         self.network = Network(client)
         self.election = Election(
@@ -60,6 +63,7 @@ class Candidate:
             identity=identity,
             clock=clock,
             rng=clock.rng,
+            fence=fence,
         )
         self.task: asyncio.Task[None] | None = None
 
@@ -111,6 +115,47 @@ def test_the_first_leads_and_keeps_the_lease() -> None:
             assert held["acquireTime"] == "2026-01-01T00:00:00.000000Z"
             assert held["renewTime"] >= "2026-01-01T00:59:58.000000Z"
             await two.stop()
+            await one.stop()
+
+    virtual.run(main)
+
+
+def test_one_that_led_does_not_lead_again_after_another() -> None:
+    """It may have missed that one's whole term."""
+
+    async def main(clock: VirtualClock) -> None:
+        async with api(clock) as client:
+            log: list[Any] = []
+            one = Candidate(clock, client, "one", log)
+            one.start()
+            await clock.sleep(1)
+            held = await client.get(kinds.LEASES, "controllers", "ns")
+            released = {**held["spec"], "holderIdentity": "", "leaseTransitions": 1}
+            await client.update(kinds.LEASES, {**held, "spec": released})
+            await clock.sleep(30)
+            assert log == [(0, "one", "leads"), (2, "one", "stops")]
+            assert one.task is not None
+            assert isinstance(one.task.exception(), LeadershipLost)
+
+    virtual.run(main)
+
+
+def test_writes_pass_for_ten_seconds_after_a_renewal_was_sent() -> None:
+    async def main(clock: VirtualClock) -> None:
+        fence = Fence(clock)
+        with pytest.raises(LeaseTooOld):
+            fence.check()
+        async with api(clock) as client:
+            one = Candidate(clock, client, "one", [], fence)
+            one.start()
+            await clock.sleep(60)
+            fence.check()
+            one.network.cut = "silent"
+            await clock.sleep(7)
+            fence.check()
+            await clock.sleep(4)
+            with pytest.raises(LeaseTooOld, match="not renewed in time"):
+                fence.check()
             await one.stop()
 
     virtual.run(main)

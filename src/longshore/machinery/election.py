@@ -2,7 +2,8 @@
 
 Others take over when the Lease has not changed for its whole duration, by their own clocks: nobody
 compares two machines' times. The leader stops working before that: it gives up when it could not renew for
-`renew` seconds, or as soon as it sees another holder. One that ends well hands the Lease back.
+`renew` seconds, or as soon as it sees that the Lease is not its own any more. One that ends well hands the
+Lease back. A leader that was stopped and continued is held back by its `Fence` until it has looked.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.machinery.events.recorder import Recorder, reference
+from longshore.machinery.fence import Fence
 from longshore.machinery.time.clock import Clock
 
 T = TypeVar("T")
@@ -53,6 +55,7 @@ class Election:
         rng: random.Random,
         recorder: Recorder | None = None,
         registry: Registry | None = None,
+        fence: Fence | None = None,
         lease: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
@@ -64,6 +67,7 @@ class Election:
         self._client, self._clock, self._rng, self._recorder = client, clock, rng, recorder
         self._namespace, self._name, self._identity = namespace, name, identity
         self._duration, self._renew_within, self._retry = lease, renew, retry
+        self._fence = fence
         if registry is not None:
             status = "Whether this process leads, by the name of the lease."
             gauge = registry.gauge("leader_election_master_status", status, ("name",))
@@ -154,8 +158,8 @@ class Election:
             self._observe(found)
         else:
             self._lease = found
-        if self.leader and self._valid and not self.is_leader:
-            return False
+        if not self.is_leader and (self._leading or (self.leader and self._valid)):
+            return False  # one that led may have missed another's whole term: what it knows is too old
         await self._write(self._spec)
         return True
 
@@ -175,7 +179,10 @@ class Election:
             "renewTime": now,
             "leaseTransitions": (old.get("leaseTransitions") or 0) + (bool(old) and not mine),
         }
+        sent = self._clock.monotonic()
         await self._put(spec)
+        if self._fence is not None:
+            self._fence.renewed(sent)
 
     async def _put(self, spec: Obj) -> None:
         if self._lease is None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+from datetime import datetime
 from typing import Any
 
 from longshore.api import cron
 from longshore.api.facts import kinds
 from longshore.client import Client, Unreachable
 from longshore.machinery.election import LeadershipLost
+from longshore.machinery.fence import Fence
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import Wiring, informers_of
@@ -27,20 +29,29 @@ WRITES = ("create", "update", "update_status", "patch", "delete")
 class Wire(OneByOne):
     """A client whose connection can be cut. Notes every write that reaches the server, but for events."""
 
-    def __init__(self, client: Client, name: str, written: list[str]) -> None:
-        self.cut = False
+    def __init__(self, client: Client, name: str, written: list[str], fence: Fence | None) -> None:
+        self.cut, self.answers, self.fence, self.look_seconds = False, True, fence, 0.0
         self._client, self._name, self._written = client, name, written
 
     def __getattr__(self, verb: str) -> Any:
         found = getattr(self._client, verb)
         return self._write(found) if verb in WRITES else found
 
+    async def get(self, what: Any, *arguments: Any) -> Any:
+        if what == kinds.LEASES:
+            await asyncio.sleep(self.look_seconds)
+        return await self._client.get(what, *arguments)
+
     def _write(self, write: Any) -> Any:
         async def reached(what: Any, *arguments: Any, **options: Any) -> Any:
             if self.cut:
                 raise Unreachable("the cable is out")
             if what not in (("v1", "Event"), kinds.LEASES):
+                if self.fence is not None:
+                    self.fence.check()
                 self._written.append(self._name)
+            if not self.answers:
+                await asyncio.Event().wait()
             return await write(what, *arguments, **options)
 
         return reached
@@ -50,7 +61,10 @@ class Process:
     """`longshore controllers`, without the process."""
 
     def __init__(self, world: World, name: str, written: list[str], settings: Settings = SETTINGS) -> None:
-        self.wire = Wire(world.client, name, written)
+        fence = Fence(world.clock)
+        self.wire = Wire(world.client, name, written, fence if settings.leader_elect else None)
+        self.election_wire = Wire(world.client, name, written, None)
+        """Connections of its own."""
         self.started = asyncio.Event()
         self.waits_for: list[str] = []
         rng = random.Random(name)
@@ -67,6 +81,8 @@ class Process:
                 self.wire,  # type: ignore[arg-type] # a client in all it does
                 settings,
                 wiring,
+                election_client=self.election_wire,  # type: ignore[arg-type] # the same
+                fence=fence,
                 identity=name,
                 started=self.started.set,
                 waiting=self.waits_for.append,
@@ -133,9 +149,9 @@ def test_one_that_cannot_renew_stops_before_the_other_starts() -> None:
         two = Process(world, "two", written)
         await world.job(completions=4, parallelism=2)
         await world.status(succeeded=2, active=2)
-        one.wire.cut = True
+        one.wire.cut = one.election_wire.cut = True
         await two.started.wait()
-        one.wire.cut = False  # too late: it has given up by itself
+        one.wire.cut = one.election_wire.cut = False  # too late: it has given up by itself
         before = len(written)
         await world.ended()
         assert set(written[before:]) == {"two"}
@@ -160,6 +176,42 @@ def test_one_whose_lease_was_taken_stops_at_its_next_renewal() -> None:
         before = len(written)
         await world.job()
         await world.clock.sleep(60)
+        assert written[before:] == []
+        assert isinstance(await one.stop(), LeadershipLost)
+
+    play(story)
+
+
+def test_requests_of_controllers_that_get_no_answer_do_not_delay_the_lease() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        one.wire.answers = False
+        await world.job(completions=20, parallelism=20)
+        await world.clock.sleep(60)
+        assert written
+        held = await world.client.get(kinds.LEASES, "longshore-controllers", "ns")
+        age = world.clock.now() - datetime.fromisoformat(held["spec"]["renewTime"])
+        assert age.total_seconds() < 3
+        assert isinstance(await one.stop(), asyncio.CancelledError)
+
+    play(story)
+
+
+def test_one_that_was_stopped_and_continued_writes_nothing() -> None:
+    async def story(world: World, written: list[str]) -> None:
+        one = Process(world, "one", written)
+        await one.started.wait()
+        await world.job(parallelism=3, completions=30)
+        await world.running(3)
+        before = len(written)
+        await world.client.patch(
+            kinds.LEASES, "longshore-controllers", {"spec": {"holderIdentity": "somebody"}}, "ns"
+        )
+        one.election_wire.look_seconds = 5.0  # meanwhile all its other work is due
+        loop: Any = asyncio.get_running_loop()
+        loop.jump(60)
+        await world.clock.sleep(30)
         assert written[before:] == []
         assert isinstance(await one.stop(), LeadershipLost)
 

@@ -13,6 +13,7 @@ from longshore.api.errors import StatusError
 from longshore.apiserver.request.call import User
 from longshore.client import DeleteOptions
 from longshore.client.local import LocalClient
+from longshore.machinery.fence import Fence
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.plane.wiring import Wiring, informers_of
@@ -79,7 +80,14 @@ def play(wanted: manifests.Wanted, story: Callable[[World, Noting], Awaitable[No
                 managed_by=settings.managed_by,
             )
             work = leading.work(
-                client, settings, wiring, identity="me", started=lambda: None, waiting=lambda holder: None
+                client,
+                settings,
+                wiring,
+                election_client=client,
+                fence=Fence(clock),
+                identity="me",
+                started=lambda: None,
+                waiting=lambda holder: None,
             )
             async with beside(work):
                 await story(world, client)

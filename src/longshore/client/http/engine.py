@@ -42,13 +42,15 @@ class HttpClient(Client):
         manager: str = "longshore",
         seconds: float = 65.0,
         dice: random.Random | None = None,
+        fence: Callable[[], None] | None = None,
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """`seconds` limits a request with all its retries: a little more than the server's own minute."""
+        """`seconds` limits a request with all its retries: a little more than the server's own minute.
+        `fence` is asked right before each write is sent, and raises what the caller is to see instead."""
         super().__init__(manager)
         self.namespace = connection.namespace
-        self._transport = Transport(connection, agent=manager, environ=environ, sleep=sleep)
+        self._transport = Transport(connection, agent=manager, environ=environ, sleep=sleep, fence=fence)
         self._seconds = seconds
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}

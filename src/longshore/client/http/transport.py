@@ -21,6 +21,7 @@ from longshore import __version__
 from longshore.client.config.connection import Connection
 from longshore.client.errors import TimedOut, Unreachable
 from longshore.client.http import proxy, tls
+from longshore.client.http.connector import Connector
 from longshore.client.protocol import Request, Response
 
 CONNECT_SECONDS = 10.0
@@ -41,8 +42,9 @@ class Transport:
         agent: str,
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        fence: Callable[[], None] | None = None,
     ) -> None:
-        self._connection = connection
+        self._connection, self._fence = connection, fence
         self._base = connection.server
         self._proxy = proxy.proxy_for(connection, environ)
         self._sleep = sleep
@@ -139,7 +141,7 @@ class Transport:
         ssl = True if self._base.startswith("http://") else tls.context(self._connection, certificate)
         self._certificate = certificate
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=ssl, limit=_MAX_CONNECTIONS),
+            connector=Connector(self._fence, ssl=ssl, limit=_MAX_CONNECTIONS),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             skip_auto_headers=("Content-Type",),
             cookie_jar=aiohttp.DummyCookieJar(),

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from longshore.client import Client
 from longshore.machinery.election import Election
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.fence import Fence
 from longshore.plane import controllers, scheduling
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
@@ -23,6 +24,8 @@ async def work(
     settings: Settings,
     wiring: Wiring,
     *,
+    election_client: Client,
+    fence: Fence,
     identity: str,
     started: Callable[[], object],
     waiting: Callable[[str], object],
@@ -30,6 +33,8 @@ async def work(
     """Runs until cancelled; then the Lease is handed back. Raises `election.LeadershipLost`, and no sync of a
     controller goes on after that.
 
+    `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
+    `fence` hears of each renewal; whoever made `client` lets no write pass without it.
     `started` is called when the controllers are; `waiting`, with the holder, when the Lease is another's.
     """
 
@@ -41,11 +46,11 @@ async def work(
         await lead()
         return
     async with AsyncExitStack() as stack:
-        recorder = Recorder(client, settings.lease, clock=wiring.clock, rng=wiring.rng)
+        recorder = Recorder(election_client, settings.lease, clock=wiring.clock, rng=wiring.rng)
         recording = asyncio.create_task(recorder.run())
         stack.push_async_callback(cancelled, [recording])
         election = Election(
-            client,
+            election_client,
             namespace=settings.lease_namespace,
             name=settings.lease,
             identity=identity,
@@ -53,6 +58,7 @@ async def work(
             rng=wiring.rng,
             recorder=recorder,
             registry=wiring.registry,
+            fence=fence,
         )
         asking = asyncio.create_task(_tell_if_waiting(election, wiring, waiting))
         stack.push_async_callback(cancelled, [asking])

@@ -20,6 +20,7 @@ from longshore import __version__
 from longshore.client import CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
+from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.reason_book import Untold
 from longshore.machinery.time.clock import RealClock
@@ -56,7 +57,11 @@ def run(settings: Settings) -> None:
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
-        client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+        fence = Fence(clock)
+        client = await stack.enter_async_context(
+            HttpClient(connection, manager=MANAGER, fence=fence.check if settings.leader_elect else None)
+        )
+        election_client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
         reasons = EventReasons(client, clock, rng) if settings.keep_reasons else Untold()
         wiring = Wiring(
             clock,
@@ -74,19 +79,30 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
-        working = asyncio.create_task(_work(client, connection.server, settings, wiring))
+        working = asyncio.create_task(
+            _work(client, election_client, fence, connection.server, settings, wiring)
+        )
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
 
-async def _work(client: HttpClient, server: str, settings: Settings, wiring: Wiring) -> None:
+async def _work(
+    client: HttpClient,
+    election_client: HttpClient,
+    fence: Fence,
+    server: str,
+    settings: Settings,
+    wiring: Wiring,
+) -> None:
     await _reached(client, server, wiring)
     lease = f"{settings.lease_namespace}/{settings.lease}"
     await leading.work(
         client,
         settings,
         wiring,
+        election_client=election_client,
+        fence=fence,
         identity=f"{socket.gethostname()}_{uuid.uuid4()}",
         started=lambda: print(ready_line(server, settings), flush=True),
         waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
