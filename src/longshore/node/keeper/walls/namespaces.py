@@ -132,12 +132,12 @@ class Namespaces:
         """Children of the keeper that belong to no container: the nursery, the first processes of cells."""
         if self.nursery is None or self.cells is None:
             return set()
-        return {self.nursery.pid, *self.cells.firsts}
+        return {self.nursery.pid, *self.cells.first_processes()}
 
     def reaped(self, pid: int) -> None:
         """The pid may be another process' from now on."""
         if self.cells is not None:
-            self.cells.firsts.discard(pid)
+            self.cells.reaped(pid)
 
     @property
     def can_spawn(self) -> bool:

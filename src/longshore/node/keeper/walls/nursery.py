@@ -31,7 +31,7 @@ _FLAGS = {
     _ROOM: linux.SIBLING | linux.NEWPID | linux.NEWUTS,
     _NETWORK_ROOM: linux.SIBLING | linux.NEWPID | linux.NEWUTS | linux.NEWNET,
     _BIRTH: linux.SIBLING,
-    _REMOVAL: linux.SIBLING,
+    _REMOVAL: 0,
 }
 
 
@@ -92,6 +92,7 @@ def _serve(sock: socket.socket) -> NoReturn:
     linux.set_name("longshore-nurse")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that remove directories, which nobody waits for
     while True:
         try:
             word, descriptors, _, _ = socket.recv_fds(sock, 1, _MAX_DESCRIPTORS)

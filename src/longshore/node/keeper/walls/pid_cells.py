@@ -108,39 +108,51 @@ class Cells:
         self._directory = directory
         self._nursery = nursery
         self._ordered: socket.socket | None = None
-        self._ready: Cell | None = None
+        self._ready: list[Cell] = []
         self._free: dict[object, list[Cell]] = {}
-        self.firsts: set[int] = set()
-        """The first processes of all cells, which are children of the keeper."""
+        self._firsts: set[int] = set()
         self._clear()
 
     def problem(self) -> str:
         """Why there can be none here, or "". Makes the first one."""
         try:
-            self._ready = self.new()
+            self._ready.append(self.new())
         except OSError as error:
             return str(error)
         return ""
 
     def new(self, *, network: bool = False) -> Cell:
         """Raises OSError where the system has none to give."""
-        if self._ready is not None and not network:
-            cell, self._ready = self._ready, None
-            return cell
+        if self._ready and not network:
+            return self._ready.pop()
         ordered, self._ordered = self._ordered, None
         if network:
             self._ordered, ordered = ordered, None
-        sock = ordered or self._nursery.order_room(network=network)
+        cell = self._received(ordered or self._nursery.order_room(network=network))
+        if self._ordered is None:
+            self._ordered = self._nursery.order_room(network=False)
+        return cell
+
+    def _received(self, sock: socket.socket) -> Cell:
         try:
             first, proc = nursery.receive_room(sock)
             cell = Cell(first, sock, proc)
         except OSError:
             sock.close()
             raise
-        self.firsts.add(first)
-        if self._ordered is None:
-            self._ordered = self._nursery.order_room(network=False)
+        self._firsts.add(first)
         return cell
+
+    def first_processes(self) -> set[int]:
+        """Children of the keeper that are first in a cell, the one ordered ahead among them."""
+        if self._ordered is not None:
+            with contextlib.suppress(OSError):
+                self._ready.append(self._received(self._ordered))
+            self._ordered = None
+        return self._firsts
+
+    def reaped(self, pid: int) -> None:
+        self._firsts.discard(pid)
 
     def adopt(self, first: int, ticks: int) -> Cell | None:
         """The cell of a container that another keeper started; None if it is gone."""

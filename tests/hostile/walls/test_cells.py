@@ -1,0 +1,76 @@
+"""Cells: used again when they are clean, and empty when their container has ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from support.keeper_engine import WALLS, Engine, until
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    return ("asyncio", {"use_uvloop": True})
+
+
+@pytest.fixture
+async def engine(tmp_path: Path, anyio_backend: object) -> AsyncIterator[Engine]:
+    one = Engine(tmp_path)
+    await one.open()
+    if not (await one.runtime.features()).walls:
+        await one.runtime.close(kill=True)
+        pytest.skip("this system allows no walls")
+    yield one
+    await one.runtime.close(kill=True)
+
+
+def _runs(mark: str) -> list[str]:
+    """The processes of this machine with a word in their command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if mark.encode() in words.split(b"\0"):
+            found.append(pid)
+    return found
+
+
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_whoever_flees_from_a_container_ends_with_it_while_others_run(
+    engine: Engine, level: str
+) -> None:
+    mark = f"4242.{os.getpid()}"
+    other = await engine.start("sleep", "100", walls=WALLS[level])
+    await engine.run("sh", "-c", f"env -i setsid sleep {mark} & sleep 0.1", walls=WALLS[level])
+    await until(lambda: not _runs(mark))
+    await engine.runtime.signal(other.key, 9)
+
+
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_pauses_in_which_nothing_runs_leave_the_next_cell_alone(engine: Engine, level: str) -> None:
+    for _ in range(3):
+        mark = f"4243.{os.getpid()}"
+        ended = await engine.run("sh", "-c", f"env -i setsid sleep {mark} & sleep 0.1", walls=WALLS[level])
+        await until(lambda: not _runs(mark))  # noqa: B023 - waited for at once
+        assert ended.exit_code == 0
+
+
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_nothing_of_one_container_is_found_by_the_next(engine: Engine, level: str) -> None:
+    leave = "ipcmk -Q > /dev/null; touch /dev/shm/left; if [ $OWN_TMP ]; then touch /tmp/left; fi"
+    own = (("OWN_TMP", "yes" if level == "full" else ""),)
+    await engine.run("sh", "-c", leave, env=own, walls=WALLS[level])
+    look = "ipcs -q | grep -c 0x; ls /dev/shm; if [ $OWN_TMP ]; then ls /tmp; fi"
+    assert await engine.output("sh", "-c", look, env=own, walls=WALLS[level]) == "0\n"
+
+
+async def test_a_clean_cell_is_used_again(engine: Engine) -> None:
+    seen = {await engine.output("readlink", "/proc/self/ns/pid", walls=WALLS["full"]) for _ in range(3)}
+    assert len(seen) == 1
