@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 
 from client.http.scripted_server import Script
 from longshore.api.errors import StatusError
 from longshore.client import TimedOut, Unreachable, WatchEvent
-from longshore.client.http import HttpClient
+from longshore.client.http import HttpClient, engine
+from longshore.client.http.connector import KEEP_ALIVE, Connector
 
 pytestmark = pytest.mark.anyio
 
@@ -125,13 +130,9 @@ async def test_rubbish_in_the_stream_is_named(script: Script) -> None:
 async def test_a_peer_that_vanished_ends_the_watch_in_time(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from longshore.client.http import engine
-
     monkeypatch.setattr(engine, "_LATE_SECONDS", -0.95)
 
     async def silent(request: web.BaseRequest) -> web.StreamResponse:
-        import asyncio
-
         response = web.StreamResponse()
         await response.prepare(request)
         await asyncio.sleep(0.5)
@@ -141,6 +142,68 @@ async def test_a_peer_that_vanished_ends_the_watch_in_time(
     async with script.client() as client:
         with pytest.raises(TimedOut, match="did not end in time"):
             await seen(client, timeout=1)
+
+
+async def test_a_watch_with_bookmarks_that_falls_silent_is_dead(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_SILENT_SECONDS", 0.2)
+    async with (
+        frozen(script, line("ADDED")),
+        script.client() as client,
+        client.watch(("v1", "pods"), timeout=300) as events,
+    ):
+        assert (await anext(events)).type == "ADDED"
+        with pytest.raises(TimedOut, match=r"the watch of pods was silent for 0\.2 s"):
+            await anext(events)
+
+
+async def test_a_watch_without_bookmarks_may_be_silent(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_SILENT_SECONDS", 0.05)
+
+    async def late(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await asyncio.sleep(0.3)
+        await response.write(line("ADDED"))
+        return response
+
+    script.answers = [late]
+    async with script.client() as client:
+        assert len(await seen(client, bookmarks=False)) == 1
+
+
+@asynccontextmanager
+async def frozen(script: Script, *chunks: bytes) -> AsyncIterator[None]:
+    """The server sends this much and then nothing, not even an end."""
+    over = asyncio.Event()
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(chunk)
+        await over.wait()
+        return response
+
+    script.answers = [answer]
+    try:
+        yield
+    finally:
+        over.set()
+
+
+async def test_a_connection_notices_that_its_peer_vanished(script: Script) -> None:
+    session = aiohttp.ClientSession(connector=Connector(None))
+    async with frozen(script, b"first"), session, session.get(script.url) as response:
+        assert response.connection is not None
+        assert response.connection.transport is not None
+        sock = response.connection.transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        set_to = {name: sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) for name in KEEP_ALIVE}
+        assert set_to == KEEP_ALIVE
 
 
 async def fails_at_its_first_event(client: HttpClient) -> None:

@@ -30,6 +30,8 @@ _JSON: Final = {"Accept": "application/json"}
 _MIN_WATCH_SECONDS: Final = 300
 """Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
 _LATE_SECONDS: Final = 30.0
+_SILENT_SECONDS: Final = 90.0
+"""Servers send a bookmark every minute. A watch that asked for them and hears nothing for longer is dead."""
 
 
 class HttpClient(Client):
@@ -112,11 +114,13 @@ class HttpClient(Client):
             _MIN_WATCH_SECONDS * (1 + self._dice.random())
         )
         query = ask.query | {"timeoutSeconds": str(lasting)}
+        most = lasting + _LATE_SECONDS
+        silent = _SILENT_SECONDS if "allowWatchBookmarks" in query else None
         opened = self._transport.open(path_of(ask), query=query, headers=_JSON, seconds=self._seconds)
         async with opened as response:
             if response.status != 200:
                 raise answers.error(response.status, await response.read(), response.headers)
-            events = watch_stream.events(response, ask.resource, seconds=lasting + _LATE_SECONDS)
+            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent)
             async with aclosing(events):
                 yield events
 

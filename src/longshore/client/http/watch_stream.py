@@ -25,23 +25,27 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 async def events(
-    response: aiohttp.ClientResponse, resource: Resource, *, seconds: float
+    response: aiohttp.ClientResponse, resource: Resource, *, seconds: float, silent: float | None
 ) -> AsyncGenerator[WatchEvent, None]:
     """The events of a watch until its end. Raises the error that an ERROR event carries.
 
-    `seconds` limits the whole stream: a peer that vanished sends nothing, not even an end.
+    `seconds` limits the whole stream, and `silent` the time without a word: a peer that vanished sends
+    nothing, not even an end.
     """
-    deadline = asyncio.get_running_loop().time() + seconds
+    clock = asyncio.get_running_loop().time
+    end = clock() + seconds
     chunks = response.content.iter_any().__aiter__()
     parts: list[bytes] = []
     while True:
+        until = end if silent is None else min(end, clock() + silent)
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(until):
                 chunk = await anext(chunks)
         except StopAsyncIteration:
             break
         except TimeoutError as err:
-            raise TimedOut(f"the watch of {resource.qualified} did not end in time") from err
+            what = "did not end in time" if until == end else f"was silent for {silent:g} s"
+            raise TimedOut(f"the watch of {resource.qualified} {what}") from err
         except aiohttp.ClientError as err:
             raise Unreachable(f"the watch of {resource.qualified} broke off: {err}") from err
         first, *more = chunk.split(b"\n")
