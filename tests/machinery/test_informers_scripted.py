@@ -275,6 +275,15 @@ def test_a_server_that_forgets_every_version_at_once_is_not_hammered() -> None:
     assert virtual.run(main) < 20
 
 
+def test_a_forgotten_version_is_logged_as_that(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "longshore.machinery.informers.reflector"):
+        follow(lambda: Scripted([([], "5"), ([], "9"), ([], "9")], [[60, GONE], [GONE]]))
+    told = [record for record in caplog.records if "too old resource version" in record.getMessage()]
+    assert [record.levelname for record in told] == ["INFO", "WARNING"]
+    assert told[0].getMessage().endswith("too old resource version; reading everything again")
+    assert not any("ends watches at once" in record.getMessage() for record in caplog.records)
+
+
 def test_the_cache_knows_how_far_it_is_bookmarks_included() -> None:
     async def check(clock: VirtualClock, client: Scripted, informer: Informer, heard: Heard) -> None:
         assert informer.cache.revision == 12

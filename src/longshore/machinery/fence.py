@@ -30,7 +30,13 @@ class Fence:
         """The Lease was renewed, by a request that was sent at this time of the monotonic clock."""
         self._sent = sent
 
+    @property
+    def age(self) -> float | None:
+        """Seconds since the last renewal was sent; None when there was none."""
+        return None if self._sent is None else self._clock.monotonic() - self._sent
+
     def check(self) -> None:
         """Raises `LeaseTooOld` when a write must not be sent now."""
-        if self._sent is None or self._clock.monotonic() - self._sent >= self._seconds:
+        age = self.age
+        if age is None or age >= self._seconds:
             raise LeaseTooOld

@@ -89,6 +89,7 @@ def as_account(longshore: RunningLongshore, into: Path) -> Path:
     """Installs what `longshore manifests` prints; a kubeconfig with a token of the account in it."""
     plural = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings", "Role": "roles"}
     plural |= {"RoleBinding": "rolebindings", "Namespace": "namespaces", "ServiceAccount": "serviceaccounts"}
+    plural |= {"PodDisruptionBudget": "poddisruptionbudgets"}
     for obj in yaml.safe_load_all(manifests.text(manifests.Wanted())):
         if obj["kind"] == "Deployment":
             continue
@@ -133,7 +134,10 @@ def test_a_job_runs_with_the_rights_of_the_manifests(longshore: RunningLongshore
             shown = answer.read().decode()
         assert re.search(r"^job_controller_jobs_finished_total\{.*\} 1\.0$", shown, re.M)
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
-            assert answer.read() == b"ok"
+            assert re.fullmatch(rb"\[\+\]lease: renewed \d s ago\nok", answer.read())
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            ready = answer.read().decode().splitlines()
+        assert ready[1:] == ["[+]Job of batch/v1: followed", "[+]Pod of v1: followed", "ok"]
         code, out, errors = running.stop()
         assert (code, out, errors) == (0, "", "")
     lease = longshore.made("GET", LEASE.format("longshore-system"))

@@ -61,6 +61,19 @@ def test_by_default_the_job_controller_goes_to_a_namespace_of_its_own(
     assert container(objects)["command"] == ["longshore", "controllers", "--metrics-port", "0.0.0.0:8080"]
 
 
+def test_the_deployment_can_be_operated(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys)
+    deployment = of_kind(objects, "Deployment")
+    assert container(objects)["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container(objects)["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert container(objects)["resources"]["limits"] == {"memory": "1Gi"}
+    selector = deployment["spec"]["selector"]
+    (spread,) = deployment["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    assert spread["labelSelector"] == selector
+    budget = of_kind(objects, "PodDisruptionBudget")
+    assert budget["spec"] == {"maxUnavailable": 1, "selector": selector}
+
+
 def test_namespace_and_image_are_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
     objects = printed(capsys, "--namespace", "batch", "--image", "registry.example/longshore:1")
     places = {o["metadata"]["namespace"] for o in objects if "namespace" in o["metadata"]}

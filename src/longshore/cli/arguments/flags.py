@@ -80,7 +80,7 @@ def one_of_several(parser: ArgumentParser) -> None:
         "--metrics-port",
         type=_address,
         metavar="[ADDRESS:]N",
-        help="serve /metrics and /healthz here over plain HTTP (default: off; address: 127.0.0.1)",
+        help="serve /metrics, /healthz and /readyz here over plain HTTP (default: off; address: 127.0.0.1)",
     )
     switch(parser, "--keep-reasons", help="keep reasons as Events of the cluster, for longshore why")
 

@@ -187,6 +187,16 @@ class FollowedSelection:
                 await asyncio.gather(task, return_exceptions=True)
 
     @property
+    def name(self) -> str:
+        """The resource, for people."""
+        return self._reflector.name
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the server last served it; 0 while a watch is open."""
+        return self._reflector.silence
+
+    @property
     def in_use(self) -> bool:
         return self._users > 0
 

@@ -81,21 +81,35 @@ class Reflector:
         self._backoff = Backoff(clock, rng)
         self._heard = 0
         """Events told since the reflector began."""
+        self._is_open = False
+        self._last_success = clock.monotonic()
+
+    @property
+    def name(self) -> str:
+        return _name(self._what)
+
+    @property
+    def silence(self) -> float:
+        """Seconds since a list or a watch last went well, or since the beginning; 0 while a watch is open."""
+        return 0.0 if self._is_open else self._clock.monotonic() - self._last_success
 
     async def run(self) -> None:
         """Follows until cancelled."""
         while True:
             begun, heard = self._clock.monotonic(), self._heard
+            problem: Exception | None = None
             try:
                 await self._step()
-                problem: Exception | None = None
             except (StatusError, Unreachable, LookupError) as err:
                 problem = err
-            if problem is not None and self._expected(problem):
-                problem = None
-            if problem is None and (
+            finally:
+                if self._is_open:
+                    self._is_open, self._last_success = False, self._clock.monotonic()
+            if (problem is None or self._expected(problem)) and (
                 self._heard > heard or self._clock.monotonic() - begun >= _SHORT_WATCH_SECONDS
             ):
+                if problem is not None:
+                    log.info("%s: %s; reading everything again", _name(self._what), problem)
                 continue
             log.warning(
                 "cannot follow %s: %s", _name(self._what), problem or "the server ends watches at once"
@@ -107,6 +121,7 @@ class Reflector:
             async with self._client.watch(
                 self._what, **self._selection, resource_version=self._version, timeout=self._timeout()
             ) as events:
+                self._is_open = True
                 await self._follow(events)
         elif self._streaming:
             await self._stream()
@@ -130,12 +145,14 @@ class Reflector:
         self._sink.listed(found.items, _revision(found.resource_version))
         self._version = found.resource_version
         self._heard += 1
+        self._last_success = self._clock.monotonic()
 
     async def _stream(self) -> None:
         """One watch that tells first what exists, then what changes."""
         async with self._client.watch(
             self._what, **self._selection, initial_events=True, timeout=self._timeout()
         ) as events:
+            self._is_open = True
             existing: dict[Key, Obj] = {}
             async for event in events:
                 if event.type == "BOOKMARK":

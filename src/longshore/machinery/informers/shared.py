@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
 from longshore.machinery.informers.cache import Indexer
-from longshore.machinery.informers.informer import Informer, Selected, Transform
+from longshore.machinery.informers.informer import FollowedSelection, Informer, Selected, Transform
 from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
 
@@ -36,13 +36,15 @@ class Informers:
         self._client, self._clock, self._rng, self._resync = client, clock, rng, resync
         self._whole = frozenset(named(what) for what in whole)
         self._selected: Selected = {}
+        self._every: list[Informer] = []
+        """Of all users in the process."""
         self._informers: dict[Selection, Informer] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
     def share(self) -> Informers:
         """Informers for another user in this process."""
         made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
-        made._whole, made._selected = self._whole, self._selected
+        made._whole, made._selected, made._every = self._whole, self._selected, self._every
         return made
 
     def follows_whole(self, what: What) -> bool:
@@ -77,11 +79,16 @@ class Informers:
                 each_update=each_update,
                 selected=self._selected if transform is None else None,
             )
+            self._every.append(informer)
             if self._tasks is not None:
                 self._tasks.create_task(informer.run())
         for name, indexer in (indexers or {}).items():
             informer.cache.add_index(name, indexer)
         return informer
+
+    def watches(self) -> list[FollowedSelection]:
+        """Everything that somebody in the process follows now, each once."""
+        return [*dict.fromkeys(i.followed for i in self._every if i.followed.in_use)]
 
     async def synced(self) -> None:
         """Waits until every informer asked for so far has synced."""

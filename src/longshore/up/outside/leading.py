@@ -16,6 +16,7 @@ from longshore.machinery.fence import Fence
 from longshore.plane import controllers, scheduling
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring
+from longshore.up.outside.health import Health
 from longshore.up.outside.settings import Settings
 
 
@@ -35,12 +36,15 @@ async def work(
 
     `election_client` has connections of its own: a renewal never waits behind the controllers' requests.
     `fence` hears of each renewal; whoever made `client` lets no write pass without it.
-    `started` is called when the controllers are; `waiting`, with the holder, when the Lease is another's.
+    `started` is called when the controllers are, and their caches are filled; `waiting`, with the holder,
+    when the Lease is another's.
     """
 
     async def lead() -> None:
-        started()
-        await _controllers(client, settings, wiring)
+        async with AsyncExitStack() as stack:
+            telling = asyncio.create_task(_tell_when_filled(wiring, started))
+            stack.push_async_callback(cancelled, [telling])
+            await _controllers(client, settings, wiring)
 
     if not settings.leader_elect:
         await lead()
@@ -81,3 +85,10 @@ async def _tell_if_waiting(election: Election, wiring: Wiring, waiting: Callable
         await wiring.clock.sleep(1.0)
     if not election.is_leader:
         waiting(election.leader)
+
+
+async def _tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> None:
+    health = Health(wiring.informers, None)
+    while not health.filled:
+        await wiring.clock.sleep(0.05)
+    started()

@@ -1,4 +1,4 @@
-"""`/metrics` and `/healthz` of controllers outside. Plain HTTP: neither holds a secret."""
+"""`/metrics`, `/healthz` and `/readyz` of controllers outside. Plain HTTP: none of them holds a secret."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from longshore.apiserver.http.listener import Listener
 from longshore.apiserver.http.request import Request
 from longshore.apiserver.http.response import Reply
 from longshore.apiserver.http.timeouts import Timeouts
+from longshore.up.outside.health import Health, page
 
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
 @asynccontextmanager
-async def served(registry: Registry, address: str, port: int) -> AsyncIterator[None]:
+async def served(registry: Registry, health: Health, address: str, port: int) -> AsyncIterator[None]:
     """Listens for as long as the block runs. Raises OSError when the port is not to be had."""
-    listener = Listener(_Pages(registry), tls=None, timeouts=Timeouts())
+    listener = Listener(_Pages(registry, health), tls=None, timeouts=Timeouts())
     try:
         await listener.start(address, port)
         yield
@@ -29,10 +30,10 @@ async def served(registry: Registry, address: str, port: int) -> AsyncIterator[N
 
 
 class _Pages:
-    """Two pages for whoever asks, by whatever method."""
+    """Three pages for whoever asks, by whatever method."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, health: Health) -> None:
+        self._registry, self._health = registry, health
 
     def admit(self, request: Request) -> _Welcome:
         return _Welcome()
@@ -41,8 +42,10 @@ class _Pages:
         path = request.target.partition("?")[0]
         if path == "/metrics":
             return Ready(Reply(200, "text/plain; version=0.0.4", self._registry.text()))
-        if path == "/healthz":
-            return Ready(Reply(200, _TEXT, b"ok"))
+        if path in ("/healthz", "/readyz"):
+            checks = self._health.healthy() if path == "/healthz" else self._health.ready()
+            code, text = page(checks)
+            return Ready(Reply(code, _TEXT, text))
         return Ready(Reply(404, _TEXT, b"404 page not found\n"))
 
     def refuse(self, request: Request, problem: Exception) -> Reply:

@@ -32,6 +32,7 @@ from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
 from longshore.up.outside import leading, metrics
 from longshore.up.outside.event_reasons import EventReasons
+from longshore.up.outside.health import Health
 from longshore.up.outside.settings import Settings
 
 MANAGER = "longshore-controllers"
@@ -74,8 +75,9 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             limits=settings.limits,
             reasons=reasons,
         )
+        health = Health(wiring.informers, fence if settings.leader_elect else None)
         if settings.metrics is not None:
-            await stack.enter_async_context(metrics.served(wiring.registry, *settings.metrics))
+            await stack.enter_async_context(metrics.served(wiring.registry, health, *settings.metrics))
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
