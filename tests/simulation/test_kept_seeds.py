@@ -7,7 +7,7 @@ import pytest
 from simulation import drawing, judging
 from simulation.scenario import Scenario
 
-KEPT = (32, 2231, 2273)
+KEPT = (32, 2231, 2273, 2026111700001, 2026111700192, 2026111700199)
 PLAIN = range(20)
 
 

@@ -203,7 +203,10 @@ class _World:
         """The node, again and again: its machine may go down."""
         while True:
             boot = self._boot = Life()
-            node = mortal_node.run(client, wiring, self._record.machine, boot)
+            # What a node knows is gone with its machine: it looks at everything anew.
+            fresh = informers_of(client, (), clock=self._clock, rng=wiring.rng)
+            own = msgspec.structs.replace(wiring, informers=fresh)
+            node = mortal_node.run(client, own, self._record.machine, boot)
             self._node = asyncio.create_task(node)
             try:
                 await asyncio.wait([self._node])

@@ -46,6 +46,20 @@ def test_the_last_failure_of_an_index_leaves_the_others_running() -> None:
     assert done.conditions == []
 
 
+def test_an_index_that_failed_stays_failed_though_a_second_pod_of_it_succeeds() -> None:
+    job = per_index(2, 2, 0)
+    job["status"] = {"failedIndexes": "0"}
+    done = sync(job, a_pod("s", "Succeeded", index=0), a_pod("t", "Succeeded", index=1))
+    assert (done.status["failedIndexes"], done.status["completedIndexes"]) == ("0", "1")
+    assert done.conditions == FAILED
+
+
+def test_an_index_that_fails_and_succeeds_at_once_succeeds() -> None:
+    pods = [a_pod("f", "Failed", index=0, failures=0), a_pod("s", "Succeeded", index=0)]
+    done = sync(per_index(1, 1, 0), *pods)
+    assert (done.status["failedIndexes"], done.status["completedIndexes"]) == ("", "0")
+
+
 def test_failed_indexes_are_shown_empty_when_there_are_none() -> None:
     assert sync(per_index(1, 2)).status["failedIndexes"] == ""
 

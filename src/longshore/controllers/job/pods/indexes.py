@@ -33,13 +33,15 @@ def find(status: Obj, spec: Spec, count: Count) -> Indexes:
     """The indexes as the status and the pods with a finalizer show them."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
-    succeeded = indexes.merge(before, _runs(h.completion_index for h in ended if h.phase == "Succeeded"))
+    new = _runs(h.completion_index for h in ended if h.phase == "Succeeded")
     if spec.per_index is None:
-        return Indexes(before, succeeded)
-    failed = indexes.merge(
-        indexes.read(status.get("failedIndexes") or "", spec.size),
-        _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec)),
-    )
+        return Indexes(before, indexes.merge(before, new))
+    # An index may have two pods, where a create was repeated. Its end is what was written down first, and never
+    # both: the API would refuse that, for ever.
+    given_up = indexes.read(status.get("failedIndexes") or "", spec.size)
+    succeeded = indexes.merge(before, indexes.without(new, given_up))
+    lost = _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec))
+    failed = indexes.merge(given_up, indexes.without(lost, succeeded))
     active = set(count.active_indexes)
     delayed: dict[int, Obj] = {}
     for each in ended:
