@@ -23,7 +23,9 @@ def a_finished_pod_is_counted_exactly_once(record: Record) -> Iterator[str]:
             continue  # whoever deletes a Job wants no more counting
         status, name = book.job.get("status") or {}, book.job["metadata"]["name"]
         # An old look may make a pod for a Job that has ended: nobody counts that one.
-        may_lack = is_stale and status.get("failed", 0) < book.total("failed") and job_state.has_ended(book.job)
+        may_lack = (
+            is_stale and status.get("failed", 0) < book.total("failed") and job_state.has_ended(book.job)
+        )
         is_indexed = book.job["spec"]["completionMode"] == "Indexed"
         failed_indexes = _listed(status, "failedIndexes", book.job["spec"].get("completions") or 0)
         succeeded = len(book.indexes - failed_indexes) if is_indexed else book.total("succeeded")

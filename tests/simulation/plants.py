@@ -128,7 +128,10 @@ PLANTS = (
     ),
     Plant("history has no limits", f"{_CRON}/history_limits.py", "if len(ended) > limit:", "if False:"),
     Plant(
-        "a failed look is not repeated", f"{_QUEUES}/workers.py", "        queue.add_rate_limited(key)\n", ""
+        "a failed look is not repeated",
+        f"{_QUEUES}/workers.py",
+        "        pause = queue.add_rate_limited(key, in_turn=not usual)\n",
+        "        pause = 0.0\n",
     ),
     Plant(
         "what is added while a worker has it is forgotten",
@@ -139,8 +142,8 @@ PLANTS = (
     Plant(
         "what vanished between two lists stays in the cache",
         "machinery/informers/informer.py",
-        "if (key := key_of(obj)) not in there)",
-        "if (key := key_of(obj)) in ())",
+        "for key in self.cache.all_keys() if key not in there)",
+        "for key in self.cache.all_keys() if key in ())",
     ),
     Plant(
         "a forgotten version is asked for again",
