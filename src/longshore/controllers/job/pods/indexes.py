@@ -36,7 +36,7 @@ def find(status: Obj, spec: Spec, count: Count) -> Indexes:
     new = _runs(h.completion_index for h in ended if h.phase == "Succeeded")
     if spec.per_index is None:
         return Indexes(before, indexes.merge(before, new))
-    # An index may have two pods, where a create was repeated. Its end is what was written down first, and never
+    # An index may have two pods, where a create was repeated. Its end is what was written down first, never
     # both: the API would refuse that, for ever.
     given_up = indexes.read(status.get("failedIndexes") or "", spec.size)
     succeeded = indexes.merge(before, indexes.without(new, given_up))
