@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from support.places import ROOT
+
 
 def python_of_everybody() -> str:
     """This one may be installed where only root can read it."""
@@ -17,3 +19,9 @@ def python_of_everybody() -> str:
             if subprocess.run(check, user=12345, stderr=subprocess.DEVNULL).returncode == 0:
                 return python
     pytest.skip("no Python here that another user can run")
+
+
+def python_path() -> str:
+    """The PYTHONPATH with which that Python finds longshore and `support`."""
+    installed = (path for path in sys.path if path.endswith("-packages"))
+    return ":".join([str(ROOT / "tests"), str(ROOT / "src"), *installed])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.other_users import python_of_everybody
+from support.other_users import python_of_everybody, python_path
 from support.places import ROOT
 from support.wall_attacks import ATTACKS
 
@@ -35,7 +35,7 @@ def results(level: str, who: str) -> dict[str, bool]:
             options = {"user": USER, "group": USER, "extra_groups": []}
         done = subprocess.run(
             [python, "-m", "support.wall_attacks", level, str(directory)],
-            env={"PYTHONPATH": _path(), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+            env={"PYTHONPATH": python_path(), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
             capture_output=True,
             text=True,
             timeout=120,
@@ -47,12 +47,6 @@ def results(level: str, who: str) -> dict[str, bool]:
         return found
     finally:
         shutil.rmtree(directory)
-
-
-def _path() -> str:
-    return ":".join(
-        [str(ROOT / "tests"), str(ROOT / "src"), *(p for p in sys.path if p.endswith("-packages"))]
-    )
 
 
 @pytest.mark.parametrize("name", ATTACKS)
