@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-ui lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -15,6 +15,7 @@ help:
 	@echo 'make test-simulation  seeds of the simulation, and planted faults that it has to find'
 	@echo 'make fresh-seeds  a minute of seeds that nobody has played before'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
+	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
 	@echo 'make lint      the same without the tests'
 	@echo 'make format    put the code into shape'
 	@echo 'make docs      build the handbook into build/docs; warnings, dead links and unrun blocks are errors'
@@ -61,6 +62,12 @@ test-ui:
 	@tools/venv dev
 	tools/lint-ui
 	LONGSHORE_TEST_UI=1 $(BIN)/pytest -q -n 0 tests/ui
+
+# Outside /tmp, of which containers of level full have their own.
+test-walls:
+	@tools/venv dev
+	LONGSHORE_TEST_ISOLATION=full $(BIN)/pytest -n 2 --dist loadgroup -q --basetemp /var/tmp/longshore-test-walls \
+		tests/node/keeper
 
 lint:
 	@tools/venv dev

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from longshore.node.keeper.processes import procfs
 from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
 from longshore.node.runtime import Container, Key, State, Walls
@@ -22,11 +20,10 @@ WALLS = {
     "process": Walls("process", USUAL_CAPABILITIES, filtered=False),
     "full": Walls("full", USUAL_CAPABILITIES),
 }
-"""The usual walls of each level. `make test-walls` runs the tests of the keeper with those of `full`."""
-
+"""The usual walls of each level."""
 
 LEVEL = os.environ.get("LONGSHORE_TEST_ISOLATION", "none")
-by_pid = pytest.mark.skipif(LEVEL != "none", reason="its containers tell pids, which are others outside")
+"""`make test-walls` runs the tests of the keeper with the walls of `full`."""
 
 
 class Engine:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import CannotStart
-from support.keeper_engine import Engine, alive, by_pid, until
+from support.keeper_engine import Engine, alive, until
+from support.wall_marks import by_pid
 
 pytestmark = pytest.mark.anyio
 

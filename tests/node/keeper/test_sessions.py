@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import CannotStart, Mount, Runtime, Session
-from support.keeper_engine import Engine, alive, by_pid, kill, until
+from support.keeper_engine import Engine, alive, kill, until
+from support.wall_marks import by_pid
 
 pytestmark = pytest.mark.anyio
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="what a user may mount differs between systems")

@@ -1,0 +1,9 @@
+"""Marks for tests that walls make a difference to. Not in keeper_engine.py, which runs without pytest, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.keeper_engine import LEVEL
+
+by_pid = pytest.mark.skipif(LEVEL != "none", reason="its containers tell pids, which are others outside")
