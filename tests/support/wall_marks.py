@@ -1,4 +1,4 @@
-"""Marks for tests that walls make a difference to. Not in keeper_engine.py, which runs without pytest, too."""
+"""Marks for tests that walls make a difference to. Apart, because keeper_engine.py runs without pytest."""
 
 from __future__ import annotations
 
