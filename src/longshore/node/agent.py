@@ -32,7 +32,7 @@ from longshore.node.cleaning import Cleaner
 from longshore.node.disk_pressure import DiskPressure, Free
 from longshore.node.ending import Endings
 from longshore.node.engine_by_image import EngineByImage
-from longshore.node.engines import Engines
+from longshore.node.engines import Engines, described
 from longshore.node.events import Events
 from longshore.node.eviction import Evictions
 from longshore.node.looking import Looks
@@ -50,6 +50,8 @@ from longshore.node.status.writer import StatusWriter
 
 COMPONENT: Final = "kubelet"
 """The source in the node's events; kubectl and people look for it."""
+WEAK_ISOLATION: Final = "WeakIsolation"
+"""The reason of the event about a node whose pods cannot have the level of isolation that was wanted."""
 OnStop = Literal["keep", "kill"]
 
 log = logging.getLogger(__name__)
@@ -184,8 +186,11 @@ class Agent:
                 tasks.create_task(self._pods.run())
                 await self._pods.synced()
                 await self._reap()
-                self._registration.annotations = await self._engines.described()
+                features = await self._engines.features()
+                self._registration.annotations = described(features)
                 await self._registration.register()
+                for warning in filter(None, (each.isolation_warning for each in features.values())):
+                    self._events.node(self._name, "Warning", WEAK_ISOLATION, warning)
                 log.debug("node %s is ready", self._name)
                 if ready is not None:
                     ready.set()

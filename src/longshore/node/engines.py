@@ -15,7 +15,7 @@ from longshore.api.facts import own_names
 from longshore.api.types import Obj
 from longshore.machinery.unavailable import Unavailable
 from longshore.node.engine_by_image import EngineByImage
-from longshore.node.runtime import Runtime, State
+from longshore.node.runtime import Features, Runtime, State
 from longshore.node.runtime_classes import RuntimeClasses
 
 _KILL: Final = 9
@@ -63,17 +63,9 @@ class Engines:
         for runtime in self._runtimes.values():
             await runtime.close(kill=kill)
 
-    async def described(self) -> dict[str, str]:
-        """How each keeps limits and what it cannot do here, as annotations of the node."""
-        told: dict[str, str] = {}
-        for name, runtime in self._runtimes.items():
-            features = await runtime.features()
-            told[own_names.ENGINE_LIMITS.format(name)] = features.limits
-            if features.isolation:
-                told[own_names.ENGINE_ISOLATION.format(name)] = features.isolation
-            if features.notes:
-                told[own_names.ENGINE_NOTES.format(name)] = " ".join(features.notes)
-        return told
+    async def features(self) -> dict[str, Features]:
+        """The abilities of each, by its name."""
+        return {name: await runtime.features() for name, runtime in self._runtimes.items()}
 
     async def problem(self) -> str:
         """Why the default one cannot run anything now; empty when it can."""
@@ -109,3 +101,17 @@ class Engines:
                     await runtime.signal(state.key, _KILL)
                 else:
                     await runtime.remove([state.key])
+
+
+def described(engines: Mapping[str, Features]) -> dict[str, str]:
+    """How each keeps limits and what it cannot do here, as annotations of the node."""
+    told: dict[str, str] = {}
+    for name, features in engines.items():
+        told[own_names.ENGINE_LIMITS.format(name)] = features.limits
+        if features.isolation:
+            told[own_names.ENGINE_ISOLATION.format(name)] = features.isolation
+        if features.isolation_problem:
+            told[own_names.ENGINE_ISOLATION_PROBLEM.format(name)] = features.isolation_problem
+        if features.notes:
+            told[own_names.ENGINE_NOTES.format(name)] = " ".join(features.notes)
+    return told

@@ -13,7 +13,7 @@ import msgspec
 
 import longshore
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, own_names
 from longshore.api.kinds.node import DISK_PRESSURE, NOT_READY
 from longshore.api.time import rfc3339
 from longshore.api.time.doubling import Doubling
@@ -142,9 +142,12 @@ class Registration:
         kept = [taint for taint in taints if taint.get("key") not in (NOT_READY, DISK_PRESSURE)]
         kept += [{"key": key, "effect": "NoSchedule"} for key in self._troubles()]
         old = node["metadata"]
+        annotations = old.get("annotations") or {}
+        # What an engine lacked at an earlier start and has now is told no longer.
+        outdated = dict.fromkeys(key for key in annotations if own_names.OF_ENGINES in key)
         wanted = {
             "labels": {**(old.get("labels") or {}), **self._labels()},
-            "annotations": {**(old.get("annotations") or {}), **self.annotations},
+            "annotations": {**annotations, **outdated, **self.annotations},
         }
         if kept != taints or any(found != (old.get(key) or {}) for key, found in wanted.items()):
             patch = {"metadata": wanted, "spec": {"taints": kept or None}}

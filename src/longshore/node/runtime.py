@@ -179,6 +179,10 @@ class Features:
     """Whether containers can be kept to themselves."""
     isolation: str = ""
     """The level of containers that ask for none; empty where an engine has its own."""
+    isolation_problem: str = ""
+    """Why no container can have walls; empty where they can, or where an engine has its own."""
+    isolation_warning: str = ""
+    """A sentence where the level that was wanted is not in force."""
 
 
 class Runtime(Protocol):

@@ -44,8 +44,10 @@ NETWORK: Final = "longshore.dev/network"
 
 # ---- on nodes, with the name of an engine
 
+OF_ENGINES: Final = ".engines.longshore.dev/"
 ENGINE_LIMITS: Final = "{}.engines.longshore.dev/limits"
 ENGINE_ISOLATION: Final = "{}.engines.longshore.dev/isolation"
+ENGINE_ISOLATION_PROBLEM: Final = "{}.engines.longshore.dev/isolation-problem"
 ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
 
 # ---- elsewhere

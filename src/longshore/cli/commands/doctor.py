@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from datetime import UTC, datetime
 
-    from longshore.cli.examining import data_checks, findings, machine_checks
+    from longshore.cli.examining import data_checks, findings, isolation_check, machine_checks
     from longshore.cli.printing import objects
     from longshore.cli.server import data_dir
 
@@ -36,6 +36,7 @@ def run(arguments: Namespace) -> int:
     found = [
         machine_checks.python(),
         machine_checks.namespaces(),
+        isolation_check.isolation(),
         machine_checks.cgroups(),
         machine_checks.open_files(),
         machine_checks.processes(),

@@ -92,7 +92,7 @@ def _size(path: Path) -> int:
 def _node(node: Obj, pods: list[Obj]) -> Obj:
     from longshore.api import pod_resources, quantity
     from longshore.api.facts import conditions, pod_state
-    from longshore.node import shortcomings
+    from longshore.node import isolation_in_force, shortcomings
 
     name, status = node["metadata"]["name"], node.get("status") or {}
     has, used = status.get("allocatable") or {}, {"cpu": "0", "memory": "0"}
@@ -107,6 +107,7 @@ def _node(node: Obj, pods: list[Obj]) -> Obj:
         "name": name,
         "ready": ready["status"],
         "lacks": shortcomings.words(node),
+        "isolation": isolation_in_force.words(node),
         "runtime": (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
         "pods": len(there),
         "requested": used,
@@ -147,6 +148,8 @@ def _text(found: Obj) -> str:
             for resource in ("cpu", "memory")
         )
         lines.append(f"node\t{node['name']}: {ready}{engine}; {node['pods']} pods ask for {used}")
+        if node["isolation"]:
+            lines.append(f"walls\tisolation {node['isolation']}")
         if node["lacks"]:
             lines.append(f"machine\t{node['lacks']} (more: longshore doctor)")
     if not found["nodes"]:

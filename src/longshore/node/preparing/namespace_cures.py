@@ -26,11 +26,17 @@ _FORBIDDING: Final = (
 def way_out(sysctls: Path = _SYSCTLS) -> str:
     """The way out: `allow them with …; or start longshore as root or with --runtime podman`."""
     always = "start longshore as root or with --runtime podman"
+    cure = for_users(sysctls)
+    return f"{cure}; or {always}" if cure else always
+
+
+def for_users(sysctls: Path = _SYSCTLS) -> str:
+    """The cure where a setting forbids user namespaces to ordinary users; empty where none does."""
     for name, forbidding, cure in _FORBIDDING:
         try:
             found = (sysctls / name).read_text().strip()
         except OSError:
             continue
         if found == forbidding:
-            return f"{cure}; or {always}"
-    return always
+            return cure
+    return ""

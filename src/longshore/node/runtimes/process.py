@@ -83,18 +83,21 @@ class ProcessRuntime:
         notes = list(told["notes"])
         if told["problem"]:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
-        problem = told["walls_problem"]
+        problem, warning = told["walls_problem"], ""
         if problem and self._isolation != "none":
-            notes.append(
+            warning = (
                 f"Pods are not kept to themselves (isolation none, not {self._isolation}): {problem}; "
                 "longshore doctor says what to turn on."
             )
+            notes.append(warning)
         return Features(
             mounts=not told["problem"],
             limits=told["limits"],
             notes=tuple(notes),
             walls=not problem,
             isolation="none" if problem else self._isolation,
+            isolation_problem=problem,
+            isolation_warning=warning,
         )
 
     async def problem(self) -> str:
