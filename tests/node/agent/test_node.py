@@ -35,6 +35,23 @@ def test_the_node_registers_itself_ready_and_without_taints() -> None:
     told(story)
 
 
+def test_what_an_engine_lacked_once_and_has_now_is_told_no_longer() -> None:
+    async def story(world: World) -> None:
+        outdated = {
+            "process.engines.longshore.dev/notes": "Volumes cannot be mounted.",
+            "example.com/mine": "x",
+        }
+        await world.client.patch(("v1", "Node"), NODE, {"metadata": {"annotations": outdated}})
+        await world.clock.sleep(310)
+        node = await world.client.get(("v1", "Node"), NODE)
+        assert node["metadata"]["annotations"] == {
+            "process.engines.longshore.dev/limits": "none",
+            "example.com/mine": "x",
+        }
+
+    told(story)
+
+
 def test_its_lease_is_renewed_every_ten_seconds() -> None:
     async def story(world: World) -> None:
         seen = set()
