@@ -23,7 +23,7 @@ from support.other_users import python_of_everybody, python_path
 USER = 12345
 PEOPLE = ["root", "user"] if os.geteuid() == 0 else ["user"]
 UNSHARE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-IN_USER_NAMESPACE = ("--user", "--map-root-user")
+IN_USER_NAMESPACE = ("--user", "--map-current-user")
 pytestmark = [
     pytest.mark.skipif(shutil.which("pgrep") is None, reason="pgrep is not installed (procps)"),
     pytest.mark.xdist_group("walls"),
