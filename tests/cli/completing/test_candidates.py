@@ -68,7 +68,7 @@ def completed(line: str) -> list[str]:
         ("auth can-i create p", ["pods"]),
         ("cronjob run ", ["night"]),
         ("wait --for=d", ["--for=done", "--for=delete"]),
-        ("up --runtime ", ["process", "podman"]),
+        ("up --runtime ", ["process", "podman", "auto"]),
         ("completion z", ["zsh"]),
         ("man com", ["completion"]),
         ("nonsense ", []),

@@ -70,7 +70,7 @@ def in_bash(place: Path, line: str, kubeconfig: Path | str = "") -> list[str]:
         ("desc", ["describe"]),
         ("up --run", ["--runtime"]),
         ("up --runtime=p", ["process", "podman"]),
-        ("up --runtime=", ["process", "podman"]),
+        ("up --runtime=", ["process", "podman", "auto"]),
         ("version --zzz", [""]),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.keeper.processes import procfs
+from support.living_processes import ends, unique_seconds
 from support.longshore_command import Command
 
 
@@ -32,11 +33,12 @@ def _gone(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
 def test_a_run_that_is_ended_leaves_none(longshore: Command, number: int) -> None:
-    process = longshore.start("run", "--", "sh", "-c", "echo $$ > pid; exec sleep 1000")
-    pid = int(_first_line(longshore.home / "pid"))
+    seconds = unique_seconds()
+    process = longshore.start("run", "--", "sh", "-c", f"echo begun > begun; exec sleep {seconds}")
+    _first_line(longshore.home / "begun")
     process.send_signal(number)
     process.communicate(timeout=30)
-    assert _gone(pid)
+    assert ends(f"sleep {seconds}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import time
-from pathlib import Path
 
+from support.living_processes import living, unique_seconds
 from support.longshore_command import Command, ignoring_ctrl_c
 
 
@@ -77,26 +76,26 @@ def test_the_result_for_programs_is_all_there_is(longshore: Command) -> None:
 
 
 def test_time_is_up_with_a_code_of_its_own_and_no_process_is_left(longshore: Command) -> None:
-    pids = longshore.home / "pids"
-    done = longshore("run", "--timeout", "1s", "--", "sh", "-c", f"echo $$ >> {pids}; exec sleep 600")
+    seconds = unique_seconds()
+    done = longshore("run", "--timeout", "1s", "--", "sleep", seconds)
     assert done.exit == 124
     assert "was stopped: 0/1 complete, 1 active; index 0 was running" in done.stderr
     assert "timed out after 1.0 s" in done.stderr
-    _assert_gone(pids)
+    assert not living(f"sleep {seconds}")
 
 
 def test_ctrl_c_stops_cleanly_and_says_what_was_left(longshore: Command) -> None:
-    pids = longshore.home / "pids"
-    words = "sh", "-c", f"echo $$ >> {pids}; [ $JOB_COMPLETION_INDEX = 0 ] || exec sleep 600"
+    seconds, begun = unique_seconds(), longshore.home / "begun"
+    words = "sh", "-c", f"echo x >> {begun}; [ $JOB_COMPLETION_INDEX = 0 ] || exec sleep {seconds}"
     process = longshore.start(
         "run", "--completions", "3", "--parallelism", "1", "--name", "three", "--", *words
     )
-    _until(lambda: pids.exists() and len(pids.read_text().splitlines()) == 2)
+    _until(lambda: begun.exists() and len(begun.read_text().splitlines()) == 2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "job/three was stopped: 1/3 complete, 1 active, 1 waiting; index 1 was running" in said
-    _assert_gone(pids)
+    assert not living(f"sleep {seconds}")
 
 
 def test_in_the_background_of_a_script_it_goes_on_after_ctrl_c(longshore: Command) -> None:
@@ -136,9 +135,3 @@ def _until(holds: object, seconds: float = 20) -> None:
     while not holds():
         assert time.monotonic() < until, "it did not come so far"
         time.sleep(0.02)
-
-
-def _assert_gone(pids: Path) -> None:
-    for pid in map(int, pids.read_text().split()):
-        alive = os.path.exists(f"/proc/{pid}")
-        assert not alive or "zombie" in Path(f"/proc/{pid}/status").read_text(), f"{pid} is still there"

@@ -33,7 +33,7 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     """The rows of a file alone. Raises BadImages, whose message names the file."""
     try:
         raw = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return ()
     except OSError as err:
         raise BadImages(f"{path}: {err.strerror}") from None
