@@ -61,6 +61,9 @@ class Listener:
         await _until(lambda: not self._connections, _GOODBYE_SECONDS)
         for connection in tuple(self._connections):
             connection.abort()
+        await asyncio.sleep(0)  # requests that were cut off end
+        self._front.close()  # a request that ran on may have begun what was ended above
+        await asyncio.sleep(0)  # and what was closed is closed in the next turn
 
 
 async def _until(condition: Callable[[], bool], seconds: float) -> None:
