@@ -59,12 +59,6 @@ class Record:
                 found[uid] = change.obj
         return found
 
-    @property
-    def is_disturbed(self) -> bool:
-        """Whether answers may have been lost, or caches have been old, so that something was done twice."""
-        scenario = self.scenario
-        return bool(scenario.trouble.rate or scenario.crashes)
-
 
 class RecordingStore(Store):
     """Tells a record of every change, at the moment it can be seen."""

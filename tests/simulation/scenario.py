@@ -81,9 +81,3 @@ class Scenario(msgspec.Struct, frozen=True):
         if self.trouble.rate:
             found.add("unobserved state")  # a change that no watch told: it broke, and the list came later
         return frozenset(found)
-
-
-def size(scenario: Scenario) -> tuple[int, int, int, float, float]:
-    """A smaller scenario compares less."""
-    trouble = scenario.trouble
-    return len(scenario.crashes), len(scenario.deeds), scenario.shuffled, trouble.rate, trouble.lag

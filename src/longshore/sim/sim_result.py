@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
@@ -305,8 +305,3 @@ def _bar(line: PodLine, began: float) -> Bar:
         line.result,
         line.code,
     )
-
-
-def utc(seconds: float) -> datetime:
-    """A moment in seconds since 1970."""
-    return datetime.fromtimestamp(seconds, UTC)

@@ -63,5 +63,5 @@ class CutStore(Store):
         self._local.clear()
 
     def forget_history(self) -> None:
-        """Whoever goes on from an older revision has to list again."""
+        """Forgets older revisions: a watch that goes on from one of them has to list again."""
         self._contents.window.forget(self.revision)
