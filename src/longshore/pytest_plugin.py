@@ -70,8 +70,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
         return
     for name in _FIXTURES:
         cluster = getattr(item, "funcargs", {}).get(name)
-        if cluster is not None:
+        if cluster is not None and _is_ours(cluster):
             report.sections.append((f"{name} fixture", _told(cluster)))
+
+
+def _is_ours(cluster: object) -> bool:
+    """A suite may have a fixture of its own by one of these names."""
+    from longshore.testing import Cluster
+
+    return isinstance(cluster, Cluster)
 
 
 def _told(cluster: Cluster) -> str:

@@ -140,7 +140,18 @@ def test_a_finalizer_is_taken_away_and_those_of_others_stay() -> None:
     run(main)
 
 
-def test_a_finalizer_stays_if_the_pod_has_changed_since_it_was_seen() -> None:
+def test_a_finalizer_goes_also_from_a_pod_that_has_changed_and_still_runs() -> None:
+    async def main(client: LocalClient) -> None:
+        made = await client.create(PODS, pod("p", finalizers=["example.org/a", "example.org/b"]), "ns")
+        await client.patch(PODS, "p", {"status": {"phase": "Running"}}, "ns", subresource="status")
+        control_, _ = control(client)
+        after = await control_.remove_finalizer(made, "example.org/a")
+        assert after["metadata"]["finalizers"] == ["example.org/b"]
+
+    run(main)
+
+
+def test_a_finalizer_stays_if_the_pod_has_ended_since_it_was_seen() -> None:
     async def main(client: LocalClient) -> None:
         made = await client.create(PODS, pod("p", finalizers=["example.org/a"]), "ns")
         await client.patch(PODS, "p", {"status": {"phase": "Succeeded"}}, "ns", subresource="status")

@@ -110,6 +110,18 @@ def test_a_passing_test_gets_no_section(pytester: pytest.Pytester) -> None:
     assert "longshore fixture" not in result.stdout.str()
 
 
+def test_a_fixture_of_the_suites_own_by_that_name_gets_no_section(pytester: pytest.Pytester) -> None:
+    source = """
+@pytest.fixture
+def longshore(): return "a ship"
+
+def test_fails(longshore): assert longshore == "a boat"
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=1)
+    assert "longshore fixture" not in result.stdout.str()
+
+
 def test_it_works_in_xdist_workers_at_once(pytester: pytest.Pytester) -> None:
     source = """
 @pytest.mark.parametrize("n", range(4))

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds
+from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
@@ -88,12 +88,20 @@ class PodControl:
         return await self._client.patch(kinds.PODS, name, patch, namespace, type=PatchType.STRATEGIC)
 
     async def remove_finalizer(self, pod: Obj, finalizer: str) -> Obj:
-        """The pod without it, or its last state if that was all that kept it. A conflict if the pod is in
-        another state by now: it may have ended, which somebody has to count.
+        """The pod without it, or its last state if that was all that kept it. A conflict if the pod has ended
+        by now, which somebody has to count; any other change of it is no reason to let it be.
         """
         meta, patch = pod["metadata"], finalizer_patch(finalizer)
-        patch["metadata"]["resourceVersion"] = meta["resourceVersion"]
-        return await self.patch(meta["namespace"], meta["name"], patch)
+        while True:
+            patch["metadata"]["resourceVersion"] = pod["metadata"]["resourceVersion"]
+            try:
+                return await self.patch(meta["namespace"], meta["name"], patch)
+            except StatusError as err:
+                if err.code != 409:
+                    raise
+                pod = await self._client.get(kinds.PODS, meta["name"], meta["namespace"])
+                if pod_state.has_ended(pod) or pod["metadata"]["uid"] != meta["uid"]:
+                    raise
 
     async def remove_finalizers(
         self, namespace: str, names: Sequence[str], finalizer: str
