@@ -7,7 +7,16 @@ import pytest
 from simulation import drawing, judging
 from simulation.scenario import Scenario
 
-KEPT = (32, 2231, 2273, 2026111700001, 2026111700192, 2026111700199)
+KEPT = (
+    32,
+    2231,
+    2273,
+    2026111700001,
+    2026111700192,
+    2026111700199,
+    2026111700407,
+    2026111710116,
+)
 PLAIN = range(20)
 
 

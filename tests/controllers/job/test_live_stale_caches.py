@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from controllers.job.job_stage import Stage, Troubled, play, refused
+from longshore.api import errors
 from longshore.client import WatchEvent
-from longshore.client.ask import Ask
+from longshore.client.ask import Ask, Page
 
 
 class Lagging(Troubled):
@@ -113,3 +114,84 @@ def test_a_pod_that_vanished_is_counted_once_though_the_cache_still_shows_it() -
         assert (await stage.status())["failed"] == 1
 
     play(scene)
+
+
+class OldPods(Troubled):
+    """Answers the first list of pods from an older moment, and tells what changed since only much later."""
+
+    revision = 0
+    seconds = 5.0
+
+    @asynccontextmanager
+    async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        if ask.resource.plural == "pods":
+            if "sendInitialEvents" in ask.query:
+                raise errors.bad_request("initial events are not to be had here")
+            await asyncio.sleep(self.seconds)
+        async with super()._events(ask) as events:
+            yield events
+
+    async def _page(self, ask: Ask) -> Page:
+        if ask.resource.plural == "pods" and self.revision:
+            then, self.revision = self.revision, 0
+            old = {"resourceVersion": str(then), "resourceVersionMatch": "Exact"}
+            return await super()._page(Ask("list", ask.resource, ask.namespace, query=old))
+        return await super()._page(ask)
+
+
+def test_a_pod_that_waits_to_be_counted_is_counted_once_by_a_controller_that_was_shown_an_old_list() -> None:
+    """The old list lacks the pod that the status of the Job names."""
+
+    async def scene(stage: Stage) -> None:
+        before = stage.client.api.store.revision
+
+        def dies(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                raise refused()
+
+        await stage.job(completions=1, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        stage.theirs.trouble = dies
+        await stage.end(pod, "Failed")
+        await stage.until(lambda: _uncounted(stage))
+        await _taken_over(stage, before)
+        await stage.until_status(failed=1)
+        await stage.quiet(10)
+        assert (await stage.status())["failed"] == 1
+
+    play(scene)
+
+
+def test_a_pod_that_was_counted_is_not_counted_again_by_a_controller_that_was_shown_an_old_list() -> None:
+    """The old list still has the pod, ended and with its finalizer."""
+
+    async def scene(stage: Stage) -> None:
+        moments: list[int] = []
+
+        def remember(what: str, ask: Ask) -> None:
+            if what == "patch pods":
+                moments.append(stage.client.api.store.revision)
+
+        await stage.job(completions=1, parallelism=1)
+        (pod,) = await stage.until_live(1)
+        stage.theirs.trouble = remember
+        await stage.end(pod, "Failed")
+        await stage.until_status(failed=1)
+        await _taken_over(stage, moments[0])
+        await stage.quiet(10)
+        assert (await stage.status())["failed"] == 1
+
+    play(scene)
+
+
+async def _uncounted(stage: Stage) -> Any:
+    return (await stage.status()).get("uncountedTerminatedPods")
+
+
+async def _taken_over(stage: Stage, revision: int) -> None:
+    """Another controller comes, which sees pods as they were at this revision."""
+    await stage.stop()
+    client = OldPods(stage.client.api)
+    client.revision = revision
+    stage.theirs = client
+    await stage.start()

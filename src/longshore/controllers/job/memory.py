@@ -25,6 +25,8 @@ class Memory:
         self._backoffs: dict[Key, BackoffRecord] = {}
         self.next_starts: dict[Key, float] = {}
         """When each Job with a start interval may start its next pod."""
+        self.looked_at: dict[Key, str] = {}
+        """UIDs of the Jobs that were looked at with pods as new as they are (`first_look.py`)."""
 
     def backoff(self, key: Key) -> BackoffRecord:
         return self._backoffs.get(key, NO_FAILURES)
@@ -47,6 +49,7 @@ class Memory:
         """The Job is finished, for everyone to see, or deleted: a new one of its name starts afresh."""
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
+        self.looked_at.pop(key, None)
         self.own_writes.forget(key, uid)
         self.finished.discard(uid)
 
@@ -57,3 +60,4 @@ class Memory:
         self.own_writes.forget(key)
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
+        self.looked_at.pop(key, None)
