@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
     from longshore.store import Store
 
 _NODE_READY_SECONDS: Final = 10.0
@@ -54,8 +55,8 @@ class Parts(msgspec.Struct, frozen=True):
     """Names from `controllers.CONTROLLERS`."""
     scheduler: bool = True
     """Whether pods are given nodes here."""
-    scheduler_actions: tuple[str, ...] | None = None
-    """The actions of a cycle for gangs; None means Volcano's own choice."""
+    gang_settings: ConfFile | tuple[str, ...] | None = None
+    """A file with the settings of cycles for gangs, or their actions; None means Volcano's own choice."""
     volumes: Directories | None = None
     """Makes directories for claims; the volume controller needs it."""
     ca: str = ""
@@ -124,7 +125,7 @@ class Plane:
                 tasks.append(self._remember())
             if parts.scheduler:
                 tasks += scheduling.start(
-                    self.client, self.wiring, parts.scheduler_actions, place_by=self.api.shortcuts.place_by
+                    self.client, self.wiring, parts.gang_settings, place_by=self.api.shortcuts.place_by
                 )
             tasks.append(asyncio.create_task(expire_events(self.api, parts.retention), name="event expiry"))
             stack.push_async_callback(cancelled, tasks)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from longshore.apiserver.shortcuts.placed_pods import Placer
     from longshore.client import Client
     from longshore.plane.wiring import Wiring
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
 
     PlaceBy = Callable[[Placer | None], None]
 
@@ -21,20 +22,19 @@ if TYPE_CHECKING:
 def start(
     client: Client,
     wiring: Wiring,
-    actions: tuple[str, ...] | None = None,
+    gangs: ConfFile | tuple[str, ...] | None = None,
     names: tuple[str, ...] | None = None,
     place_by: PlaceBy | None = None,
 ) -> list[asyncio.Task[None]]:
     """Starts scheduling; cancel the tasks to stop it.
 
-    `actions` are those of a cycle for gangs, None for Volcano's own; `names` the schedulers, None for all.
-    `place_by` is given the scheduler that an API in this process may ask about new pods.
+    `gangs` is the file with the settings of cycles for gangs, or their actions, None for Volcano's own;
+    `names` are the schedulers, None for all. `place_by` is given the scheduler that an API in this process
+    may ask about new pods.
     """
     return [
         asyncio.create_task(
-            supervised(
-                "the scheduler", partial(_run, client, wiring, actions, names, place_by), wiring.clock
-            ),
+            supervised("the scheduler", partial(_run, client, wiring, gangs, names, place_by), wiring.clock),
             name="scheduler",
         )
     ]
@@ -43,7 +43,7 @@ def start(
 async def _run(
     client: Client,
     wiring: Wiring,
-    actions: tuple[str, ...] | None,
+    gangs: ConfFile | tuple[str, ...] | None,
     names: tuple[str, ...] | None,
     place_by: PlaceBy | None,
 ) -> None:
@@ -51,11 +51,17 @@ async def _run(
     from longshore.scheduler import Schedulers
     from longshore.scheduler.gang.settings import Settings
 
-    gangs = Settings() if actions is None else Settings(actions=actions)
+    conf: ConfFile | None = None
+    if gangs is None:
+        settings = Settings()
+    elif isinstance(gangs, tuple):
+        settings = Settings(actions=gangs)
+    else:
+        conf, settings = gangs, gangs.settings
     schedulers = Schedulers(
         wiring.context(client, wiring.reasons.teller("pod", "scheduler")),
         group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler"), per_object=1),
-        gangs=gangs,
+        gangs=settings,
         names=names,
     )
     wiring.waits["pod"] = schedulers.explain_pod
@@ -63,7 +69,10 @@ async def _run(
     if place_by is not None:
         place_by(schedulers.pods)
     try:
-        await schedulers.run()
+        async with asyncio.TaskGroup() as tasks:
+            if conf is not None and schedulers.gangs is not None:
+                tasks.create_task(conf.follow(wiring.clock, schedulers.gangs.configure))
+            tasks.create_task(schedulers.run())
     finally:
         if place_by is not None:
             place_by(None)

@@ -14,6 +14,7 @@ from longshore.machinery.work_limits import WorkLimits
 from longshore.up.logs import Logging
 
 if TYPE_CHECKING:
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
     from longshore.store.journal import Durability
 
 SHORTCUTS_VARIABLE = "LONGSHORE_SHORTCUTS"
@@ -39,6 +40,8 @@ class Options(msgspec.Struct, frozen=True):
     """Whether pods are given nodes here."""
     scheduler_actions: tuple[str, ...] | None = None
     """The actions of a gang cycle; None means Volcano's own choice."""
+    scheduler_conf: ConfFile | None = None
+    """The file with all settings of gang cycles; None means those of Volcano's Helm chart."""
     node: bool = True
     """Whether pods run here."""
     runtime: str = "process"

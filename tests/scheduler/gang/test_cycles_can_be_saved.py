@@ -15,7 +15,7 @@ from longshore.scheduler.gang.decide import decide
 from longshore.scheduler.gang.model.sums import Sums
 from longshore.scheduler.gang.model.task import PENDING, RUNNING
 from longshore.scheduler.gang.plan import Plan
-from longshore.scheduler.gang.settings import ACTIONS, ENQUEUE, Settings
+from longshore.scheduler.gang.settings import ACTIONS, DEFAULT_TIERS, ENQUEUE, Plugin, Settings
 from longshore.scheduler.ledger import Ledger
 from longshore.scheduler.view import View
 
@@ -87,7 +87,10 @@ CYCLES = {
         group("new", ["2"], phase="Inqueue", priority=9),
         actions=ACTIONS,
     ),
-    "late": cycle(group("g", ["9"], phase="Pending", least="9", deadline=NOW + 30), sla=True),
+    "late": cycle(
+        group("g", ["9"], phase="Pending", least="9", deadline=NOW + 30),
+        tiers=((Plugin("sla"),), *DEFAULT_TIERS),
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from longshore.scheduler.gang.settings import ACTIONS, Settings
+from support.scheduler_settings import FIRST, SECOND, settings, swapped
 from support.scheduling_scene import QUEUES, Scene, play
 
 
@@ -164,7 +164,7 @@ def test_preempt_removes_what_the_whole_gang_needs_and_no_more() -> None:
         await scene.settle(2)
         assert len(await scene.bound("high")) == 2
 
-    play(story, gangs=Settings(actions=ACTIONS))
+    play(story, gangs=settings())
 
 
 def test_a_gang_of_equal_priority_removes_nobody() -> None:
@@ -176,7 +176,7 @@ def test_a_gang_of_equal_priority_removes_nobody() -> None:
         await scene.settle(3)
         assert len(await scene.bound("one")) == 2
 
-    play(story, gangs=Settings(actions=ACTIONS))
+    play(story, gangs=settings())
 
 
 def test_reclaim_takes_back_what_another_queue_has_too_much_of() -> None:
@@ -197,7 +197,7 @@ def test_reclaim_takes_back_what_another_queue_has_too_much_of() -> None:
         await scene.settle(2)
         assert (len(await scene.bound("a-")), len(await scene.bound("b-"))) == (2, 2)
 
-    play(story, gangs=Settings(actions=ACTIONS))
+    play(story, gangs=settings())
 
 
 def test_a_gang_that_waited_too_long_is_let_in_by_its_sla() -> None:
@@ -213,7 +213,7 @@ def test_a_gang_that_waited_too_long_is_let_in_by_its_sla() -> None:
         await scene.settle(3)
         assert await scene.phase("g") == "Inqueue"
 
-    play(story, gangs=Settings(sla=True))
+    play(story, gangs=settings(("sla",), FIRST, SECOND))
 
 
 def test_inside_a_gang_tasks_of_more_priority_take_the_room_of_others() -> None:
@@ -233,7 +233,7 @@ def test_inside_a_gang_tasks_of_more_priority_take_the_room_of_others() -> None:
         await scene.settle(2)
         assert await scene.node_of("g-chief-0") == "n1"
 
-    play(story, gangs=Settings(actions=ACTIONS))
+    play(story, gangs=settings())
 
 
 def test_gangs_can_be_protected_down_to_their_minimum() -> None:
@@ -251,7 +251,7 @@ def test_gangs_can_be_protected_down_to_their_minimum() -> None:
         found = [await scene.get(f"low-{n}") for n in range(3)]
         assert sum(p is None or "deletionTimestamp" in p["metadata"] for p in found) == 1
 
-    play(story, gangs=Settings(actions=ACTIONS, gang_preemptable=True))
+    play(story, gangs=settings(swapped(FIRST, "gang", "gang"), SECOND))
 
 
 def test_what_a_queue_deserves_may_be_said_in_numbers() -> None:
@@ -271,4 +271,4 @@ def test_what_a_queue_deserves_may_be_said_in_numbers() -> None:
         await scene.settle(2)
         assert (len(await scene.bound("a-")), len(await scene.bound("b-"))) == (1, 3)
 
-    play(story, gangs=Settings(actions=ACTIONS, capacity=True))
+    play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", "capacity")))

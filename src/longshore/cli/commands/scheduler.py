@@ -8,9 +8,9 @@ pods once these are bound.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 
-from longshore.cli.arguments import controller_flags, flags
+from longshore.cli.arguments import controller_flags, flags, scheduler_flags
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,13 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="LIST",
         help="schedule pods with these schedulerNames: volcano, default-scheduler (default: volcano)",
     )
-    parser.add_argument(
-        "--scheduler-actions",
-        type=actions,
-        metavar="LIST",
-        help="actions of a gang cycle, in order: some of enqueue, allocate, backfill, preempt, reclaim "
-        "(default: enqueue,allocate,backfill)",
-    )
+    scheduler_flags.add(parser)
     parser.add_argument(
         "--lease",
         default="longshore-scheduler",
@@ -49,6 +43,7 @@ def run(arguments: Namespace) -> int:
         controllers=(),
         schedulers=arguments.schedulers,
         scheduler_actions=arguments.scheduler_actions,
+        scheduler_conf=scheduler_flags.conf_of(arguments),
         leader_elect=arguments.leader_elect,
         lease=arguments.lease,
         keep_reasons=arguments.keep_reasons,
@@ -58,20 +53,5 @@ def run(arguments: Namespace) -> int:
     return elsewhere.run(settings)
 
 
-def actions(text: str) -> tuple[str, ...]:
-    """Actions from one argument, in the order given."""
-    from longshore.scheduler.gang.settings import ACTIONS
-
-    return _listed(text, ACTIONS, "action")
-
-
 def schedulers(text: str) -> tuple[str, ...]:
-    return _listed(text, ("volcano", "default-scheduler"), "scheduler")
-
-
-def _listed(text: str, known: tuple[str, ...], word: str) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        if name not in known:
-            raise ArgumentTypeError(f"there is no {word} {name!r}; there are: {', '.join(known)}")
-    return names
+    return scheduler_flags.listed(text, ("volcano", "default-scheduler"), "scheduler")

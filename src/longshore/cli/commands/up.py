@@ -10,7 +10,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from longshore.cli.arguments import controller_flags, flags
+from longshore.cli.arguments import controller_flags, flags, scheduler_flags
 from longshore.cli.server import data_dir
 
 
@@ -73,13 +73,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="do not schedule pods here",
     )
-    parser.add_argument(
-        "--scheduler-actions",
-        type=_actions,
-        metavar="LIST",
-        help="actions of a gang scheduling cycle, in order: some of enqueue, allocate, backfill, "
-        "preempt, reclaim (default: enqueue,allocate,backfill)",
-    )
+    scheduler_flags.add(parser)
     parser.add_argument(
         "--runtime",
         choices=("process", "podman", "auto"),
@@ -146,6 +140,7 @@ def run(arguments: Namespace) -> int:
         controllers=arguments.controllers,
         scheduler=not arguments.no_scheduler,
         scheduler_actions=arguments.scheduler_actions,
+        scheduler_conf=scheduler_flags.conf_of(arguments),
         node=not arguments.no_node,
         isolation=arguments.isolation,
         runtime=arguments.runtime,
@@ -221,12 +216,6 @@ def _capacity(text: str) -> dict[str, str]:
         return capacity.parse(text)
     except capacity.BadCapacity as err:
         raise ArgumentTypeError(str(err)) from None
-
-
-def _actions(text: str) -> tuple[str, ...]:
-    from longshore.cli.commands.scheduler import actions
-
-    return actions(text)
 
 
 def _durability(text: str) -> str:

@@ -7,12 +7,12 @@ No file is an empty one.
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 from typing import Final
 
 from longshore.api.codec import yamltext
 from longshore.api.codec.decoded import DecodeError
+from longshore.machinery.followed_files import identity
 from longshore.machinery.time.clock import Clock
 from longshore.node.images import built_in
 from longshore.node.images.image_table import BadImages, Row, Table, rows_of
@@ -62,7 +62,7 @@ class ImagesFile:
         self.path = path
         self.problem = ""
         """Why the file as it is now is not in force; empty when it is."""
-        self._seen = _identity(path)
+        self._seen = None if path is None else identity(path)
         self.table = built_in.TABLE if path is None else read(path)
 
     def find(self, image: str) -> Row | None:
@@ -70,7 +70,7 @@ class ImagesFile:
 
     def look(self) -> bool:
         """Reads the file again if it has changed since the last look. Whether it had."""
-        if self.path is None or (now := _identity(self.path)) == self._seen:
+        if self.path is None or (now := identity(self.path)) == self._seen:
             return False
         self._seen = now
         try:
@@ -87,14 +87,3 @@ class ImagesFile:
         while True:
             await clock.sleep(LOOK_SECONDS)
             self.look()
-
-
-def _identity(path: Path | None) -> tuple[int, ...] | None:
-    """Another one for another content. None without a file."""
-    if path is None:
-        return None
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size

@@ -28,12 +28,19 @@ _PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _FULL: Final = "Too many pods"
 
 
+EVERY_FILTER: Final[frozenset[str]] = frozenset()
+"""No filter is left out. The names of those that may be: node affinity, taints, ports, pod affinity, spread,
+volumes."""
+
+
 class Context(msgspec.Struct, frozen=True):
     """The facts of one pod, gathered before any node is checked."""
 
     survey: Survey | None
     spreads: tuple[Spread, ...]
     needs: Needs
+    without: frozenset[str] = EVERY_FILTER
+    """The filters that are not asked."""
 
     @property
     def is_plain(self) -> bool:
@@ -45,19 +52,29 @@ _PLAIN: Final = Context(None, (), pod_claims.NOTHING)
 
 
 def prepare(
-    pod: Pod, ledger: Ledger, found: Volumes, namespaces: NamespaceLabels, nodes: Iterable[Node] | None = None
+    pod: Pod,
+    ledger: Ledger,
+    found: Volumes,
+    namespaces: NamespaceLabels,
+    nodes: Iterable[Node] | None = None,
+    *,
+    without: frozenset[str] = EVERY_FILTER,
 ) -> Context | Refusal:
     """Looks once at all that is not about a single node. `nodes` stand in for the ledger's own."""
-    if pod.shape.plain and not ledger.repelling and not pod.obj["spec"].get("volumes"):
+    if pod.shape.plain and not ledger.repelling and not pod.obj["spec"].get("volumes") and not without:
         return _PLAIN
     needs = pod_claims.needs(pod, found)
     if isinstance(needs, Refusal):
         return needs
     there = [*(ledger if nodes is None else nodes)]
+    spread = pod.shape.spread and "spread" not in without
     return Context(
-        affinity.survey(pod, there, ledger.repelling.values(), namespaces),
-        tuple(spreading.spreads(pod, there, required=True)) if pod.shape.spread else (),
+        affinity.survey(pod, there, ledger.repelling.values(), namespaces)
+        if "pod affinity" not in without
+        else None,
+        tuple(spreading.spreads(pod, there, required=True)) if spread else (),
         needs,
+        without,
     )
 
 
@@ -69,9 +86,11 @@ def check(pod: Pod, node: Node, context: Context) -> Failure | None:
     except KeyError:
         lasting = _lasting(shape, node)
         node.remember(shape, lasting)
-    if lasting is not None:
+    if lasting is not None and (
+        not context.without or (lasting := _lasting(shape, node, context.without)) is not None
+    ):
         return lasting
-    if shape.ports and (port := node.taken(shape.ports)) is not None:
+    if shape.ports and "ports" not in context.without and (port := node.taken(shape.ports)) is not None:
         taken = Reason(
             "PortTaken", f"port {port[2]}/{port[1]} of node {node.name} is taken", {"port": port[2]}
         )
@@ -104,15 +123,16 @@ def check_nominated(pod: Pod, node: Node, context: Context) -> Failure | None:
     return check(pod, node, context)
 
 
-def _lasting(shape: Shape, node: Node) -> Failure | None:
+def _lasting(shape: Shape, node: Node, without: frozenset[str] = EVERY_FILTER) -> Failure | None:
     if node.unschedulable and not taints.tolerated(taints.UNSCHEDULABLE, shape.tolerations):
         return _UNSCHEDULABLE
     taint = taints.untolerated(node.taints, shape.tolerations)
-    if taint is not None:
+    if taint is not None and "taints" not in without:
         value = f"={taint['value']}" if taint.get("value") else ""
         words = f"node {node.name} has the taint {taint['key']}{value}:{taint['effect']}"
         return Failure((_TAINTED,), NODE, False, (Reason("Tainted", words),))
-    if shape.selects is not None and not shape.selects(node.labels, node.name):
+    selects = shape.selects if "node affinity" not in without else None
+    if selects is not None and not selects(node.labels, node.name):
         return _UNSELECTED
     return None
 
@@ -140,7 +160,7 @@ def _lacking(pod: Pod, node: Node) -> Failure:
 
 def _circumstances(pod: Pod, node: Node, context: Context) -> Failure | None:
     failure = context.needs.check(node)
-    if failure is not None:
+    if failure is not None and "volumes" not in context.without:
         return failure
     for spread in context.spreads:
         failure = spread.check(node)

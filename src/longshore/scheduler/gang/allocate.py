@@ -75,7 +75,7 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
     if group.is_ready:
         session.commit(group, placed)
         return again
-    if not group.is_pipelined:
+    if not session.keeps_room(group):
         for task in reversed(placed):
             session.undo(group, task)
     return False

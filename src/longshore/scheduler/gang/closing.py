@@ -35,7 +35,7 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
     old = group.status
     conditions: list[Obj] = [*(old.get("conditions") or ())]
     unschedulable = False
-    if group.tasks:
+    if group.tasks and group.rules.all_or_nothing:
         if group.has_minimum:
             new = _condition("Scheduled", "tasks in gang are ready to be scheduled", "", cycle, now)
             conditions = _with(conditions, new)

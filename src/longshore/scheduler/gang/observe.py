@@ -21,6 +21,7 @@ from longshore.scheduler.gang.model.task import (
     SUCCEEDED,
     UNKNOWN,
 )
+from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.ledger import Ledger
 
 _SLA: Final = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
@@ -34,7 +35,7 @@ def groups(
     ledger: Ledger,
     priorities: Cache,
     *,
-    sla: bool,
+    sla: Plugin | None,
 ) -> list[SeenGroup]:
     """`statuses` holds what was written to groups and may not be in the cache yet, by uid."""
     default = _default_priority(priorities)
@@ -48,7 +49,7 @@ def groups(
                 status if status is not None else obj.get("status") or {},
                 members,
                 _priority(obj, priorities, default),
-                _deadline(obj) if sla else None,
+                _deadline(obj, sla) if sla is not None else None,
             )
         )
     return found
@@ -81,13 +82,14 @@ def _default_priority(priorities: Cache) -> int:
     return min(values, default=0)
 
 
-def _deadline(obj: Obj) -> float | None:
+def _deadline(obj: Obj, sla: Plugin) -> float | None:
+    """The gang's own waiting time, else that of all."""
     notes = obj["metadata"].get("annotations") or {}
     text = next((notes[key] for key in _SLA if key in notes), "")
-    if not text:
-        return None
-    try:
-        nanos = durations.parse(text)
-    except ValueError:
-        return None
-    return rfc3339.seconds(obj["metadata"]["creationTimestamp"]) + nanos / 1e9
+    seconds = sla.argument("sla-waiting-time")
+    if text:
+        try:
+            seconds = durations.parse(text) / 1e9
+        except ValueError:
+            return None
+    return None if seconds is None else rfc3339.seconds(obj["metadata"]["creationTimestamp"]) + seconds

@@ -31,8 +31,9 @@ from longshore.scheduler.gang.model.sums import together
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, group_of
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace, Traffic
 from longshore.scheduler.gang.plan import Plan
-from longshore.scheduler.gang.settings import ENQUEUE, PREEMPT, RECLAIM, Settings
+from longshore.scheduler.gang.settings import ENQUEUE, Settings
 from longshore.scheduler.gang.settled import Settled, is_at_rest
+from longshore.scheduler.gang.trying.trial import rules_of
 
 NAME: Final = "volcano"
 _FAILURE_PAUSE_SECONDS: Final = 1.0
@@ -139,6 +140,13 @@ class GangScheduler:
         self._seen.drop(key)
         self._active[key] = None
 
+    def configure(self, settings: Settings) -> None:
+        """Other settings from now on. Every group is looked at again."""
+        self._settings = settings
+        for group in (*self._settled.groups, *self._seen.groups):
+            self.touch(group.key)
+        self.pace.room()
+
     def priorities_changed(self) -> None:
         self._seen = Settled()
         self.pace.room()
@@ -154,7 +162,7 @@ class GangScheduler:
 
     def _settle(self, plan: Plan) -> None:
         """Puts aside the groups about which nothing is left to decide or to say."""
-        if PREEMPT in self._settings.actions or RECLAIM in self._settings.actions:
+        if self._settings.removes:
             return  # they may have to make way for others
         for report in plan.reports:
             group = report.group
@@ -199,13 +207,14 @@ class GangScheduler:
             pods,
             self._ledger,
             self._priorities,
-            sla=self._settings.sla,
+            sla=self._settings.plugin("sla"),
         )
         sums = self._settled.sums
+        rules = rules_of(settings)
         if gate:  # which leaves groups that have pods as they are
             for each in found:
                 if each.members and not _at_gate(each.status.get("phase") or ""):
-                    self._seen.keep(Group(each), each.status)
+                    self._seen.keep(Group(each, rules), each.status)
             found = [each for each in found if key_of(each.obj) not in self._seen]
             sums = together(sums, self._seen.sums)
         else:

@@ -1,28 +1,92 @@
-"""The settings of a gang scheduler: its actions in a cycle, and their options."""
+"""The settings of a gang scheduler: its actions in a cycle, and plugins with their rules, in tiers.
+
+Volcano's model: an action asks all plugins that have a say at a point (`enablePreemptable`, …), tier by tier.
+`plugin_table.py` says which plugin has a say where; `scheduler_conf.py` reads settings from a file.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
+from longshore.scheduler.gang.conf import plugin_table
+
 ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM = "enqueue", "allocate", "backfill", "preempt", "reclaim"
 ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM)
+REMOVING: Final = frozenset((PREEMPT, RECLAIM))
+"""The actions that may remove pods, so that no gang is ever out of sight."""
 DEFAULT_ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL)
 """Volcano's own: nobody is removed for another unless asked for."""
 
 
+class Plugin(msgspec.Struct, frozen=True):
+    """A plugin of a tier. Its arguments are those of the table, read and checked."""
+
+    name: str
+    off: tuple[str, ...] = ()
+    """Points at which it has no say, though it could."""
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def speaks_at(self, point: str) -> bool:
+        return point in plugin_table.PLUGINS[self.name].points and point not in self.off
+
+    def argument(self, name: str) -> Any:
+        """The argument's value, or its default."""
+        found = self.arguments.get(name)
+        return plugin_table.PLUGINS[self.name].argument(name).default if found is None else found
+
+
+def _tier(*plugins: Plugin | str) -> tuple[Plugin, ...]:
+    return tuple(Plugin(each) if isinstance(each, str) else each for each in plugins)
+
+
+Tiers = tuple[tuple[Plugin, ...], ...]
+DEFAULT_TIERS: Final[Tiers] = (
+    _tier("priority", Plugin("gang", ("enablePreemptable",)), "conformance"),
+    _tier(
+        "overcommit",
+        Plugin("drf", ("enablePreemptable",)),
+        "predicates",
+        "proportion",
+        "nodeorder",
+        "binpack",
+    ),
+)
+"""The tiers of Volcano's Helm chart."""
+
+
 class Settings(msgspec.Struct, frozen=True):
-    """Volcano's scheduler configuration, as far as it has an effect here."""
+    """Volcano's scheduler configuration."""
 
     actions: tuple[str, ...] = DEFAULT_ACTIONS
-    overcommit: float = 1.2
-    """How much of the cluster's total may be promised to gangs; below 1 is taken for 1.2."""
-    gang_preemptable: bool = False
-    """Whether victims must come from gangs that stay above their minimum."""
-    drf_preemptable: bool = False
-    """Whether a gang may only take from gangs with a larger share than its own."""
-    capacity: bool = False
-    """Queues get what `spec.deserved` says instead of a share by weight."""
-    sla: bool = False
-    """Whether gangs that waited longer than their `sla-waiting-time` are let in whatever is free."""
+    tiers: Tiers = DEFAULT_TIERS
+    options: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Arguments of actions, by action."""
+
+    def plugin(self, name: str, point: str = "") -> Plugin | None:
+        """The plugin, if it is there and has a say at `point`."""
+        for tier in self.tiers:
+            for plugin in tier:
+                if plugin.name == name:
+                    return plugin if not point or plugin.speaks_at(point) else None
+        return None
+
+    def tiers_at(self, point: str) -> Tiers:
+        """The plugins that have a say at a point, without tiers that have none."""
+        found = (tuple(each for each in tier if each.speaks_at(point)) for tier in self.tiers)
+        return tuple(tier for tier in found if tier)
+
+    @property
+    def shares(self) -> Plugin | None:
+        """The plugin by which queues share: `capacity` or `proportion`."""
+        return self.plugin("capacity") or self.plugin("proportion")
+
+    @property
+    def removes(self) -> bool:
+        return not REMOVING.isdisjoint(self.actions)
+
+    def option(self, action: str, name: str) -> Any:
+        """The argument of an action, or its default."""
+        found = self.options.get(action, {}).get(name)
+        return plugin_table.ACTIONS[action][name].default if found is None else found

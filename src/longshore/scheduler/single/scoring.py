@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from longshore.scheduler.amounts import CPU, MEMORY
 from longshore.scheduler.fitting import affinity, spreading, taints
 from longshore.scheduler.fitting.affinity import NamespaceLabels
@@ -14,13 +16,19 @@ from longshore.scheduler.ledger import Node
 _MAX_SCORE: Final = 100.0
 
 
-_EMPTINESS_WEIGHT: Final = 1
-_BALANCED_WEIGHT: Final = 1
-_NODE_AFFINITY_WEIGHT: Final = 2
-_POD_AFFINITY_WEIGHT: Final = 2
-_TAINTS_WEIGHT: Final = 3
-_SPREAD_WEIGHT: Final = 2
-"""How much each view counts, upstream's numbers."""
+class Weights(msgspec.Struct, frozen=True):
+    """How much each view counts, upstream's numbers."""
+
+    emptiness: float = 1
+    fullness: float = 0
+    balance: float = 1
+    node_affinity: float = 2
+    pod_affinity: float = 2
+    taints: float = 3
+    spread: float = 2
+
+
+UPSTREAMS: Final = Weights()
 
 
 def best(pod: Pod, nodes: Sequence[Node], namespaces: NamespaceLabels) -> Node:
@@ -37,25 +45,26 @@ def scores(
     namespaces: NamespaceLabels,
     *,
     indifferent: bool = False,
+    weights: Weights = UPSTREAMS,
 ) -> dict[str, float]:
     """All views together, by node. `indifferent` when it is known that no pod there has any affinity."""
     shape = pod.shape
-    total = {node.name: by_resources(pod, node) for node in nodes}
+    total = {node.name: by_resources(pod, node, weights) for node in nodes}
     if shape.preferred:
         wanted = {
             node.name: sum(weight for weight, chooses in shape.preferred if chooses(node.labels, node.name))
             for node in nodes
         }
-        _blend(total, _scaled(wanted), _NODE_AFFINITY_WEIGHT)
+        _blend(total, _scaled(wanted), weights.node_affinity)
     if any(node.taints for node in nodes):
         disliked = {node.name: taints.disliked(node.taints, shape.tolerations) for node in nodes}
-        _blend(total, _scaled({name: -count for name, count in disliked.items()}), _TAINTS_WEIGHT)
+        _blend(total, _scaled({name: -count for name, count in disliked.items()}), weights.taints)
     if shape.affinity is not None or (not indifferent and _any_affinity(nodes)):
-        _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), _POD_AFFINITY_WEIGHT)
+        _blend(total, _scaled(affinity.preference(pod, [*nodes], namespaces)), weights.pod_affinity)
     for spread in spreading.spreads(pod, nodes, required=False) if shape.spread else ():
         key = spread.constraint.topology
         counts = {node.name: -spread.counts.get(node.labels.get(key, ""), 0) for node in nodes}
-        _blend(total, _scaled(counts), _SPREAD_WEIGHT)
+        _blend(total, _scaled(counts), weights.spread)
     return total
 
 
@@ -69,14 +78,14 @@ def _any_affinity(nodes: Sequence[Node]) -> bool:
     return any(other.shape.affinity is not None for node in nodes for other in node.pods.values())
 
 
-def by_resources(pod: Pod, node: Node) -> float:
+def by_resources(pod: Pod, node: Node, weights: Weights = UPSTREAMS) -> float:
     """The score of a node where nothing else counts (`only_resources_count`): emptier is better, and so is
     cpu and memory in balance."""
     cpu = _fraction(node.compared_cpu + pod.shape.compared_cpu, node.allocatable.get(CPU, 0))
     memory = _fraction(node.compared_memory + pod.shape.compared_memory, node.allocatable.get(MEMORY, 0))
     empty = _MAX_SCORE * ((1 - cpu) + (1 - memory)) / 2
     balanced = _MAX_SCORE * (1 - abs(cpu - memory) / 2)
-    return _EMPTINESS_WEIGHT * empty + _BALANCED_WEIGHT * balanced
+    return weights.emptiness * empty + weights.fullness * (_MAX_SCORE - empty) + weights.balance * balanced
 
 
 def _fraction(used: int, all_: int) -> float:
@@ -91,6 +100,6 @@ def _scaled(counts: Mapping[str, int]) -> dict[str, float]:
     return {name: _MAX_SCORE * (count - low) / (high - low) for name, count in counts.items()}
 
 
-def _blend(total: dict[str, float], more: Mapping[str, float], weight: int) -> None:
+def _blend(total: dict[str, float], more: Mapping[str, float], weight: float) -> None:
     for name, score in more.items():
         total[name] += weight * score

@@ -72,7 +72,8 @@ async def work(
 async def _controllers(client: Client, settings: Settings, wiring: Wiring) -> None:
     tasks = controllers.start(settings.controllers, client, wiring)
     if settings.schedulers:
-        tasks += scheduling.start(client, wiring, settings.scheduler_actions, settings.schedulers)
+        gangs = settings.scheduler_conf or settings.scheduler_actions
+        tasks += scheduling.start(client, wiring, gangs, settings.schedulers)
     try:
         await asyncio.gather(*tasks)
     finally:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from longshore.api.facts import own_names
 from longshore.machinery.work_limits import WorkLimits
 from longshore.up.logs import Logging
+
+if TYPE_CHECKING:
+    from longshore.scheduler.gang.conf.conf_file import ConfFile
 
 CONTROLLERS: Final = ("job",)
 """Every cluster has the others already."""
@@ -25,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Names of schedulers to run; empty runs none."""
     scheduler_actions: tuple[str, ...] | None = None
     """The actions of a gang cycle; None means Volcano's own choice."""
+    scheduler_conf: ConfFile | None = None
+    """The file with all settings of gang cycles; None means those of Volcano's Helm chart."""
     managed_by: str = own_names.JOB_CONTROLLER
     namespace: str = ""
     """Look after this namespace alone; empty for all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from longshore.api import pod_resources, quantity
 from longshore.api.selectors import labels
@@ -13,7 +13,7 @@ from longshore.api.types import Obj
 from longshore.machinery.informers.cache import key_of
 from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts, total
+from longshore.scheduler.amounts import Amounts, rest, total
 from longshore.scheduler.gang.cycle import SeenGroup
 from longshore.scheduler.gang.model.task import HOLDING, PENDING, PIPELINED, READY, VALID, Subgroup, Task
 
@@ -21,18 +21,38 @@ _COUNT: Final = "count/"
 
 
 def _order(task: Task) -> tuple[int, int, str, str]:
+    return -task.priority, *_age(task)
+
+
+def _age(task: Task) -> tuple[int, str, str]:
     meta = task.pod.obj["metadata"]
-    return -task.priority, task.index, meta["creationTimestamp"], meta["uid"]
+    return task.index, meta["creationTimestamp"], meta["uid"]
+
+
+class GroupRules(NamedTuple):
+    """The rules that all gangs of a scheduler follow."""
+
+    all_or_nothing: bool = True
+    """Whether a gang needs its minimum before any of it is bound."""
+    waits_whole: bool = True
+    """Whether room that others will leave is kept for whole gangs alone."""
+    by_priority: bool = True
+    """Whether tasks of more priority come first."""
+
+
+_VOLCANOS: Final = GroupRules()
 
 
 class Group:
     """A PodGroup with its tasks, made of what was seen of it. `seen` itself stays as it is."""
 
-    def __init__(self, seen: SeenGroup) -> None:
+    def __init__(self, seen: SeenGroup, rules: GroupRules = _VOLCANOS) -> None:
         obj, status = seen.obj, seen.status
         spec, meta = obj.get("spec") or {}, obj["metadata"]
         self.seen, self.obj, self.key, self.uid = seen, obj, key_of(obj), str(meta["uid"])
-        tasks = sorted((Task(*member) for member in seen.members), key=_order)
+        self.rules = rules
+        tasks = [Task(*member) for member in seen.members]
+        tasks.sort(key=_order if rules.by_priority else _age)
         self.tasks: dict[str, Task] = {task.pod.uid: task for task in tasks}
         self.priority, self.deadline = seen.priority, seen.deadline
         self.queue: str = spec.get("queue") or "default"
@@ -48,6 +68,8 @@ class Group:
         """Tasks that no node would take, by uid, with what the nodes said."""
         self.notes: list[Reason] = []
         """For people: what this cycle decided, with numbers."""
+        self.gated: Amounts = total(task.requests for task in tasks if task.gated)
+        """The requests of tasks that may not be scheduled yet. They are not waited for."""
         self.counts: dict[str, int] = {}
         """Tasks by status."""
         self.ready_count = 0
@@ -71,6 +93,12 @@ class Group:
         if not any(self.counts.get(status) for status in statuses):
             return []
         return [task for task in self.tasks.values() if task.status in statuses]
+
+    @property
+    def promise(self) -> Amounts | None:
+        """The minimum that is promised to the gang once it is let in: without tasks that are gated."""
+        least = self.min_resources
+        return rest(least, self.gated) if least is not None and self.gated else least
 
     def move(self, task: Task, status: str) -> None:
         """Changes the status of a task. All counts follow, so that asking costs nothing."""
@@ -101,6 +129,8 @@ class Group:
     @property
     def is_ready(self) -> bool:
         """Enough tasks have room, in all and of each role; those that ask for nothing always have."""
+        if not self.rules.all_or_nothing:
+            return True
         return self.has_minimum and self._roles_met(self._met) and self._parts_met(self._parts)
 
     @property
@@ -111,6 +141,8 @@ class Group:
     @property
     def is_pipelined(self) -> bool:
         """Enough tasks have room, or will have it when others have left."""
+        if not self.rules.waits_whole:
+            return True
         count = self.ready_count + self._idle + self.counts.get(PIPELINED, 0)
         return (
             count >= self.min_member
@@ -121,6 +153,8 @@ class Group:
     @property
     def invalid(self) -> str:
         """Why the gang cannot be complete whatever nodes there are; empty when it can."""
+        if not self.rules.all_or_nothing:
+            return ""
         valid = [task for task in self.tasks.values() if task.status in VALID]
         if not self._roles_met(Counter(task.role for task in valid)):
             return "Not enough valid pods of each task for gang-scheduling"

@@ -57,6 +57,7 @@ class Sums(msgspec.Struct):
             return
         if group.held_count:
             put(self.elastic, rest(holding, least))
+        least = group.promise or {}
         enough = group.held_count >= group.min_member
         if group.phase == "Inqueue" or (group.phase == "Running" and enough):
             unused = rest(least, holding) if group.held_count else least

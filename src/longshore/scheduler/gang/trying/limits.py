@@ -5,28 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from longshore.scheduler.amounts import Amounts, lacking, total
+from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 
 
 class Limits:
-    """`borrows`: a queue may have up to its limit, else only what it deserves."""
+    """By `capacity` a queue may have up to its limit, by `proportion` what it deserves, by neither all."""
 
-    def __init__(self, queues: Mapping[str, Queue], *, borrows: bool) -> None:
-        self._queues, self._borrows = queues, borrows
+    def __init__(self, queues: Mapping[str, Queue], shares: Plugin | None) -> None:
+        self._queues = queues
+        self._borrows = shares is not None and shares.name == "capacity"
+        self._overused = shares is not None and shares.speaks_at(plugin_table.OVERUSED)
+        self._allocatable = shares is not None and shares.speaks_at(plugin_table.ALLOCATABLE)
+        self._preemptive = shares is not None and shares.speaks_at(plugin_table.PREEMPTIVE)
 
     def most(self, queue: Queue) -> Amounts:
         """All that the queue may have."""
         return queue.limit if self._borrows else queue.deserved
 
+    def may_reclaim(self, queue: Queue, task: Task) -> bool:
+        """Whether the queue deserves what a task asks for, so that others have to make way for it."""
+        asked = task.requests
+        return not self._preemptive or not lacking(total((queue.allocated, asked)), queue.deserved, asked)
+
     def is_used_up(self, queue: Queue) -> bool:
         """Whether the queue has all that it may have."""
+        if not self._overused:
+            return False
         most = self.most(queue)
         return bool(most) and all(amount <= queue.allocated.get(name, 0) for name, amount in most.items())
 
     def allow(self, queue: Queue, task: Task) -> bool:
         """Whether the queue may give a task what it asks for."""
+        if not self._allocatable:
+            return True
         asked = task.requests
         with_it = total((queue.allocated, asked))
         if not queue.open or lacking(with_it, self.most(queue), asked):
@@ -43,6 +58,8 @@ class Limits:
 
     def allow_now(self, queue: Queue, task: Task) -> bool:
         """Whether a task may be bound now: those on their way out count until they are gone."""
+        if not self._allocatable:
+            return True
         asked = task.requests
         if lacking(total((queue.allocated, queue.releasing, asked)), queue.limit, asked):
             return False

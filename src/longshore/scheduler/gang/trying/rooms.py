@@ -18,7 +18,10 @@ from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.filters import Context
 from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
+from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.gang.trying.node_scores import NodeScores
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import scoring
 from longshore.scheduler.view import View
@@ -53,13 +56,28 @@ class Stand(NamedTuple):
 class Rooms:
     """All nodes of the view that take part. Iterates over their rooms."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, settings: Settings) -> None:
         self._view = view
+        self._settings = settings
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
         """The nodes as they are, whatever is tried."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
         self._indifferent = True
         """Whether no pod on the nodes has any affinity; known once there are rooms."""
+
+    @cached_property
+    def _scores(self) -> NodeScores:
+        return NodeScores(self._settings)
+
+    @cached_property
+    def _without(self) -> frozenset[str]:
+        """The filters that no plugin asks for."""
+        predicates = self._settings.plugin("predicates", plugin_table.PREDICATE)
+        return frozenset(
+            name
+            for argument, name in plugin_table.PREDICATES.items()
+            if predicates is None or not predicates.argument(argument)
+        )
 
     @cached_property
     def _rooms(self) -> dict[str, Room]:
@@ -81,7 +99,10 @@ class Rooms:
 
     def context(self, task: Task) -> Context | Refusal:
         nodes = [room.node for room in self._rooms.values()]
-        return filters.prepare(task.pod, self._view.ledger, self._view.volumes, self._view.namespaces, nodes)
+        view = self._view
+        return filters.prepare(
+            task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._without
+        )
 
     def candidates(self, task: Task) -> tuple[list[Room], list[Room], str]:
         """Nodes with room now, nodes that will have it, and what all nodes said if there are none."""
@@ -118,7 +139,7 @@ class Rooms:
         problems = self._objections(task, room, context)
         left = room.node.left
         later = not problems and any(amount > left(name) for name, amount in task.requests.items())
-        score = scoring.by_resources(task.pod, room.node) + _packed(task, room.node) if not problems else 0.0
+        score = self._scores.by_resources(task, room.node) if not problems else 0.0
         return Stand(problems, later, score)
 
     def _changes(self, room: Room) -> None:
@@ -143,7 +164,7 @@ class Rooms:
         return reasons
 
     def best(self, task: Task, rooms: list[Room]) -> Room:
-        """By Volcano's scores: like the scheduler of single pods, and fuller nodes before emptier ones."""
+        """By the scores of all plugins together."""
         if len(rooms) == 1:
             return rooms[0]
         nodes, shape = [room.node for room in rooms], task.pod.shape
@@ -151,8 +172,8 @@ class Rooms:
             found = self._stands.get(shape, {})
             if all(node.name in found for node in nodes):
                 return max(rooms, key=lambda room: found[room.node.name].score)
-        scored = scoring.scores(task.pod, nodes, self._view.namespaces, indifferent=self._indifferent)
-        return max(rooms, key=lambda room: scored[room.node.name] + _packed(task, room.node))
+        scored = self._scores.of(task, nodes, self._view.namespaces, indifferent=self._indifferent)
+        return max(rooms, key=lambda room: scored[room.node.name])
 
     # ---- what is tried
 
@@ -190,18 +211,6 @@ class Rooms:
         room = self._rooms[task.node]
         room.releasing = {n: a - task.requests.get(n, 0) for n, a in room.releasing.items()}
         self._changes(room)
-
-
-def _packed(task: Task, node: Node) -> float:
-    """100 for a node that the task fills, less for emptier ones; 0 where it would not fit."""
-    parts = []
-    for name, amount in task.requests.items():
-        all_ = node.allocatable.get(name, 0)
-        with_it = node.used.get(name, 0) + amount
-        if not all_ or with_it > all_:
-            return 0.0
-        parts.append(with_it / all_)
-    return 100.0 * sum(parts) / len(parts) if parts else 0.0
 
 
 def _arriving(node: Node) -> bool:

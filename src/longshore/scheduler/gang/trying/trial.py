@@ -6,23 +6,25 @@ its groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import total
 from longshore.scheduler.fitting import pod_claims
 from longshore.scheduler.fitting.filters import Context
+from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.cycle import Cycle
-from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.group import Group, GroupRules
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
 from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.limits import Limits
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
-Place: TypeAlias = tuple[int, bool, float, float, str, str]
+Place: TypeAlias = tuple[float | str, ...]
 """Where a gang stands among others; no two stand in the same one."""
 
 
@@ -32,10 +34,19 @@ class Session:
     def __init__(self, cycle: Cycle) -> None:
         self.settings, self.now, self.settled = cycle.settings, cycle.now, cycle.settled
         self.queues = {obj["metadata"]["name"]: Queue(obj) for obj in cycle.queues}
-        groups = map(Group, cycle.groups)
+        rules = rules_of(cycle.settings)
+        groups = (Group(seen, rules) for seen in cycle.groups)
         self.groups = {group.uid: group for group in groups if group.queue in self.queues}
-        self.rooms = Rooms(cycle.view)
-        self.limits = Limits(self.queues, borrows=cycle.settings.capacity)
+        self.rooms = Rooms(cycle.view, cycle.settings)
+        shares = cycle.settings.shares
+        self.limits = Limits(self.queues, shares)
+        self._by_share = shares is not None and shares.speaks_at(plugin_table.QUEUE_ORDER)
+        self._job_order = tuple(
+            _ORDERS[plugin.name]
+            for tier in cycle.settings.tiers_at(plugin_table.JOB_ORDER)
+            for plugin in tier
+        )
+        self._sla_first = _comes_before(cycle.settings, "sla", "gang", plugin_table.JOB_PIPELINED)
         self.binds: list[Bind] = []
         self.evictions: list[Evict] = []
         self.events: list[Event] = []
@@ -46,19 +57,29 @@ class Session:
             self.queues,
             self.groups.values(),
             self.total,
-            by_weight=not cycle.settings.capacity,
+            by_weight=shares is None or shares.name == "proportion",
             settled=cycle.settled,
         )
         """The amounts promised to gangs before and not used yet."""
 
     # ---- order
 
-    def queue_order(self, queue: Queue) -> tuple[int, float, str, str]:
+    def queue_order(self, queue: Queue) -> Place:
+        if not self._by_share:
+            return queue.created, queue.name
         return -queue.priority, sharing.share(queue.allocated, queue.deserved), queue.created, queue.name
 
     def group_order(self, group: Group) -> Place:
-        deadline = group.deadline if group.deadline is not None else float("inf")
-        return -group.priority, group.is_ready, deadline, self.share_of(group), group.created, group.uid
+        return *(order(self, group) for order in self._job_order), group.created, group.uid
+
+    def is_overdue(self, group: Group) -> bool:
+        """Whether it has waited longer than it may."""
+        return group.deadline is not None and self.now > group.deadline
+
+    def keeps_room(self, group: Group) -> bool:
+        """Whether the gang's share of room that is not enough yet is kept for it: it will be enough, or
+        the gang has waited too long."""
+        return group.is_pipelined or (self._sla_first and self.is_overdue(group))
 
     def share_of(self, group: Group) -> float:
         """The group's dominant share of the cluster."""
@@ -120,3 +141,31 @@ class Session:
         queue = self.queues[group.queue]
         for name, amount in task.requests.items():
             queue.allocated[name] = queue.allocated.get(name, 0) + sign * amount
+
+
+_ORDERS: Final[dict[str, Callable[[Session, Group], float]]] = {
+    "priority": lambda session, group: -group.priority,
+    "gang": lambda session, group: group.is_ready,
+    "sla": lambda session, group: group.deadline if group.deadline is not None else float("inf"),
+    "drf": Session.share_of,
+}
+"""Who comes first, by plugin; the least does."""
+
+
+def rules_of(settings: Settings) -> GroupRules:
+    return GroupRules(
+        settings.plugin("gang", plugin_table.JOB_READY) is not None,
+        settings.plugin("gang", plugin_table.JOB_PIPELINED) is not None,
+        settings.plugin("priority", plugin_table.TASK_ORDER) is not None,
+    )
+
+
+def _comes_before(settings: Settings, one: str, other: str, point: str) -> bool:
+    """Whether one plugin has its say at a point in an earlier tier than another."""
+    for tier in settings.tiers_at(point):
+        names = {plugin.name for plugin in tier}
+        if other in names:
+            return False
+        if one in names:
+            return True
+    return False

@@ -1,0 +1,121 @@
+"""The plugins of the gang scheduler: where each has a say, and its arguments. Data alone.
+
+`docs/reference/scheduler-conf.md` has the same table for people; a test compares both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+Kind = Literal["number", "flag", "seconds", "text", "names", "mapping"]
+
+JOB_ORDER, TASK_ORDER, QUEUE_ORDER = "enableJobOrder", "enableTaskOrder", "enableQueueOrder"
+JOB_READY, JOB_PIPELINED, JOB_ENQUEUED = "enableJobReady", "enableJobPipelined", "enableJobEnqueued"
+JOB_STARVING = "enableJobStarving"
+PREEMPTABLE, RECLAIMABLE, PREEMPTIVE = "enablePreemptable", "enableReclaimable", "enablePreemptive"
+PREDICATE, NODE_ORDER = "enablePredicate", "enableNodeOrder"
+OVERUSED, ALLOCATABLE, VICTIM = "enabledOverused", "enabledAllocatable", "enabledVictim"
+HIERARCHY = "enableHierarchy"
+POINTS: Final = frozenset(
+    (
+        *(JOB_ORDER, TASK_ORDER, QUEUE_ORDER, JOB_READY, JOB_PIPELINED, JOB_ENQUEUED, JOB_STARVING),
+        *(PREEMPTABLE, RECLAIMABLE, PREEMPTIVE, PREDICATE, NODE_ORDER, OVERUSED, ALLOCATABLE, VICTIM),
+        *("enableBestNode", "enableTargetJob", "enableReservedNodes", "enableNamespaceOrder"),
+        *("enableClusterOrder", "enabledHyperNodeOrder", "enabledSubJobReady", "enabledSubJobPipelined"),
+        *("enabledSubJobOrder", "enabledHyperNodeGradient"),
+    )
+)
+"""Every switch that Volcano knows. One of a point where the plugin has no say changes nothing."""
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """An argument. A name that ends in `*` stands for all that begin so; its value is a mapping."""
+
+    name: str
+    kind: Kind
+    default: Any = None
+    least: float | None = None
+    """The least number allowed."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A plugin."""
+
+    points: tuple[str, ...]
+    arguments: tuple[Argument, ...] = ()
+
+    def argument(self, name: str) -> Argument:
+        return next(each for each in self.arguments if each.name == name)
+
+
+def _numbers(**defaults: float) -> tuple[Argument, ...]:
+    return tuple(Argument(f"{name}.weight", "number", default, least=0) for name, default in defaults.items())
+
+
+PREDICATES: Final = {
+    "predicate.NodeAffinityEnable": "node affinity",
+    "predicate.NodePortsEnable": "ports",
+    "predicate.TaintTolerationEnable": "taints",
+    "predicate.PodAffinityEnable": "pod affinity",
+    "predicate.PodTopologySpreadEnable": "spread",
+    "predicate.VolumeZoneEnable": "volumes",
+}
+"""The filters that can be turned off, by argument."""
+
+PLUGINS: Final[dict[str, Row]] = {
+    "priority": Row((JOB_ORDER, TASK_ORDER, PREEMPTABLE, JOB_STARVING)),
+    "gang": Row((JOB_ORDER, JOB_READY, JOB_PIPELINED, PREEMPTABLE, RECLAIMABLE, JOB_STARVING)),
+    "conformance": Row((PREEMPTABLE, RECLAIMABLE)),
+    "overcommit": Row((JOB_ENQUEUED,), (Argument("overcommit-factor", "number", 1.2),)),
+    "drf": Row((JOB_ORDER, PREEMPTABLE)),
+    "predicates": Row((PREDICATE,), tuple(Argument(name, "flag", True) for name in PREDICATES)),
+    "proportion": Row((QUEUE_ORDER, RECLAIMABLE, PREEMPTIVE, OVERUSED, ALLOCATABLE, JOB_ENQUEUED)),
+    "capacity": Row((QUEUE_ORDER, RECLAIMABLE, PREEMPTIVE, OVERUSED, ALLOCATABLE, JOB_ENQUEUED)),
+    "nodeorder": Row(
+        (NODE_ORDER,),
+        _numbers(
+            leastrequested=1,
+            mostrequested=0,
+            nodeaffinity=2,
+            podaffinity=2,
+            balancedresource=1,
+            tainttoleration=3,
+            podtopologyspread=2,
+        ),
+    ),
+    "binpack": Row(
+        (NODE_ORDER,),
+        (
+            Argument("binpack.weight", "number", 1, least=0),
+            Argument("binpack.cpu", "number", 1, least=0),
+            Argument("binpack.memory", "number", 1, least=0),
+            Argument("binpack.resources", "names", ()),
+            Argument("binpack.resources.*", "number", {}, least=0),
+        ),
+    ),
+    "sla": Row(
+        (JOB_ORDER, JOB_ENQUEUED, JOB_PIPELINED), (Argument("sla-waiting-time", "seconds", None, least=0),)
+    ),
+}
+"""Every plugin there is, by name."""
+
+LEFT_OUT: Final = {
+    "numaaware": "nodes do not tell their NUMA layout here",
+    "deviceshare": "there are no devices to share; ask for whole ones as extended resources",
+    "cdp": "nobody removes pods of a gang that has just started and asked not to be",
+    "extender": "a cycle asks no other server",
+    "usage": "a cycle looks at requests, not at measured use",
+    "rescheduling": "a cycle looks at requests, not at measured use",
+}
+"""Volcano's other plugins, with the reason why they have no effect."""
+
+ACTIONS: Final[dict[str, dict[str, Argument]]] = {
+    "enqueue": {},
+    "allocate": {},
+    "backfill": {},
+    "preempt": {},
+    "reclaim": {},
+}
+"""The arguments of actions."""
