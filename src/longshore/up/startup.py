@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-_THRESHOLDS = (20_000, 20, 50)
+THRESHOLDS = (20_000, 20, 50)
 """Objects of the API are trees, freed without the collector's help. With Python's own thresholds it spent a
 quarter of the time of a run of 10,000 pods looking through caches in which there is nothing to find."""
 
@@ -31,7 +31,7 @@ def quick_imports() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()  # modules live as long as the process; looking through them again finds nothing
-        gc.set_threshold(*_THRESHOLDS)
+        gc.set_threshold(*THRESHOLDS)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

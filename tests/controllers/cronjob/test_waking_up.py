@@ -119,8 +119,16 @@ def newer(obj: Obj) -> Obj:
 
 def test_a_job_wakes_the_cronjob_that_controls_it() -> None:
     assert woken(None, job()) == [KEY]
-    assert woken(job(), newer(job())) == [KEY]
+    assert woken(job(), newer(job(ended="Complete"))) == [KEY]
     assert woken(job(), None) == [KEY]
+
+
+def test_a_job_that_changes_while_it_runs_wakes_nobody() -> None:
+    assert woken(job(), newer(job())) == []
+
+
+def test_a_change_of_a_job_that_has_ended_wakes_its_cronjob() -> None:
+    assert woken(job(ended="Complete"), newer(job(ended="Complete"))) == [KEY]
 
 
 def test_a_job_that_has_not_changed_wakes_nobody() -> None:

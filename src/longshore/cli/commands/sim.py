@@ -94,7 +94,7 @@ def run(arguments: Namespace) -> int:
 
     try:
         asked = question.read(arguments)
-        results = [(variant, _played(arguments, asked, variant)) for variant in asked.variants]
+        results = _played(arguments, asked)
         _print(arguments, results)
         broken = [
             said for _, each in results for result in each for said in checks.broken(result, asked.expect)
@@ -109,16 +109,16 @@ def run(arguments: Namespace) -> int:
     return 1 if arguments.check and broken else 0
 
 
-def _played(arguments: Namespace, asked: Question, variant: Variant) -> list[Result]:
-    from longshore.cli.simulating.sim_progress import Progress
-    from longshore.sim.simulate import simulate
+def _played(arguments: Namespace, asked: Question) -> list[tuple[Variant, list[Result]]]:
+    """The results of every variant, a seed each."""
+    from longshore.cli.simulating import playing
 
-    found = []
-    for number in range(arguments.runs):
-        settings = asked.settings(variant, arguments.seed + number)
-        with Progress(settings.seconds, variant.words, number, arguments.runs) as progress:
-            found.append(simulate(settings, progress))
-    return found
+    seeds = range(arguments.seed, arguments.seed + arguments.runs)
+    found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
+    return [
+        (variant, found[number * len(seeds) : (number + 1) * len(seeds)])
+        for number, variant in enumerate(asked.variants)
+    ]
 
 
 def _print(arguments: Namespace, results: list[tuple[Variant, list[Result]]]) -> None:
