@@ -37,7 +37,7 @@ test-hostile:
 
 # The suites that shortcuts could make a difference to, once more without them (docs/decisions/shortcuts.md).
 LONG_WAY := $(addprefix tests/apiserver/,kinds pod rest shortcuts volcano_admission volcano_kinds) \
-	$(addprefix tests/controllers/,job job_proof volcano)
+	$(addprefix tests/controllers/,job job_proof volcano) tests/simulation/kits
 
 test-long-way:
 	@tools/venv dev

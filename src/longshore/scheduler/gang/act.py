@@ -119,7 +119,10 @@ class Actor:
         """Writes and says how a group stands. One whose pods are just being bound changes again with the
         first binding that is seen: its conditions are written together with the phase that follows."""
         group, before, phase = report.group, report.group.status.get("phase") or "", report.status["phase"]
-        changed = report.changed and not (group.counts.get(BINDING) and phase == before)
+        waits_for_binding = group.counts.get(BINDING) and phase == before
+        if waits_for_binding and report.changed:
+            self.statuses.hold(group.obj, report.status)
+        changed = not waits_for_binding and (report.changed or self.statuses.is_held(group.uid))
         ready = partial(self._say, group.obj, "gang", "Normal", "Scheduled", "pod group is ready")
         if changed and phase == _OVER:
             # Who owns a group whose pods have ended mostly removes it, and then there is nothing to say.

@@ -43,8 +43,20 @@ class Statuses:
         self._gave_up, self._busy = gave_up, busy
         self.latest: dict[str, Obj] = {}
         """Statuses that the cache may not show yet."""
+        self._held: set[str] = set()
         self._writing: dict[str, asyncio.Task[None]] = {}
         self._version: dict[str, int] = {}
+
+    def hold(self, group: Obj, status: Obj) -> None:
+        """Remembers a status that is not written yet, so that the next one goes on from it."""
+        uid = group["metadata"]["uid"]
+        self.latest[uid] = status
+        self._version.pop(uid, None)
+        self._held.add(uid)
+
+    def is_held(self, uid: str) -> bool:
+        """Whether the latest status of a group still has to be written."""
+        return uid in self._held
 
     def put(
         self, group: Obj, status: Obj, after: float = 0.0, then: Callable[[], None] | None = None
@@ -54,6 +66,7 @@ class Statuses:
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)
+        self._held.discard(uid)
         if uid not in self._writing:
             self._writing[uid] = asyncio.create_task(self._write(key_of(group), uid, after, then))
 
@@ -67,6 +80,7 @@ class Statuses:
     def forget(self, uid: str) -> None:
         self.latest.pop(uid, None)
         self._version.pop(uid, None)
+        self._held.discard(uid)
 
     def cancel(self) -> None:
         for task in self._writing.values():
