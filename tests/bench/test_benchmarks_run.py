@@ -80,6 +80,20 @@ def test_a_quick_run_of_pods_prints_its_figures() -> None:
         assert line in run.stdout
 
 
+def test_a_quick_count_of_writes_names_each_of_them() -> None:
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("writes.py")), "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "pods of one Indexed Job: writes for a pod" in run.stdout
+    assert "Jobs of one pod: writes for a pod" in run.stdout
+    for name in ("Pod created, with its node", "Pod: metadata.finalizers", "Event Scheduled", "Job created"):
+        assert f"1.00  {name}\n" in run.stdout
+
+
 def test_a_short_soak_prints_memory_and_its_growth() -> None:
     words = ["--minutes", "0.1", "--rate", "5"]
     run = subprocess.run(

@@ -7,7 +7,7 @@ import pytest
 from longshore.api.types import Obj
 from longshore.node.runtime import Container
 from longshore.testing.scripted_runtime import Run
-from support.node_world import World, scripted, told
+from support.node_world import World, a_pod, scripted, told
 
 
 def condition(status: Obj, kind: str) -> Obj:
@@ -114,6 +114,24 @@ def test_events_tell_of_the_start_and_that_the_image_is_not_used() -> None:
         events = await world.events("reason", "message", "type")
         assert [e[0] for e in events] == ["ImageNotUsed", "Created", "Started"]
         assert ("Started", "Container started", "Normal") in events
+
+    told(story)
+
+
+def test_unused_images_are_told_once_for_the_pods_of_one_owner_with_the_same_images() -> None:
+    async def story(world: World) -> None:
+        for number, (owner, image) in enumerate([("a", "x"), ("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")]):
+            pod = a_pod(f"p{number}", containers=[{"name": "main", "image": image}])
+            kind = {"apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": owner}
+            pod["metadata"]["ownerReferences"] = [{**kind, "controller": True}]
+            await world.create(pod)
+            await world.phase("Succeeded", name=f"p{number}")
+        told_of = [
+            about["name"]
+            for reason, about in await world.events("reason", "involvedObject")
+            if reason == "ImageNotUsed"
+        ]
+        assert told_of == ["p0", "p2", "p3"]
 
     told(story)
 

@@ -136,7 +136,6 @@ class Memory(msgspec.Struct):
     """Whether the main containers have been started once; init containers do not run again."""
     terminal: str = ""
     """Succeeded or Failed, once it is in the API. It never changes."""
-    image_said: bool = False
     news: list[Reason] = msgspec.field(default_factory=list)
     """Ends of containers that the next look tells of."""
 

@@ -15,12 +15,14 @@ from typing import Any, Final
 
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
+from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.time.clock import Clock
 from longshore.node.events import Events
 from longshore.node.pod import backoff, ends, plan
 from longshore.node.pod.life import Life, Paths
 from longshore.node.pod.memory import Record, Waiting
 from longshore.node.pod.preparation import Preparation
+from longshore.node.pod.unused_images import UnusedImages
 from longshore.node.preparing.types import CannotPrepare, NotReady
 from longshore.node.runtime import CannotStart, Key, Runtime, State
 
@@ -50,6 +52,7 @@ class Starter:
         """How often an engine was asked."""
         self._preparer, self.events, self.clock = preparer, events, clock
         self._engine_of, self.spawn, self.wake = engine_of, spawn, wake
+        self._unused_images, self._siblings = UnusedImages(), Siblings()
         self._starting: set[asyncio.Future[State]] = set()
         """The starts that engines have not answered yet."""
 
@@ -196,12 +199,12 @@ class Starter:
             memory.unstartable_since = None
             memory.initialized = memory.initialized or not facts.is_init
         events, pod = self.events, memory.pod
-        if not memory.image_said and life.engine == "process":
-            memory.image_said = True
+        if life.engine == "process" and self._unused_images.is_news(pod, memory.facts):
             text = "Container images are not used: the process engine runs commands of this machine"
             events.pod(pod, "Normal", "ImageNotUsed", text)
-        events.pod(pod, "Normal", "Created", "Container created", facts.path)
-        events.pod(pod, "Normal", "Started", "Container started", facts.path)
+        if self._siblings.is_told_of(pod, self.clock.monotonic()):
+            events.pod(pod, "Normal", "Created", "Container created", facts.path)
+            events.pod(pod, "Normal", "Started", "Container started", facts.path)
         if record.state is not None:
             return  # its end was told before its start
         record.state = state

@@ -2,8 +2,9 @@
 where it went (event Scheduled).
 
 Not more than 50 pods a second are told, after a first hundred at once: the rate upstream's scheduler has for
-all it writes. A pod that finds a node before its turn is never told that it waited. Only what changed in
-upstream's words is written again; `longshore why` has the latest numbers.
+all it writes. Of pods that have one owner fewer are told where they went (`machinery/events/siblings.py`). A
+pod that finds a node before its turn is never told that it waited. Only what changed in upstream's words is
+written again; `longshore why` has the latest numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from longshore.api.time.token_bucket import TokenBucket
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable
 from longshore.machinery.events.recorder import Recorder
-from longshore.machinery.informers.cache import Key
+from longshore.machinery.events.siblings import Siblings
 from longshore.machinery.reasons import Reason
 from longshore.machinery.time.clock import Clock
 from longshore.scheduler.fitting.pod_shape import Pod
@@ -74,15 +75,16 @@ class Reporter:
         self._told: dict[str, tuple[str, str]] = {}
         now = clock.monotonic()
         self._allowance, self._placed = TokenBucket(_RATE, _BURST, now), TokenBucket(_RATE, _BURST, now)
+        self._siblings = Siblings()
         self._changed = asyncio.Event()
 
-    def scheduled(self, key: Key, uid: str, node: str, version: str) -> None:
+    def scheduled(self, pod: Pod, node: str) -> None:
         """The event of a pod that has its node."""
-        self._told.pop(uid, None)
-        if self._placed.take(self._clock.monotonic()):
-            namespace, name = key
-            text = f"Successfully assigned {namespace}/{name} to {node}"
-            self._recorder.event(_reference(key, uid, version), "Normal", "Scheduled", text)
+        self._told.pop(pod.uid, None)
+        now = self._clock.monotonic()
+        if self._siblings.is_told_of(pod.obj, now) and self._placed.take(now):
+            text = f"Successfully assigned {'/'.join(pod.key)} to {node}"
+            self._recorder.event(_reference(pod), "Normal", "Scheduled", text)
 
     def waits(
         self,
@@ -137,8 +139,7 @@ class Reporter:
         pod = report.pod
         self._told[pod.uid] = report.reason, report.message
         text = report.text[:_MAX_TEXT_CHARACTERS]
-        version = pod.obj["metadata"].get("resourceVersion", "")
-        self._recorder.event(_reference(pod.key, pod.uid, version), "Warning", "FailedScheduling", text)
+        self._recorder.event(_reference(pod), "Warning", "FailedScheduling", text)
         status = _patch(pod.obj, report, text, rfc3339.from_moment(self._clock.now()))
         if status is None:
             return
@@ -170,13 +171,13 @@ def _patch(pod: Obj, report: Report, text: str, now: str) -> Obj | None:
     return patch or None
 
 
-def _reference(key: Key, uid: str, version: str) -> Obj:
-    namespace, name = key
+def _reference(pod: Pod) -> Obj:
+    namespace, name = pod.key
     return {
         "kind": "Pod",
         "apiVersion": "v1",
         "namespace": namespace,
         "name": name,
-        "uid": uid,
-        "resourceVersion": version,
+        "uid": pod.uid,
+        "resourceVersion": pod.obj["metadata"].get("resourceVersion", ""),
     }

@@ -176,7 +176,7 @@ class Actor:
 
     def _bound(self, pod: Pod, node: str) -> None:
         self._metrics.attempt("scheduled")
-        self.reporter.scheduled(pod.key, pod.uid, node, pod.obj["metadata"].get("resourceVersion", ""))
+        self.reporter.scheduled(pod, node)
 
     def _failed(self, pod: Pod, problem: str) -> None:
         self._metrics.attempt("error")

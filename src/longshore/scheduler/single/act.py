@@ -92,7 +92,7 @@ class Actor:
         """The pod is stored with the node that was assumed for it."""
         self._metrics.attempt("scheduled")
         self._metrics.took(0.0)
-        self._tell_scheduled(pod, node)
+        self._reporter.scheduled(pod, node)
 
     def make_room(self, pod: Pod, plan: Plan) -> list[Pod]:
         """Removes the plan's victims and promises the room to this pod alone. Gives the less important pods
@@ -149,8 +149,4 @@ class Actor:
         if waited is not None:
             self._metrics.took(waited)
         self._ledger.withdraw(pod.uid)
-        self._tell_scheduled(pod, node)
-
-    def _tell_scheduled(self, pod: Pod, node: str) -> None:
-        version = pod.obj["metadata"].get("resourceVersion", "")
-        self._reporter.scheduled(pod.key, pod.uid, node, version)
+        self._reporter.scheduled(pod, node)
