@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-ui test-walls lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -14,6 +14,7 @@ help:
 	@echo 'make test-long-way  some of the tests again, with all shortcuts turned off'
 	@echo 'make test-simulation  seeds of the simulation, and planted faults that it has to find'
 	@echo 'make fresh-seeds  a minute of seeds that nobody has played before'
+	@echo 'make test-examples  the examples of tests with Airflow and Prefect, which are too heavy for make test'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
 	@echo 'make lint      the same without the tests'
@@ -55,6 +56,15 @@ SEED := $(shell date -u +%Y%m%d)00000
 fresh-seeds:
 	@echo 'the seed of the day is $(SEED)'
 	tools/seeds --from $(SEED) --seconds 60
+
+# Examples of tests with packages that are too heavy for `make test`, each with an environment of its own. Settings of
+# our own tests do not count: other people's packages warn.
+test-examples:
+	tools/install-examples
+	for name in airflow; do \
+	  .venv-examples/$$name/bin/python -m pytest -c /dev/null --rootdir examples/testing/with_$$name \
+	    -q -p no:cacheprovider examples/testing/with_$$name || exit 1; \
+	done
 
 # The dashboard: its JavaScript linted and type-checked, then used in a real browser. Not part of `make test`: it needs
 # Chromium and npm.
@@ -101,4 +111,4 @@ man:
 	@$(BIN)/longshore man --to build/man/man1
 
 clean:
-	rm -rf .venv .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-examples .tools build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -9,7 +9,8 @@ from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.node.runtime import Key
 from longshore.testing.pod_outcomes import OOM_REASON, Outcome
-from longshore.testing.scripts import Rule, Told
+from longshore.testing.scripted_runtime import Exec
+from longshore.testing.scripts import CommandRule, Rule, Told
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
@@ -113,6 +114,23 @@ class ClusterPods:
         for what each argument means."""
         rule = Rule(name, runs, namespace, labels, image, job, index, container)
         self._cluster.loop.call(lambda: self._cluster.inside.scripts.add(rule))
+
+    def exec(
+        self,
+        name: str,
+        answer: Exec,
+        *,
+        command: str = "*",
+        namespace: str = "",
+        labels: str = "",
+        container: str = "",
+    ) -> None:
+        """Says how commands go that somebody runs in these pods, as `kubectl exec` does: `c.pods.exec("db-*",
+        Exec(output="14"), command="psql *")`. Patterns are a shell's; that of the command is for all of its
+        words. The latest that matches counts; without one a command succeeds and says nothing."""
+        which = Rule(name, namespace=namespace, labels=labels, container=container or "*")
+        rule = CommandRule(which, command, answer)
+        self._cluster.loop.call(lambda: self._cluster.inside.scripts.commands.append(rule))
 
     def default(self, run: Outcome) -> None:
         """Says how pods go that no script means. Without it they succeed at once."""

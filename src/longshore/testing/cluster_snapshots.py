@@ -18,7 +18,7 @@ from longshore.testing.cut_store import CutStore
 from longshore.testing.pod_outcomes import Outcome, Run
 from longshore.testing.promises import Ledger
 from longshore.testing.scripted_runtime import End
-from longshore.testing.scripts import Rule
+from longshore.testing.scripts import CommandRule, Rule
 
 if TYPE_CHECKING:
     from longshore.testing.installation import Installation
@@ -32,6 +32,7 @@ class Snapshot:
     revision: int
     now: float
     rules: list[Rule]
+    commands: list[CommandRule]
     default: Outcome
     used: Counter[tuple[int, tuple[object, ...]]]
     dice: Any
@@ -51,6 +52,7 @@ def take(inside: Installation) -> Snapshot:
         inside.store.revision,
         inside.clock.timestamp(),
         [*scripts.rules],
+        [*scripts.commands],
         scripts.default,
         Counter(scripts.used),
         inside.rng.getstate(),
@@ -69,7 +71,7 @@ async def put_back(inside: Installation, snapshot: Snapshot) -> None:
     if isinstance(clock, VirtualClock):
         clock.jump(snapshot.now - clock.timestamp())
     scripts.rules[:], scripts.default = snapshot.rules, snapshot.default
-    scripts.used = Counter(snapshot.used)
+    scripts.commands[:], scripts.used = snapshot.commands, Counter(snapshot.used)
     inside.rng.setstate(snapshot.dice)
     machine.become(snapshot.states, snapshot.runs, snapshot.containers, snapshot.ends)
     inside.requests.clear()

@@ -230,4 +230,4 @@ class Installation:
         server = Server(listening.LOOPBACK, self.port, self.plane.parts.ca)
         images = images_file.ImagesFile(files.default_data_dir() / images_file.NAME)
         place = node.Place(self.directory / "node", server, images)
-        return partial(node.run, Options(in_memory=True, on_stop="kill"), place)
+        return partial(node.run, Options(in_memory=True, on_stop="kill", isolation="process"), place)

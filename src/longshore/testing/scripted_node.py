@@ -23,13 +23,13 @@ from longshore.node.agent import Agent
 from longshore.node.archive import Archive
 from longshore.node.capacity import Capacity
 from longshore.node.probes import hooks
-from longshore.node.runtime import Container
+from longshore.node.runtime import Container, Key
 from longshore.node.serving.followed_engine import Watched
 from longshore.node.serving.node_access import Door
 from longshore.plane.plane import Plane
 from longshore.testing.pod_outcomes import Run
 from longshore.testing.scripted_preparer import ScriptedPreparer
-from longshore.testing.scripted_runtime import RunScript, ScriptedMachine, ScriptedRuntime
+from longshore.testing.scripted_runtime import Exec, RunScript, ScriptedMachine, ScriptedRuntime
 from longshore.testing.scripts import Scripts
 
 CAPACITY: Final = Capacity({"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "500"})
@@ -52,16 +52,23 @@ class ScriptedNode:
         root: Path = _NOWHERE,
     ) -> None:
         self.preparer = ScriptedPreparer(root)
-        self.machine = ScriptedMachine(
-            clock, self._by_rules(script) if isinstance(script, Scripts) else script
-        )
+        self.machine = ScriptedMachine(clock)
+        if isinstance(script, Scripts):
+            self._obey(script)
+        else:
+            self.machine.script = script
         self.name, self.capacity, self.root = name, capacity, root
 
-    def _by_rules(self, rules: Scripts) -> RunScript:
-        def run_of(container: Container) -> Run:
-            return rules.run_of(self.preparer.pods[container.key.pod_uid], container.key.container)
+    def _obey(self, rules: Scripts) -> None:
+        pods = self.preparer.pods
 
-        return run_of
+        def run_of(container: Container) -> Run:
+            return rules.run_of(pods[container.key.pod_uid], container.key.container)
+
+        def answer(key: Key, command: tuple[str, ...]) -> Exec:
+            return rules.answer_to(pods[key.pod_uid], key.container, command)
+
+        self.machine.script, self.machine.execs = run_of, answer
 
     async def __call__(self, plane: Plane, ready: asyncio.Event) -> None:
         engine = Watched(ScriptedRuntime(self.machine))

@@ -36,6 +36,10 @@ class Exec:
     code: int = 0
     output: str = ""
     seconds: float = 0.0
+    reads_input: bool = False
+    """Waits for the first of its input, or its end, before it goes on, as a shell does."""
+    ends: int | None = None
+    """The code with which its container ends afterwards, as of a command that kills it; None lets it run."""
 
 
 @dataclass
@@ -227,7 +231,7 @@ class ScriptedRuntime:
 
     async def exec(self, key: Key, command: tuple[str, ...], *, stdin: bool, tty: bool) -> Session:
         await self._called(f"exec {' '.join(command)}", key)
-        return _Session(self.machine.execs(key, command), self.machine.clock)
+        return _Session(self.machine.execs(key, command), self.machine, key)
 
     async def attach(self, key: Key) -> Session:
         raise CannotStart("CreateContainerError", "nothing runs here, so there is nothing to attach to")
@@ -248,19 +252,27 @@ class ScriptedRuntime:
 
 
 class _Session:
-    def __init__(self, run: Exec, clock: Clock) -> None:
-        self._run, self._clock = run, clock
+    def __init__(self, run: Exec, machine: ScriptedMachine, key: Key) -> None:
+        self._run, self._machine, self._key = run, machine, key
+        self._has_input = asyncio.Event()
 
-    async def write(self, data: bytes) -> None: ...
+    async def write(self, data: bytes) -> None:
+        self._has_input.set()
 
-    async def close_input(self) -> None: ...
+    async def close_input(self) -> None:
+        self._has_input.set()
 
     async def resize(self, width: int, height: int) -> None: ...
 
     async def output(self) -> AsyncIterator[tuple[Literal["stdout", "stderr"], bytes]]:
-        await self._clock.sleep(self._run.seconds)
-        if self._run.output:
-            yield "stdout", self._run.output.encode()
+        run = self._run
+        if run.reads_input:
+            await self._has_input.wait()
+        await self._machine.clock.sleep(run.seconds)
+        if run.output:
+            yield "stdout", run.output.encode()
+        if run.ends is not None:
+            self._machine.end(self._key, run.ends)
 
     async def wait(self) -> int:
         return self._run.code

@@ -23,6 +23,7 @@ from longshore.api.selectors import labels as label_selectors
 from longshore.api.types import Obj
 from longshore.controllers.volcano.names import TASK_INDEX
 from longshore.testing.pod_outcomes import Chance, Outcome, Run, chosen
+from longshore.testing.scripted_runtime import Exec
 
 PodRun: TypeAlias = Callable[[Obj], Outcome]
 """From a pod, as the API has it, to how its containers go."""
@@ -95,6 +96,20 @@ def index_of(pod: Obj) -> int | None:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class CommandRule:
+    """The answer to a command that somebody runs in a container (`kubectl exec`)."""
+
+    which: Rule
+    """The containers that are meant; its runs do not count."""
+    command: str
+    """Pattern of the command's words, with a blank between each two."""
+    answer: Exec
+
+    def means(self, pod: Obj, container: Obj, command: Sequence[str]) -> bool:
+        return fnmatchcase(" ".join(command), self.command) and self.which.means(pod, container, is_main=True)
+
+
 class Scripts:
     """The rules of a node, and how often each was used. `rng` chooses where a rule leaves something open."""
 
@@ -103,6 +118,7 @@ class Scripts:
     ) -> None:
         self.default = default
         self.rules = [*rules]
+        self.commands: list[CommandRule] = []
         self.used: Counter[tuple[int, tuple[object, ...]]] = Counter()
         """How many runs began, by the rule's place and what attempts are counted for."""
         self._rng = rng
@@ -113,6 +129,7 @@ class Scripts:
     def clear(self) -> None:
         """Forgets all rules: pods go as by default."""
         self.rules.clear()
+        self.commands.clear()
         self.used.clear()
 
     def run_of(self, pod: Obj, container: str) -> Run:
@@ -129,6 +146,14 @@ class Scripts:
         if is_sidecar:
             return _SIDECAR
         return chosen(self.default, self._rng) if is_main else _SUCCEEDS
+
+    def answer_to(self, pod: Obj, container: str, command: Sequence[str]) -> Exec:
+        """How a command that is run in a container goes; without a rule it succeeds, and says nothing."""
+        spec, _, _ = _found(pod, container)
+        for rule in reversed(self.commands):
+            if rule.means(pod, spec, command):
+                return rule.answer
+        return Exec()
 
 
 def _found(pod: Obj, name: str) -> tuple[Obj, bool, bool]:
