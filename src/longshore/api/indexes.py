@@ -2,14 +2,15 @@
 
 `status.completedIndexes` of a Job with 100,000 completions must be read, merged and written on every
 sync, so an index list is a tuple of (first, last) pairs, ordered and apart from each other, and each
-operation here is one pass over the runs. `parse` is the strict grammar of validation; `read` is the
-forgiving one of the controller, which skips what is corrupt and cuts off what is beyond the Job.
+operation here is one pass over the runs; only `add` and `discard` change a list of runs in place. `parse` is
+the strict grammar of validation; `read` is the forgiving one of the controller, which skips what is corrupt
+and cuts off what is beyond the Job.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
@@ -169,6 +170,25 @@ def missing(runs: Runs, completions: int) -> Iterator[int]:
         yield from range(start, min(first, completions))
         start = last + 1
     yield from range(start, completions)
+
+
+def add(runs: list[Run], index: int) -> None:
+    """Puts an index into a list of runs that does not have it."""
+    at = bisect_left(runs, (index, index))
+    first = last = index
+    if at < len(runs) and runs[at][0] == index + 1:
+        last = runs.pop(at)[1]
+    if at and runs[at - 1][1] == index - 1:
+        at -= 1
+        first = runs.pop(at)[0]
+    runs.insert(at, (first, last))
+
+
+def discard(runs: list[Run], index: int) -> None:
+    """Takes an index out of a list of runs that has it."""
+    at = bisect_right(runs, (index, _MAX_INT64)) - 1
+    first, last = runs[at]
+    runs[at : at + 1] = [run for run in ((first, index - 1), (index + 1, last)) if run[0] <= run[1]]
 
 
 def _append(runs: list[Run], first: int, last: int) -> None:

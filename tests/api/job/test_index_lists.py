@@ -39,6 +39,21 @@ def test_membership_and_what_is_missing_are_those_of_sets(a: frozenset[int], lim
     assert list(indexes.missing(runs(a), limit)) == [i for i in range(limit) if i not in a]
 
 
+@given(SETS, st.lists(st.integers(0, 30), max_size=60))
+def test_indexes_put_in_and_taken_out_one_by_one_leave_the_runs_of_the_set(
+    begun: frozenset[int], changes: list[int]
+) -> None:
+    found, left = [*runs(begun)], set(begun)
+    for index in changes:
+        if index in left:
+            left.remove(index)
+            indexes.discard(found, index)
+        else:
+            left.add(index)
+            indexes.add(found, index)
+        assert tuple(found) == runs(frozenset(left))
+
+
 def test_two_in_a_row_are_written_apart_and_three_as_a_range() -> None:
     assert indexes.write(indexes.from_sorted([0, 1, 3, 5, 6, 7])) == "0,1,3,5-7"
     assert indexes.write(()) == ""

@@ -18,6 +18,7 @@ from longshore.controllers.job.ends.finish import finish
 from longshore.controllers.job.ends.tracking import track
 from longshore.controllers.job.plan import Ending, Plan, PodResults, Tracking
 from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES
 from longshore.controllers.job.view import View
 
@@ -203,7 +204,7 @@ def sync(
     **view: Any,
 ) -> Synced:
     """One sync of `job` at NOW + `now`."""
-    plan = decide(View(job, NOW + now, pods, **view))
+    plan = decide(View(job, NOW + now, Roll.of(pods), **view))
     removed = [p for p in (*plan.delete, *plan.release) if p["metadata"]["name"] not in failed_deletes]
     results = PodResults(
         len(removed), sum(pod_state.is_ready(pod) for pod in removed), len(plan.create) - failed_creates

@@ -9,6 +9,7 @@ import pytest
 from controllers.job.job_scene import a_job, a_pod, at, indexed, sync
 from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.controllers.job.pods import removal_order
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER
 
 OWNER = {
@@ -110,7 +111,7 @@ def _sidecar_restarts(name: str, times: int) -> Any:
 )
 def test_the_pod_with_the_least_to_lose_goes(goes: Any, stays: Any) -> None:
     for order in ([goes, stays], [stays, goes]):
-        assert removal_order.surplus(order, 1) == [goes]
+        assert removal_order.surplus(Roll.of(order), 1) == [goes]
 
 
 def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
@@ -119,5 +120,5 @@ def test_misplaced_pods_go_before_any_rank_is_looked_at() -> None:
         a_pod("beyond", ready=True, index=5),
         a_pod("old", ready=True, index=1),
     ]
-    assert removal_order.surplus_of_indexes(pods, [0, 5, 1], 1, 5) == [pods[1]]
-    assert removal_order.surplus_of_indexes(pods, [0, 5, 1], 2, 5) == [pods[1], pods[0]]
+    assert removal_order.surplus_of_indexes(Roll.of(pods), 1, 5) == [pods[1]]
+    assert removal_order.surplus_of_indexes(Roll.of(pods), 2, 5) == [pods[1], pods[0]]

@@ -6,6 +6,7 @@ import pytest
 
 from controllers.job.job_scene import NOW, a_job, a_pod, at, sync
 from longshore.controllers.job.decide import decide
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.view import BackoffRecord, View
 from longshore.machinery import views
 from longshore.machinery.reasons import Reason
@@ -207,7 +208,9 @@ def test_the_plan_says_why() -> None:
 
 def test_a_saved_view_gives_the_same_plan() -> None:
     pods = [a_pod("a"), a_pod("s", "Succeeded"), a_pod("f", "Failed")]
-    seen = View(a_job(2, 5), NOW, pods, [], going=frozenset(("gone",)), backoff=BackoffRecord(1, NOW - 3))
+    seen = View(
+        a_job(2, 5), NOW, Roll.of(pods), [], going=frozenset(("gone",)), backoff=BackoffRecord(1, NOW - 3)
+    )
     loaded = views.from_json(View, views.to_json(seen))
     assert loaded == seen
     assert decide(loaded) == decide(seen)

@@ -80,6 +80,7 @@ class JobController:
         )
         self._jobs.add_handler(JobHandler(waking, self._tools.now))
         self._jobs.add_handler(MeetingSelectors(self._jobs.cache, self._recorder))
+        self._pods.add_handler(self._memory.rolls)
         self._pods.add_handler(PodHandler(waking, self._failure_batches))
 
     async def run(self) -> None:

@@ -44,7 +44,7 @@ def decide(view: View) -> Plan:
     verdict, look_again = _verdict(view, spec, count, start_time)
     found, succeeded = None, count.succeeded
     if spec.indexed:
-        found = indexes.find(status, spec, count)
+        found = indexes.find(view.roll, status, spec, count)
         succeeded = runs.count(found.succeeded)
         verdict = verdict or outcome.of_indexes(spec, found)
     plan = Plan(view, spec, count, found, succeeded, start_time, record, look_again=look_again)
@@ -83,7 +83,7 @@ def _verdict(
 
 def _end(plan: Plan, verdict: Outcome) -> None:
     why = [verdict.why]
-    active = plan.count.active
+    active = [*plan.view.roll.active.values()]
     if not plan.view.satisfied:
         why.append(_POSTPONED)
         active = []  # nothing is killed for a verdict that is not on record

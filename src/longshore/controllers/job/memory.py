@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from longshore.api.facts import job_state
 from longshore.controllers.job.view import NO_FAILURES, BackoffRecord
+from longshore.controllers.job.waking.rolls import Rolls
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.time.clock import Clock
 from longshore.machinery.writes.expectations import Expectations, UidExpectations
@@ -19,6 +20,7 @@ class Memory:
         self.going: UidExpectations[Key] = UidExpectations()
         """Pods whose finalizer was removed and which the cache still shows with it."""
         self.own_writes: OwnWrites[Key] = OwnWrites({"jobs.batch": jobs, "pods": pods}, clock)
+        self.rolls = Rolls(pods)
         self.finished: set[str] = set()
         """UIDs of Jobs whose end is written and which the cache still shows unfinished."""
         self._jobs = jobs
@@ -51,6 +53,7 @@ class Memory:
         self.next_starts.pop(key, None)
         self.looked_at.pop(key, None)
         self.own_writes.forget(key, uid)
+        self.rolls.forget(key, uid)
         self.finished.discard(uid)
 
     def job_gone(self, key: Key) -> None:
@@ -58,6 +61,7 @@ class Memory:
         self.expectations.forget(key)
         self.going.forget(key)
         self.own_writes.forget(key)
+        self.rolls.forget(key)
         self._backoffs.pop(key, None)
         self.next_starts.pop(key, None)
         self.looked_at.pop(key, None)

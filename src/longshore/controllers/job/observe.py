@@ -12,9 +12,11 @@ from longshore.client import Client
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.pods import pace
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER
 from longshore.controllers.job.view import REPLACEMENT_PAUSES, View
 from longshore.controllers.job.waking import selector_index
+from longshore.controllers.job.waking.rolls import Rolls
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.writes.claims import Claims
 
@@ -31,7 +33,7 @@ async def observe(
     """The Job with its pods as of now."""
     # Before the pods are listed: what is seen in between can only make them look newer than expected.
     patience = memory.expectations.patience(key)
-    claimed = await _claimed(client, job, pods, on_write)
+    roll = await _claimed(client, job, pods, memory.rolls, on_write)
     policy = job["spec"].get("podFailurePolicy")
     evidence: list[Obj] = []
     if policy is not None and failure_policy.may_fail_job(policy.get("rules")):
@@ -39,15 +41,14 @@ async def observe(
     going = frozenset(memory.going.uids(key))
     times = pace.pauses(job, REPLACEMENT_PAUSES)
     next_start = memory.next_starts.get(key)
-    return View(job, now, claimed, evidence, patience, going, memory.backoff(key), times, next_start)
+    return View(job, now, roll, evidence, patience, going, memory.backoff(key), times, next_start)
 
 
-async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Obj], Any]) -> list[Obj]:
-    matches = selector_index.matcher(job)
-    mine: list[Obj] = []
-    unclear: list[Obj] = []
-    for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.owned_key(job)):
-        (mine if matches(pod["metadata"].get("labels") or {}) else unclear).append(pod)
+async def _claimed(
+    client: Client, job: Obj, pods: Cache, rolls: Rolls, on_write: Callable[[Obj], Any]
+) -> Roll:
+    kept, matches = rolls.now(job), selector_index.matcher(job)
+    unclear = [*kept.strangers.values()]
     for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.orphans_key(job)):
         if matches(pod["metadata"].get("labels") or {}):
             unclear.append(pod)
@@ -55,5 +56,6 @@ async def _claimed(client: Client, job: Obj, pods: Cache, on_write: Callable[[Ob
         claims = Claims(
             client, kinds.PODS, job, kinds.JOBS, matches, finalizers=(FINALIZER,), on_write=on_write
         )
-        mine += await claims.claim(unclear)
-    return mine
+        for adopted in await claims.claim(unclear):
+            kept.roll.put(adopted)
+    return kept.roll

@@ -78,7 +78,7 @@ class Tracking(msgspec.Struct):
     strip: Sequence[Obj]
     """Pods to take the finalizer from."""
     holding: Set[str]
-    """UIDs of all pods that had the finalizer before that."""
+    """UIDs of the listed pods, and of those to be listed, that had the finalizer before that."""
     outcome: Outcome | None
     """The terminal condition to set when everything is counted and has ended."""
     terminating: int

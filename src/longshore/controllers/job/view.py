@@ -12,6 +12,7 @@ import msgspec
 
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
+from longshore.controllers.job.pods.roll import Roll
 
 
 class BackoffRecord(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ class View(msgspec.Struct):
     job: Obj
     now: float
     """Seconds since 1970."""
-    pods: Sequence[Obj] = ()
+    roll: Roll = msgspec.field(default_factory=Roll)
     """The claimed pods, except those that have ended and were counted: nothing depends on them."""
     counted_failures: Sequence[Obj] = ()
     """Failed pods that were counted before: a FailJob rule may still find its evidence among them."""

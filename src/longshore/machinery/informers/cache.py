@@ -80,6 +80,11 @@ class Cache:
         found = self._indexes[index].entries.get(key, {}).values()
         return [held if type(held) is dict else _opened(held) for held in found]
 
+    def indexed(self, index: str, value: str, key: Key) -> Obj | None:
+        """The object of this key if the indexer called `index` gives it this value."""
+        held = self._indexes[index].entries.get(value, {}).get(key)
+        return None if held is None else _opened(held)
+
     def index_members(self, index: str, key: str) -> builtins.list[Key]:
         """The keys of the objects that `by_index` would give. Unpacks none."""
         return [*self._indexes[index].entries.get(key, ())]

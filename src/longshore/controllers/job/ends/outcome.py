@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import indexes as runs
-from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, success_policy
 from longshore.controllers.job.ends.conditions import Outcome
-from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
 from longshore.controllers.job.spec import Spec
@@ -49,8 +47,7 @@ def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
     """The reason why the whole Job fails, except for its deadline."""
     if spec.failure_rules and failure_policy.may_fail_job(spec.failure_rules):
         pods = [h.pod for h in count.ended if h.failed]
-        pods += [p for p in view.pods if not pod_facts.tracked(p) and pod_state.phase_of(p) == "Failed"]
-        for pod in (*pods, *view.counted_failures):
+        for pod in (*pods, *view.roll.untracked_failures.values(), *view.counted_failures):
             verdict = failure_policy.judge(spec.failure_rules, pod)
             if verdict.action == "FailJob":
                 return Outcome("FailureTarget", "PodFailurePolicy", verdict.message)
@@ -61,9 +58,7 @@ def failure(view: View, spec: Spec, count: Count) -> Outcome | None:
 
 def _restarted_too_often(view: View, spec: Spec) -> bool:
     """Containers restarted in place leave no failed pod, so their restarts count instead."""
-    restarts = sum(
-        pod_facts.restarts(pod) for pod in view.pods if pod_state.phase_of(pod) in ("Running", "Pending")
-    )
+    restarts = view.roll.restarts
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 

@@ -19,7 +19,7 @@ from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy, outcome
 from longshore.controllers.job.ends.conditions import Outcome
 from longshore.controllers.job.plan import Event, Plan, PodResults, Tracking
-from longshore.controllers.job.pods import wanted
+from longshore.controllers.job.pods import counting, wanted
 from longshore.controllers.job.pods.counting import Held, valid
 from longshore.machinery.reasons import Reason
 
@@ -34,9 +34,9 @@ _COMPLETIONS: Final = Reason(
 def track(plan: Plan, results: PodResults) -> Tracking:
     """The status to write, and the pods to release, now that the plan's pods are dealt with."""
     old = plan.view.job.get("status") or {}
-    active = len(plan.count.active) - results.removed + results.created
+    active = plan.count.active - results.removed + results.created
     ready = plan.count.ready - results.removed_ready
-    terminating = len(plan.count.terminating) + results.removed
+    terminating = plan.count.terminating + results.removed
     status: Obj = {
         **old,
         "active": active,
@@ -50,10 +50,10 @@ def track(plan: Plan, results: PodResults) -> Tracking:
     if verdict is None and plan.managed:
         events = _suspension(plan, status)
         flush = flush or bool(events)
-    holding = {h.uid for h in plan.count.held if not h.going}
+    holding = _holding(plan, status)
     flush = settle(status, holding) or flush
     tracking = _Tracker(plan, verdict, status)
-    if holding:
+    if plan.view.roll.tracked:
         tracking.go_through()
         flush = tracking.flush or flush
     if plan.indexes is not None:
@@ -66,7 +66,7 @@ def track(plan: Plan, results: PodResults) -> Tracking:
         _tidied(status),
         flush,
         strip=tracking.strip,
-        holding=holding,
+        holding=holding | {pod["metadata"]["uid"] for pod in tracking.strip},
         outcome=verdict,
         terminating=terminating,
         limit_hit=tracking.limit_hit,
@@ -123,6 +123,13 @@ def _suspension(plan: Plan, status: Obj) -> Sequence[Event]:
     return (Event("Normal", reason, message),)
 
 
+def _holding(plan: Plan, status: Obj) -> set[str]:
+    """The listed UIDs whose pods still have the finalizer."""
+    tracked, going = plan.view.roll.tracked, plan.view.going
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    return {uid for uids in uncounted.values() for uid in uids if uid in tracked and uid not in going}
+
+
 def settle(status: Obj, holding: Set[str]) -> bool:
     """Moves the counters for listed UIDs whose pods have lost the finalizer. Whether there were any."""
     uncounted = status.get("uncountedTerminatedPods")
@@ -161,8 +168,11 @@ class _Tracker:
 
     def go_through(self) -> None:
         everyone = self._verdict is not None or self._plan.spec.deleting
-        held = self._plan.count.held if everyone else self._plan.count.ended
-        if self._plan.spec.indexed:
+        plan = self._plan
+        held = plan.count.ended
+        if everyone:
+            held = counting.held(plan.view, plan.spec, plan.view.roll.tracked.values())
+        if plan.spec.indexed:
             held = sorted(held, key=lambda h: h.completion_index)
         for each in held:
             if each.going or (not everyone and self._is_kept(each)):

@@ -1,20 +1,20 @@
-"""Counts a Job's pods in one pass: active, ready, terminating, and those that ended since the last count.
+"""Counts a Job's pods: active, ready, terminating, and those that ended since the last count.
 
 Only reads. How an ended pod gets into the Job's counters exactly once is told in tracking.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
-from longshore.api.facts import pod_state
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import conditions, failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.spec import FINALIZER, Spec
+from longshore.controllers.job.pods.roll import Entry
+from longshore.controllers.job.spec import Spec
 from longshore.controllers.job.view import View
 
 
@@ -34,15 +34,12 @@ class Held(NamedTuple):
 
 
 class Count(msgspec.Struct):
-    """The pods of a Job, sorted out."""
+    """The pods of a Job in numbers, and those of them that ended since the last count."""
 
-    active: list[Obj]
-    active_indexes: list[int]
-    """Of the active pods of an Indexed Job, in their order."""
+    active: int
     ready: int
-    terminating: list[Obj]
+    terminating: int
     """Being deleted and not ended, with or without the finalizer."""
-    held: list[Held]
     ended: list[Held]
     """The held pods that have ended or count as failed."""
     uncounted_succeeded: frozenset[str]
@@ -56,53 +53,22 @@ class Count(msgspec.Struct):
 
 
 def count(view: View, spec: Spec) -> Count:
-    """Sorts out the pods of `view`. Runs over hundreds of pods in every sync, so it asks each thing once."""
-    status = view.job.get("status") or {}
+    """Counts the pods of `view`. Looks only at those that are about to leave the roll."""
+    status, roll = view.job.get("status") or {}, view.roll
     uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
     uncounted_succeeded = frozenset(uncounted.get("succeeded") or ())
     uncounted_failed = frozenset(uncounted.get("failed") or ())
-    active: list[Obj] = []
-    active_indexes: list[int] = []
-    terminating: list[Obj] = []
-    held: list[Held] = []
-    ended: list[Held] = []
-    ready = 0
-    indexed, going, by_deletion = spec.indexed, view.going, not spec.only_replace_failed
-    decided = conditions.verdict(status.get("conditions") or ()) is not None
-    number = pod_facts.NO_INDEX
-    for pod in view.pods:
-        meta = pod["metadata"]
-        phase = pod_state.phase_of(pod)
-        deleting = "deletionTimestamp" in meta
-        if indexed:
-            number = pod_facts.index(pod)
-        if phase not in pod_state.ENDED:
-            if deleting:
-                terminating.append(pod)
-            else:
-                active.append(pod)
-                active_indexes.append(number)
-                if pod_state.is_ready(pod):
-                    ready += 1
-        if FINALIZER in (meta.get("finalizers") or ()):
-            uid = meta["uid"]
-            failed = phase == "Failed" or (deleting and by_deletion and phase != "Succeeded")
-            one = Held(pod, uid, phase, failed, number, uid in going, decided and deleting)
-            held.append(one)
-            if failed or phase == "Succeeded":
-                ended.append(one)
-    new = [h for h in ended if not h.going and (not indexed or valid(h.completion_index, spec))]
+    ended = [h for h in held(view, spec, roll.leaving.values()) if h.failed or h.phase == "Succeeded"]
+    new = [h for h in ended if not h.going and (not spec.indexed or valid(h.completion_index, spec))]
     new_succeeded = [h.pod for h in new if h.phase == "Succeeded" and h.uid not in uncounted_succeeded]
     new_failed = [h.pod for h in new if h.failed and h.uid not in uncounted_failed]
     ignored = 0
     if spec.failure_rules:
         ignored = sum(not failure_policy.judge(spec.failure_rules, pod).counted for pod in new_failed)
     return Count(
-        active,
-        active_indexes,
-        ready,
-        terminating,
-        held,
+        len(roll.active),
+        roll.ready,
+        len(roll.terminating),
         ended,
         uncounted_succeeded,
         uncounted_failed,
@@ -111,6 +77,20 @@ def count(view: View, spec: Spec) -> Count:
         (status.get("succeeded") or 0) + len(new_succeeded) + len(uncounted_succeeded),
         (status.get("failed") or 0) + len(new_failed) - ignored + len(uncounted_failed),
     )
+
+
+def held(view: View, spec: Spec, entries: Iterable[Entry]) -> list[Held]:
+    """The entries as the Job's spec and status have them. They are tracked pods."""
+    status = view.job.get("status") or {}
+    decided = conditions.verdict(status.get("conditions") or ()) is not None
+    by_deletion, going = not spec.only_replace_failed, view.going
+    found: list[Held] = []
+    for e in entries:
+        phase, deleting, uid = e.phase, e.deleting, e.uid
+        failed = phase == "Failed" or (deleting and by_deletion and phase != "Succeeded")
+        index = e.index if spec.indexed else pod_facts.NO_INDEX
+        found.append(Held(e.pod, uid, phase, failed, index, uid in going, decided and deleting))
+    return found
 
 
 def valid(index: int, spec: Spec) -> bool:

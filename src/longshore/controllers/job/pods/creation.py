@@ -16,8 +16,8 @@ from longshore.api.facts.pod_state import COMPLETION_INDEX
 from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
-from longshore.controllers.job.pods.counting import Count
 from longshore.controllers.job.pods.indexes import Indexes
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import FINALIZER, INDEX_FAILURES, INDEX_IGNORED_FAILURES, Spec
 from longshore.machinery.writes.pod_control import from_template, name_prefix
 
@@ -30,13 +30,12 @@ _MAX_PREFIX_CHARACTERS: Final = 58
 """The API server adds five random characters and a name is a label of at most 63."""
 
 
-def pending_indexes(spec: Spec, count: Count, found: Indexes, many: int) -> list[int]:
+def pending_indexes(roll: Roll, spec: Spec, found: Indexes, many: int) -> list[int]:
     """The lowest indexes that need a pod."""
-    taken = set(count.active_indexes)
-    if spec.only_replace_failed:
-        taken |= {pod_facts.index(pod) for pod in count.terminating}
-    taken.discard(pod_facts.NO_INDEX)
-    covered = indexes.merge(found.succeeded, indexes.from_sorted(sorted(taken)))
+    covered = indexes.merge(found.succeeded, tuple(roll.active_runs))
+    if spec.only_replace_failed and roll.terminating:
+        waited_for = {pod_facts.index(pod) for pod in roll.terminating.values()} - {pod_facts.NO_INDEX}
+        covered = indexes.merge(covered, indexes.from_sorted(sorted(waited_for)))
     if found.failed:
         covered = indexes.merge(covered, found.failed)
     return list(islice(indexes.missing(covered, spec.size), many))

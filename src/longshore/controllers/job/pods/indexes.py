@@ -12,6 +12,7 @@ from longshore.api.types import Obj
 from longshore.controllers.job.ends import failure_policy
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.pods.counting import Count, Held, valid
+from longshore.controllers.job.pods.roll import Roll
 from longshore.controllers.job.spec import Spec
 
 
@@ -29,7 +30,7 @@ class Indexes(msgspec.Struct):
     index's failure count, until a replacement carries that on."""
 
 
-def find(status: Obj, spec: Spec, count: Count) -> Indexes:
+def find(roll: Roll, status: Obj, spec: Spec, count: Count) -> Indexes:
     """The indexes as the status and the pods with a finalizer show them."""
     before = indexes.read(status.get("completedIndexes") or "", spec.size)
     ended = [h for h in count.ended if valid(h.completion_index, spec) and not h.killed]
@@ -42,11 +43,10 @@ def find(status: Obj, spec: Spec, count: Count) -> Indexes:
     succeeded = indexes.merge(before, indexes.without(new, given_up))
     lost = _runs(h.completion_index for h in ended if h.failed and _fails_index(h.pod, spec))
     failed = indexes.merge(given_up, indexes.without(lost, succeeded))
-    active = set(count.active_indexes)
     delayed: dict[int, Obj] = {}
     for each in ended:
         index = each.completion_index
-        if each.failed and not each.going and index not in active:
+        if each.failed and not each.going and index not in roll.active_indexes:
             if indexes.contains(succeeded, index) or indexes.contains(failed, index):
                 continue
             if index not in delayed or _later(each, delayed[index]):

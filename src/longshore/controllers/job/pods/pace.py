@@ -40,7 +40,7 @@ def allowed(view: View, wanted: int) -> Pace | None:
         return None
     due = view.next_start
     if due is None:
-        begun = bool(view.pods) or "startTime" in (view.job.get("status") or {})
+        begun = bool(view.roll.entries) or "startTime" in (view.job.get("status") or {})
         due = view.now + interval if begun else view.now
     due = max(due, view.now - (_CATCH_UP_SECONDS if interval < _CATCH_UP_SECONDS else 0.0))
     if due - view.now > _TIMER_SECONDS:

@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from longshore.api.facts import conditions, pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.pods.roll import Roll
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 _ZERO_TIME_FIRST: Final = float("-inf")
 
 
-def surplus(active: Sequence[Obj], need: int) -> list[Obj]:
+def surplus(roll: Roll, need: int) -> list[Obj]:
     """The `need` pods to remove, first to go first."""
-    return sorted(active, key=rank)[:need] if need else []
+    return sorted(roll.active.values(), key=rank)[:need] if need else []
 
 
-def surplus_of_indexes(
-    active: Sequence[Obj], numbers: Sequence[int], need: int, completions: int
-) -> list[Obj]:
-    """At least `need` pods of an Indexed Job; `numbers` are their indexes.
+def surplus_of_indexes(roll: Roll, need: int, completions: int) -> list[Obj]:
+    """At least `need` pods of an Indexed Job.
 
     Every pod without a valid index goes, and of several pods of one index all but one.
     """
-    if not need and len({n for n in numbers if pod_facts.NO_INDEX < n < completions}) == len(numbers):
+    if not need and roll.one_active_pod_per_index(completions):
         return []
-    gone, kept = _misplaced(active, numbers, completions)
+    gone, kept = _misplaced(roll, completions)
     if len(gone) < need:
         kept.sort(key=rank)
         gone += kept[: need - len(gone)]
     return gone
 
 
-def _misplaced(
-    active: Sequence[Obj], numbers: Sequence[int], completions: int
-) -> tuple[list[Obj], list[Obj]]:
+def _misplaced(roll: Roll, completions: int) -> tuple[list[Obj], list[Obj]]:
     gone: list[Obj] = []
     by_index: dict[int, list[Obj]] = {}
-    for pod, index in zip(active, numbers, strict=True):
+    for name, pod in roll.active.items():
+        index = roll.entries[name].index
         if index == pod_facts.NO_INDEX or index >= completions:
             gone.append(pod)
         else:

@@ -44,23 +44,23 @@ def manage(
     view: View, spec: Spec, count: Count, succeeded: int, found: Indexes | None, record: BackoffRecord
 ) -> Change:
     """The change that brings the number of active pods to what the Job wants."""
-    active = len(count.active)
+    active = count.active
     if spec.suspended:
         words = f"suspended: removes {_pods(active)}" if active else "suspended"
         why = Reason("Suspended", words, {"pods": active})
-        return Change("pods_deleted", why, release=count.active)
+        return Change("pods_deleted", why, release=[*view.roll.active.values()])
     want = _wanted(spec, succeeded, active)
     need = max(0, active - want)
     if spec.indexed:
-        gone = removal_order.surplus_of_indexes(count.active, count.active_indexes, need, spec.size)
+        gone = removal_order.surplus_of_indexes(view.roll, need, spec.size)
     else:
-        gone = removal_order.surplus(count.active, need)
+        gone = removal_order.surplus(view.roll, need)
     if gone:
         gone = gone[:MAX_PODS_PER_SYNC]
         words = f"{active} active, {want} wanted: removes {_pods(len(gone))}"
         numbers = {"active": active, "wanted": want, "pods": len(gone)}
         return Change("pods_deleted", Reason("PodsRemoved", words, numbers), release=gone)
-    waited_for = len(count.terminating) if spec.only_replace_failed else 0
+    waited_for = count.terminating if spec.only_replace_failed else 0
     missing = want - active - waited_for
     if missing <= 0:
         if waited_for and want > active:
@@ -118,9 +118,9 @@ def _paced(view: View, spec: Spec, count: Count, found: Indexes | None, missing:
 def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: int, starts: int) -> Change:
     """The creation of at most `starts` of the missing pods."""
     if found is None:
-        why = _created(starts, len(count.active), spec.parallelism, spec.completions)
+        why = _created(starts, count.active, spec.parallelism, spec.completions)
         return Change("pods_created", why, create=creation.bodies(view.job, starts))
-    numbers = creation.pending_indexes(spec, count, found, missing)
+    numbers = creation.pending_indexes(view.roll, spec, found, missing)
     if spec.per_index is not None:
         waits = {
             n: replacement_delay.remaining_of_index(found.delayed.get(n), view.now, view.times)
@@ -135,7 +135,7 @@ def _now(view: View, spec: Spec, count: Count, found: Indexes | None, missing: i
             return Change("pods_created", why, look_again=max(MIN_WAIT_SECONDS, wait))
         numbers = due
     pods = list(creation.indexed_bodies(view.job, spec, numbers[:starts], found.delayed))
-    why = _created_of(numbers[:starts], len(count.active), spec)
+    why = _created_of(numbers[:starts], count.active, spec)
     return Change("pods_created", why, create=pods)
 
 

@@ -4,8 +4,8 @@ A Job made without `manualSelector` selects by its own UID in a label, so its po
 found under that UID; only for other selectors must a whole namespace be looked at.
 
 Pods that have ended and were counted are left out of the index: nothing depends on them, but for failed ones,
-which may be evidence for a FailJob rule, and are kept under a key of their own. So a sync of a Job with
-100,000 pods costs as much as the pods that have not ended.
+which may be evidence for a FailJob rule, and are kept under a key of their own. So a Job's first look does
+not depend on how many of its pods have ended; later ones take in only what changed (rolls.py).
 """
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""Keeps the roll of each Job that is being looked at, by noting which of its pods change.
+
+A roll is made from the cache when its Job is looked at for the first time, and forgotten when the Job has
+ended. In between the changes are only noted, by name; they get onto the roll when the Job is looked at
+again. So a roll stands still while a sync works with it, and several changes of one pod cost one.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from longshore.api.facts.owners import controller_of
+from longshore.api.types import Obj
+from longshore.controllers.job.pods.roll import Roll
+from longshore.controllers.job.waking import selector_index
+from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.informer import Handler
+
+
+class Kept(msgspec.Struct):
+    """The pods of which a Job is the controller, as of its last look."""
+
+    uid: str
+    """Of the Job."""
+    roll: Roll = msgspec.field(default_factory=Roll)
+    strangers: dict[str, Obj] = msgspec.field(default_factory=dict)
+    """The Job's pods that its selector does not match, by name: it has to let them go."""
+    changed: dict[str, None] = msgspec.field(default_factory=dict)
+    """Names of pods that changed since the last look, in the order of the first change of each."""
+
+
+class Rolls(Handler):
+    """Hears of pods. By key of the Job."""
+
+    def __init__(self, pods: Cache) -> None:
+        self._pods = pods
+        self._kept: dict[Key, Kept] = {}
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._note(obj)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._note(new)
+        if old["metadata"].get("ownerReferences") != new["metadata"].get("ownerReferences"):
+            self._note(old)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._note(obj)
+
+    def _note(self, pod: Obj) -> None:
+        ref, meta = controller_of(pod), pod["metadata"]
+        if ref is None:
+            return
+        kept = self._kept.get((meta["namespace"], ref["name"]))
+        if kept is not None and kept.uid == ref["uid"]:
+            kept.changed[meta["name"]] = None
+
+    def now(self, job: Obj) -> Kept:
+        """The Job's pods as the cache shows them now."""
+        key, meta = key_of(job), job["metadata"]
+        owned, matches = selector_index.owned_key(job), selector_index.matcher(job)
+        kept = self._kept.get(key)
+        if kept is None or kept.uid != meta["uid"]:
+            kept = self._kept[key] = Kept(meta["uid"])
+            pods = self._pods.by_index(selector_index.PODS_BY_JOB, owned)
+            kept.changed = dict.fromkeys(pod["metadata"]["name"] for pod in pods)
+        for name in kept.changed:
+            pod = self._pods.indexed(selector_index.PODS_BY_JOB, owned, (key[0], name))
+            if pod is None:
+                kept.roll.remove(name)
+                kept.strangers.pop(name, None)
+            elif matches(pod["metadata"].get("labels") or {}):
+                kept.roll.put(pod)
+                kept.strangers.pop(name, None)
+            else:
+                kept.roll.remove(name)
+                kept.strangers[name] = pod
+        kept.changed.clear()
+        return kept
+
+    def forget(self, key: Key, uid: str = "") -> None:
+        """Forgets the Job of this key; with `uid`, only that very one."""
+        kept = self._kept.get(key)
+        if kept is not None and uid in ("", kept.uid):
+            del self._kept[key]
