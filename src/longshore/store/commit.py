@@ -21,6 +21,7 @@ from longshore.store.batch import Batch
 from longshore.store.counters import Commit, Counters
 from longshore.store.errors import WriteFailed
 from longshore.store.journal import Journal
+from longshore.store.slow_commits import SlowCommits
 from longshore.store.types import Event
 from longshore.store.window import Window
 from longshore.store.writers import Writer, attempt
@@ -29,9 +30,6 @@ _COMPACTION_MIN_ROWS = 256
 _COMPACTION_MAX_ROWS = 1024  # more than a batch can add, so that compaction keeps up with any load
 _GATHERING_TURNS = (
     2  # of the event loop that a growing batch may wait for more: enough for those who are awake
-)
-_SLOW_COMMIT_SECONDS = (
-    0.005  # seconds the event loop may be held up by a commit before it sends for the thread
 )
 
 
@@ -58,8 +56,9 @@ class GroupCommit:
         self._started = 0.0
         self._busy = False
         """Whether the writer thread has a job, or `_gather` is about to run."""
-        self._slow = False
-        """Whether the last commit took long, so that the next one had better not hold up the loop."""
+        self._in_loop = False
+        """Whether the commit under way runs in the event loop."""
+        self._slow = SlowCommits()
         self._may_tidy = False
         """One step of housekeeping after each commit; more while nothing else waits and none fails."""
         self._closing = False
@@ -107,7 +106,7 @@ class GroupCommit:
         """
         batch = self._queue[0]
         writes = len(batch.events)
-        if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow):
+        if turns and writes > seen and not batch.full and self._journal.is_quick(batch, self._slow.expected):
             asyncio.get_running_loop().call_soon(self._gather, writes, turns - 1)
         else:
             self._next()
@@ -119,7 +118,8 @@ class GroupCommit:
             batch = self._queue.popleft()
             self._running, self._started = batch, self._journal.stopwatch()
             append = partial(self._journal.append, batch.events)
-            if not self._journal.is_quick(batch, self._slow):
+            self._in_loop = self._journal.is_quick(batch, self._slow.expected)
+            if not self._in_loop:
                 self._busy = True
                 self._writer.submit(append, self._appended)
                 return
@@ -133,7 +133,10 @@ class GroupCommit:
         batch, self._running = self._running, None
         assert batch is not None
         seconds = self._journal.stopwatch() - self._started
-        self._slow = seconds > _SLOW_COMMIT_SECONDS
+        if self._in_loop:
+            self._slow.ran_in_loop(seconds)
+        else:
+            self._slow.ran_aside()
         self._may_tidy = True
         if error is not None:
             self.counters.failed_commits += 1

@@ -22,7 +22,7 @@ class Journal(Protocol):
 
     def is_quick(self, batch: Batch, was_slow: bool) -> bool:
         """Whether appending these writes takes well under a millisecond and waits for no disk; `was_slow`
-        says that the last append took long.
+        says that appends take long these days.
         """
 
     def stopwatch(self) -> float:
