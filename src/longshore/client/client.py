@@ -170,6 +170,13 @@ class Client(ABC):
             items += page.items
         return ObjectList(items, page.resource_version)
 
+    async def current_version(self, what: What, namespace: str = "") -> str:
+        """The resourceVersion of a list that was made now: everything written before has one that is not
+        larger."""
+        resource = known(what) or await self.resource(what)
+        page = await self._page(Ask("list", resource, namespace, query={"limit": "1"}))
+        return page.resource_version
+
     @asynccontextmanager
     async def watch(
         self,

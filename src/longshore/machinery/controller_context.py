@@ -14,6 +14,7 @@ from longshore.machinery.events.recorder import Recorder
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.key_gate import KeyGate
 from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.queues.retry_limiter import RetryLimiter
 from longshore.machinery.queues.workqueue import DEFAULT_PAUSES, WorkQueue
@@ -25,7 +26,8 @@ from longshore.machinery.work_limits import WorkLimits
 class ControllerContext:
     """A controller that shares nothing with others gets informers, metrics and explanations of its own.
 
-    `name` is the controller's, in logs and limits.
+    `name` is the controller's, in logs and limits. Its queues are behind the `gate`. In `gauges` several that
+    look after different objects measure their queues together.
     """
 
     def __init__(
@@ -39,9 +41,12 @@ class ControllerContext:
         explanations: Explanations | None = None,
         name: str = "",
         limits: WorkLimits | None = None,
+        gate: KeyGate | None = None,
+        gauges: dict[str, QueueMetrics] | None = None,
     ) -> None:
         self._limits = limits = limits or WorkLimits()
         self.client, self.clock, self.rng, self._name = client, clock, rng, name
+        self._gate, self._gauges = gate, {} if gauges is None else gauges
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
         self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
         self.registry = registry or Registry()
@@ -63,10 +68,14 @@ class ControllerContext:
         self, count: int, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES
     ) -> tuple[WorkQueue[Any], ...]:
         """So many work queues that have their metrics together."""
-        gauges = QueueMetrics(self.registry, name, self.clock) if name else None
+        gauges = self._gauges.get(name)
+        if gauges is None and name:
+            gauges = self._gauges[name] = QueueMetrics(self.registry, name, self.clock)
         pauses, owner = self._limits.pauses(pauses), self._name or name
         return tuple(
-            WorkQueue(self.clock, pauses=pauses, gauges=gauges, turns=self._turns, owner=owner)
+            WorkQueue(
+                self.clock, pauses=pauses, gauges=gauges, turns=self._turns, owner=owner, gate=self._gate
+            )
             for _ in range(count)
         )
 

@@ -42,7 +42,10 @@ class LeadershipLost(Exception):
 
 
 class Election:
-    """A candidate for one Lease. `identity` must differ between candidates. Times are upstream's."""
+    """A candidate for one Lease. `identity` must differ between candidates. Times are upstream's.
+
+    `labels` and `annotations` are those of a Lease that the candidate has to create.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,8 @@ class Election:
         recorder: Recorder | None = None,
         registry: Registry | None = None,
         fence: Fence | None = None,
+        labels: dict[str, str] | None = None,
+        annotations: dict[str, str] | None = None,
         lease: float = 15.0,
         renew: float = 10.0,
         retry: float = 2.0,
@@ -68,6 +73,8 @@ class Election:
         self._namespace, self._name, self._identity = namespace, name, identity
         self._duration, self._renew_within, self._retry = lease, renew, retry
         self._fence = fence
+        marks = {"labels": labels, "annotations": annotations}
+        self._marks = {part: values for part, values in marks.items() if values}
         if registry is not None:
             status = "Whether this process leads, by the name of the lease."
             gauge = registry.gauge("leader_election_master_status", status, ("name",))
@@ -186,7 +193,7 @@ class Election:
 
     async def _put(self, spec: Obj) -> None:
         if self._lease is None:
-            meta = {"name": self._name, "namespace": self._namespace}
+            meta = {"name": self._name, "namespace": self._namespace, **self._marks}
             self._observe(await self._client.create(kinds.LEASES, {"metadata": meta, "spec": spec}))
         else:
             self._observe(await self._client.update(kinds.LEASES, {**self._lease, "spec": spec}))

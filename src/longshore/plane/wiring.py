@@ -10,7 +10,10 @@ import msgspec
 from longshore.api.metrics import Registry
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations, Tell
+from longshore.machinery.informers.heard_objects import Only
 from longshore.machinery.informers.shared import Informers
+from longshore.machinery.queues.key_gate import KeyGate
+from longshore.machinery.queues.queue_metrics import QueueMetrics
 from longshore.machinery.reason_book import Tellers, Untold
 from longshore.machinery.work_limits import WorkLimits
 
@@ -28,6 +31,16 @@ Waits = Callable[[str, str], Sequence[Explanation]]
 
 _WHOLE: Final = (("v1", "Pod"), ("batch/v1", "Job"))
 """The job controller keeps these as a whole."""
+
+
+class Shard(msgspec.Struct, frozen=True):
+    """A part of all objects."""
+
+    gate: KeyGate
+    only: Only | None
+    """The namespaces whose objects controllers hear of; None for all."""
+    gauges: dict[str, QueueMetrics]
+    """Measurements that the shards of one process share."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
@@ -53,6 +66,9 @@ class Wiring(msgspec.Struct, frozen=True):
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
     """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
 
+    shard: Shard | None = None
+    """The part of all objects that is looked after; None for all of them."""
+
     def context(self, client: Client, tell: Tell | None = None, *, name: str = "") -> ControllerContext:
         """The context of one user, whose new reasons go to `tell`; only the last look is remembered here.
         `name` is the controller's."""
@@ -60,11 +76,15 @@ class Wiring(msgspec.Struct, frozen=True):
             client,
             clock=self.clock,
             rng=self.rng,
-            informers=self.informers.share(),
+            informers=self.informers.share()
+            if self.shard is None
+            else self.informers.share(self.shard.only, gradually=True),
             registry=self.registry,
             explanations=Explanations(tell, per_object=1),
             name=name,
             limits=self.limits,
+            gate=None if self.shard is None else self.shard.gate,
+            gauges=None if self.shard is None else self.shard.gauges,
         )
 
 

@@ -50,6 +50,15 @@ ENGINE_ISOLATION: Final = "{}.engines.longshore.dev/isolation"
 ENGINE_ISOLATION_PROBLEM: Final = "{}.engines.longshore.dev/isolation-problem"
 ENGINE_NOTES: Final = "{}.engines.longshore.dev/notes"
 
+# ---- on the Leases of replicas that share shards
+
+SHARDS_OF: Final = "longshore.dev/shards-of"
+"""A label: the name of the Lease that processes without shards would share."""
+SHARD_ROLE: Final = "longshore.dev/shard-role"
+"""A label: `replica` for the Lease of a replica, `shard` for that of a shard."""
+DIVISION: Final = "longshore.dev/division"
+"""How objects are divided: `8-by-namespace`."""
+
 # ---- elsewhere
 
 LOG_ATTEMPT: Final = "longshoreAttempt"

@@ -13,7 +13,7 @@ from longshore.cli.arguments.flags import switch
 
 def add_arguments(parser: ArgumentParser) -> None:
     from longshore.api.facts import own_names
-    from longshore.cli.commands.controllers import add_controllers
+    from longshore.cli.commands.controllers import add_controllers, add_shards
     from longshore.up import manifests
 
     parser.epilog = "example:\n  longshore manifests --image registry.example/longshore | kubectl apply -f -"
@@ -37,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--only-namespace", default="", metavar="NS", help="watch only this namespace (default: all)"
     )
     add_controllers(parser)
+    add_shards(parser)
     switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
 
 
@@ -52,6 +53,8 @@ def run(arguments: Namespace) -> int:
         arguments.managed_by,
         arguments.only_namespace,
         arguments.scheduler,
+        arguments.shards,
+        arguments.shard_by,
     )
     print(manifests.text(wanted), end="")
     return 0

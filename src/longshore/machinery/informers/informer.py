@@ -21,54 +21,31 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
+from longshore.api.errors import StatusError
 from longshore.api.facts import settled_objects
 from longshore.api.types import Obj
-from longshore.client import Client
+from longshore.client import Client, Unreachable
 from longshore.client.ask import known
 from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
-from longshore.machinery.informers.reflector import Reflector, Selection
+from longshore.machinery.informers.heard_objects import Handler, Newcomer, OnChange, Only, OnlySome
+from longshore.machinery.informers.reflector import Reflector, Selection, revision_of
+from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock, Timer
 
 _TURN_CHANGES: Final = 512
 """Changes applied before others in the event loop get their turn."""
 
+_QUIET_SECONDS: Final = 1.0
+"""A watch that told nothing for so long may be late."""
+
 Transform: TypeAlias = Callable[[Obj], Obj]
 """Gives the part of an object to keep: at least name, namespace, uid, resourceVersion. Changes no object."""
 
-Selected: TypeAlias = "dict[Selection, FollowedSelection]"
-"""The selections that informers of one process follow together, by `Selection.key`."""
+Selected: TypeAlias = "dict[tuple[Selection, Transform | None], FollowedSelection]"
+"""The selections that informers of one process follow together, by `Selection.key` and what is kept."""
 
 log = logging.getLogger(__name__)
-
-
-class Handler:
-    """Override what you want to hear. Objects are frozen: copy before you change."""
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        """`obj` exists. `initial` when it was there before the informer looked for the first time."""
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        """`old is new` for a resync; the same resourceVersion says that nothing changed."""
-
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        """`obj` is gone. `stale` when the deletion was missed: this is the last state known, not the last."""
-
-
-class OnChange(Handler):
-    """For those who only want to know which object to look at again."""
-
-    def __init__(self, changed: Callable[[Obj], None]) -> None:
-        self._changed = changed
-
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        self._changed(obj)
-
-    def on_update(self, old: Obj, new: Obj) -> None:
-        self._changed(new)
-
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._changed(obj)
 
 
 class Informer:
@@ -77,7 +54,7 @@ class Informer:
     With a `transform` the cache and the handlers need only what it returns: the rest takes no room, unless
     others want it. Indexes of a shared cache must have different names. Updates of one object that come
     together are told as one, unless `each_update`. In `selected` informers of one selection find each other;
-    None follows alone.
+    None follows alone. `only` and `gradually` as of `Informers.share`.
     """
 
     def __init__(
@@ -91,10 +68,14 @@ class Informer:
         transform: Transform | None = None,
         each_update: bool = False,
         selected: Selected | None = None,
+        only: Only | None = None,
+        gradually: bool = False,
     ) -> None:
-        self.what = selection.what
+        self.what, self._only, self._gradually = selection.what, only, gradually
+        self._newcomers: list[Newcomer] = []
+        self._all_heard = asyncio.Event()
         self._handlers: list[Handler] = []
-        self._key, self._selected = selection.key, {} if selected is None else selected
+        self._key, self._selected = (selection.key, transform), {} if selected is None else selected
         self.followed = self._selected.get(self._key) or FollowedSelection(
             client, selection, clock=clock, rng=rng, resync=resync, transform=transform
         )
@@ -108,10 +89,16 @@ class Informer:
 
     def add_handler(self, handler: Handler) -> None:
         """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
+        if self._only is not None:
+            handler = OnlySome(handler, self._only)
+        if self._gradually:
+            handler = newcomer = Newcomer(handler, self.cache, self._only)
+            self._newcomers.append(newcomer)
         self._handlers.append(handler)
         self.followed.handlers.append(handler)
-        for obj in self.cache.list():
-            handler.on_add(obj, True)
+        if not self._gradually:
+            for obj in self.cache.list():
+                handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
@@ -119,20 +106,30 @@ class Informer:
         return self.followed.synced.is_set()
 
     async def synced(self) -> None:
-        """Waits for `has_synced`."""
+        """Waits for `has_synced`, and for handlers that hear gradually of what was cached before."""
         await self.followed.synced.wait()
+        if self._newcomers:
+            await self._all_heard.wait()
 
     async def run(self) -> None:
         """Follows the resource until cancelled; no handler is called after that."""
         followed = self.followed
         heard = followed.handlers
         heard += [handler for handler in self._handlers if handler not in heard]  # run for a second time
+        hearing = asyncio.create_task(self._hear()) if self._newcomers else None
         try:
             await followed.run()
         finally:
+            if hearing is not None:
+                hearing.cancel()
             heard[:] = [handler for handler in heard if handler not in self._handlers]
             if not followed.in_use and self._selected.get(self._key) is followed:
                 del self._selected[self._key]
+
+    async def _hear(self) -> None:
+        for newcomer in self._newcomers:
+            await newcomer.hear()
+        self._all_heard.set()
 
 
 class FollowedSelection:
@@ -154,7 +151,7 @@ class FollowedSelection:
         """Set once everything that existed at the first look is cached, and was told to the handlers."""
         self._users = 0
         self._task: asyncio.Task[None] | None = None
-        self._clock, self._resync, self._transform = clock, resync, transform
+        self._clock, self._rng, self._resync, self._transform = clock, rng, resync, transform
         self._deltas = Deltas()
         self._work: list[Delta] = []
         """The changes of `_batch` that are being applied, last first."""
@@ -162,7 +159,8 @@ class FollowedSelection:
         self._running = self._awake = False
         self._timer: Timer | None = None
         self._reflector = Reflector(client, selection, self, clock=clock, rng=rng)
-        self._client = client
+        self._following: asyncio.Task[None] | None = None
+        self._client, self._selection = client, selection
         self._row = None if transform is not None else known(selection.what)
         kind = ("", "") if self._row is None else (self._row.group_version, self._row.kind)
         self._has_settled = settled_objects.RULES.get(kind)
@@ -200,13 +198,44 @@ class FollowedSelection:
     def in_use(self) -> bool:
         return self._users > 0
 
+    async def caught_up(self) -> None:
+        """Waits until the cache shows everything that was written before this call.
+
+        A watch that tells nothing for a while may be quiet or late, and nobody can say which. So everything
+        is read again then. A cache that is not filled yet is filled anew: wait for `synced` then.
+        """
+        selection, pauses = self._selection, Backoff(self._clock, self._rng)
+        while self.synced.is_set():
+            try:
+                version = await self._client.current_version(selection.what, selection.namespace)
+                async with self._clock.timeout(_QUIET_SECONDS):
+                    return await self.cache.reached(revision_of(version))
+            except TimeoutError:
+                self._read_again()
+                return await self.cache.reached(revision_of(version))
+            except (StatusError, Unreachable) as err:
+                log.info("cannot ask for the version of %s: %s", self.name, err)
+                await self._clock.sleep(pauses.next())
+        self._read_again()  # a first look that began earlier may miss what was written since
+
+    def _read_again(self) -> None:
+        self._reflector.forget()
+        if self._following is not None:
+            self._following.cancel()
+
     async def _run(self) -> None:
         self._running = True
         if self._resync is not None:
             self._timer = self._clock.call_later(self._resync, self._tell_all)
         try:
-            await self._reflector.run()
+            while True:
+                self._following = asyncio.create_task(self._reflector.run())
+                await asyncio.wait((self._following,))
+                if not self._following.cancelled():
+                    self._following.result()
         finally:
+            if self._following is not None:
+                self._following.cancel()
             self._running = False
             if self._timer is not None:
                 self._timer.cancel()

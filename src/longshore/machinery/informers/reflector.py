@@ -93,6 +93,10 @@ class Reflector:
         """Seconds since a list or a watch last went well, or since the beginning; 0 while a watch is open."""
         return 0.0 if self._is_open else self._clock.monotonic() - self._last_success
 
+    def forget(self) -> None:
+        """The next run reads everything again."""
+        self._version = ""
+
     async def run(self) -> None:
         """Follows until cancelled."""
         while True:
@@ -142,7 +146,7 @@ class Reflector:
 
     async def _list(self) -> None:
         found = await self._client.list(self._what, **self._selection)
-        self._sink.listed(found.items, _revision(found.resource_version))
+        self._sink.listed(found.items, revision_of(found.resource_version))
         self._version = found.resource_version
         self._heard += 1
         self._last_success = self._clock.monotonic()
@@ -164,7 +168,7 @@ class Reflector:
                     existing[key_of(event.object)] = event.object
             else:
                 return
-            self._sink.listed([*existing.values()], _revision(event.resource_version))
+            self._sink.listed([*existing.values()], revision_of(event.resource_version))
             self._version = event.resource_version
             self._heard += 1
             await self._follow(events)
@@ -175,7 +179,7 @@ class Reflector:
             obj = event.object
             self._version = version = obj["metadata"]["resourceVersion"]
             self._heard += 1
-            revision = _revision(version)
+            revision = revision_of(version)
             match event.type:
                 case "MODIFIED":
                     sink.modified(obj, revision)
@@ -190,7 +194,7 @@ class Reflector:
         return self._rng.randint(*_WATCH_SECONDS)
 
 
-def _revision(version: str) -> int:
+def revision_of(version: str) -> int:
     """Versions are numbers since Kubernetes says that they may be compared; older servers' may not be."""
     return int(version) if version.isdecimal() else 0
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 
 from longshore.client import Client, What
 from longshore.machinery.informers.cache import Indexer
+from longshore.machinery.informers.heard_objects import Only
 from longshore.machinery.informers.informer import FollowedSelection, Informer, Selected, Transform
 from longshore.machinery.informers.reflector import Selection, named
 from longshore.machinery.time.clock import Clock
@@ -21,7 +22,7 @@ class Informers:
     """Ask for informers while wiring controllers; `run` follows them all.
 
     `whole` are resources that somebody in the process keeps as a whole in any case: a transform of those
-    would save nothing, so it is left out, and they are shared. Other informers with a transform are not.
+    would save nothing, so it is left out. Informers with a transform are shared by those who have the same.
     """
 
     def __init__(
@@ -39,12 +40,17 @@ class Informers:
         self._every: list[Informer] = []
         """Of all users in the process."""
         self._informers: dict[Selection, Informer] = {}
+        self._only: Only | None = None
+        self._gradually = False
         self._tasks: asyncio.TaskGroup | None = None
 
-    def share(self) -> Informers:
-        """Informers for another user in this process."""
+    def share(self, only: Only | None = None, *, gradually: bool = False) -> Informers:
+        """Informers for another user in this process, who hears of objects in namespaces of which `only` says
+        so; caches have all. `gradually`: of what is cached already, its handlers hear in many turns of the
+        loop."""
         made = Informers(self._client, clock=self._clock, rng=self._rng, resync=self._resync)
         made._whole, made._selected, made._every = self._whole, self._selected, self._every
+        made._only, made._gradually = only, gradually
         return made
 
     def follows_whole(self, what: What) -> bool:
@@ -77,7 +83,9 @@ class Informers:
                 resync=self._resync,
                 transform=transform,
                 each_update=each_update,
-                selected=self._selected if transform is None else None,
+                selected=self._selected,
+                only=self._only,
+                gradually=self._gradually,
             )
             self._every.append(informer)
             if self._tasks is not None:
@@ -89,6 +97,10 @@ class Informers:
     def watches(self) -> list[FollowedSelection]:
         """Everything that somebody in the process follows now, each once."""
         return [*dict.fromkeys(i.followed for i in self._every if i.followed.in_use)]
+
+    async def caught_up(self) -> None:
+        """Waits until every cache in the process shows all that was written before this call."""
+        await asyncio.gather(*(watch.caught_up() for watch in self.watches()))
 
     async def synced(self) -> None:
         """Waits until every informer asked for so far has synced."""

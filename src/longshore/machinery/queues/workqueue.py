@@ -11,7 +11,7 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Hashable
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from longshore.api.time.doubling import Doubling
 from longshore.machinery.time.clock import Clock, Timer
@@ -41,6 +41,16 @@ class Gauges(Protocol):
 
     def retried(self) -> None: ...
 
+    def dropped(self, key: Hashable) -> None: ...
+
+
+class Gate(Protocol):
+    """Says which keys are taken in; `key_gate.KeyGate` is one."""
+
+    def attach(self, queue: WorkQueue[Any]) -> None: ...
+
+    def admits(self, key: Hashable) -> bool: ...
+
 
 class Turns(Protocol):
     """A limit for tries of all keys together; `retry_limiter.RetryLimiter` is one."""
@@ -50,7 +60,7 @@ class Turns(Protocol):
 
 class WorkQueue(Generic[K]):
     """`pauses` are those of `add_rate_limited`, for each key; `turns` limits all of them together. `owner` is
-    the controller's name, for logs."""
+    the controller's name, for logs. A key that the `gate` does not admit is not taken in."""
 
     def __init__(
         self,
@@ -60,9 +70,12 @@ class WorkQueue(Generic[K]):
         gauges: Gauges | None = None,
         turns: Turns | None = None,
         owner: str = "",
+        gate: Gate | None = None,
     ) -> None:
         self._clock, self._pauses, self._gauges, self._turns = clock, pauses, gauges, turns
-        self.owner = owner
+        self.owner, self._gate = owner, gate
+        if gate is not None:
+            gate.attach(self)
         self._ready: deque[K] = deque()
         self._dirty: set[K] = set()
         """Keys that must be looked at: those that are ready, and those added while being processed."""
@@ -89,7 +102,7 @@ class WorkQueue(Generic[K]):
 
     def add(self, key: K) -> None:
         """Wants `key` looked at, now or, if a worker has it, after that."""
-        if self._closed or key in self._dirty:
+        if self._closed or key in self._dirty or not (self._gate is None or self._gate.admits(key)):
             return
         self._dirty.add(key)
         if self._gauges is not None:
@@ -99,7 +112,7 @@ class WorkQueue(Generic[K]):
 
     def add_after(self, key: K, seconds: float) -> None:
         """Wants `key` looked at in so many seconds, or earlier if that was asked for before."""
-        if self._closed:
+        if self._closed or not (self._gate is None or self._gate.admits(key)):
             return
         if seconds <= 0:
             self.add(key)
@@ -171,17 +184,35 @@ class WorkQueue(Generic[K]):
     def shut_down(self) -> None:
         """Takes nothing in any more and drops delayed keys. What is ready can still be taken."""
         self._closed = True
-        self._due.clear()
-        self._heap.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._drop_delayed()
         while self._idle:
             self._wake()
 
     async def drain(self) -> None:
         """Shuts down and waits until workers have finished everything that was ready."""
         self.shut_down()
+        await self._emptied()
+
+    async def abandon(self) -> None:
+        """Drops every key that waits, and waits until workers have finished with those that they have. The
+        gate must be closed; workers stay."""
+        if self._gauges is not None:
+            for key in self._dirty:
+                self._gauges.dropped(key)
+        self._ready.clear()
+        self._dirty.clear()
+        self._failures.clear()
+        self._drop_delayed()
+        await self._emptied()
+
+    def _drop_delayed(self) -> None:
+        self._due.clear()
+        self._heap.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _emptied(self) -> None:
         if self._ready or self._processing:
             if self._drained is None:
                 self._drained = asyncio.get_running_loop().create_future()

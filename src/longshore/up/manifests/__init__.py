@@ -17,6 +17,7 @@ import yaml
 from longshore import __version__
 from longshore.api.facts import own_names
 from longshore.api.types import Obj
+from longshore.machinery.sharding.division import By
 from longshore.plane import bootstrap
 from longshore.up.outside import settings
 
@@ -24,6 +25,14 @@ NAMESPACE: Final = "longshore-system"
 IMAGE: Final = f"longshore:{__version__}"
 _NARROW_ROLE: Final = "longshore-batch"
 _CONTROLLERS, _SCHEDULER = "longshore-controllers", "longshore-scheduler"
+_LEASES_OF_SHARDS: Final[list[Obj]] = [
+    {
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "verbs": ["create", "delete", "get", "list", "update"],
+    }
+]
+"""Leases of shards and replicas are found by their label, and have names that nobody knows beforehand."""
 _CHART: Final = "installer/helm/chart/volcano"
 _VOLCANO: Final = f"""\
 # Volcano's resource definitions must be there first. They come with Volcano, which need not run itself; in a
@@ -45,6 +54,9 @@ class Wanted(msgspec.Struct, frozen=True):
     """The one namespace to look after; empty for all."""
     scheduler: bool = False
     """Whether longshore's scheduler runs there, too, for the gangs of all namespaces."""
+    shards: int = 0
+    """Parts into which objects are divided among the replicas; 0 for one that works."""
+    shard_by: By = "namespace"
 
 
 def text(wanted: Wanted) -> str:
@@ -60,6 +72,8 @@ def documents(wanted: Wanted) -> list[Obj]:
     for obj in yaml.safe_load_all(_read("install.yaml")):
         _move(obj, wanted.namespace)
         match obj["kind"]:
+            case "Role" if wanted.shards:
+                obj["rules"] = _LEASES_OF_SHARDS + obj["rules"][2:]
             case "ClusterRole":
                 obj["rules"] = rules(wanted.controllers)
             case "Deployment":
@@ -116,6 +130,8 @@ def _fill(container: Obj, wanted: Wanted) -> None:
         container["command"] += ["--managed-by", wanted.managed_by]
     if wanted.only:
         container["command"] += ["--namespace", wanted.only]
+    if wanted.shards:
+        container["command"] += ["--shards", str(wanted.shards), "--shard-by", wanted.shard_by]
 
 
 def _narrow(obj: Obj, namespace: str) -> None:

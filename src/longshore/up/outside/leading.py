@@ -89,7 +89,12 @@ async def _tell_if_waiting(election: Election, wiring: Wiring, waiting: Callable
 
 
 async def _tell_when_filled(wiring: Wiring, started: Callable[[], object]) -> None:
+    await filled(wiring)
+    started()
+
+
+async def filled(wiring: Wiring) -> None:
+    """Waits until something is followed and all caches are filled."""
     health = Health(wiring.informers, None)
     while not health.filled:
         await wiring.clock.sleep(0.05)
-    started()

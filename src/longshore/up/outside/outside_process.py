@@ -13,6 +13,7 @@ import random
 import socket
 import sys
 import uuid
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,6 +24,8 @@ from longshore.client.http import HttpClient
 from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.reason_book import Untold
+from longshore.machinery.sharding import replica
+from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
@@ -30,7 +33,7 @@ from longshore.up import logs, stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
-from longshore.up.outside import leading, metrics
+from longshore.up.outside import leading, metrics, sharded
 from longshore.up.outside.event_reasons import EventReasons
 from longshore.up.outside.health import Health
 from longshore.up.outside.settings import Settings
@@ -43,6 +46,24 @@ class Refused(Exception):
 
     def __init__(self, server: str) -> None:
         super().__init__(f"{server} does not accept the credentials of this kubeconfig (401 Unauthorized)")
+
+
+class Fences(NamedTuple):
+    leader: Fence
+    shards: UnbrokenFence | None
+    """None where nothing is divided."""
+
+    @property
+    def first(self) -> Fence:
+        """The fence of most writes."""
+        return self.shards or self.leader
+
+
+class Clients(NamedTuple):
+    working: HttpClient
+    leading: HttpClient
+    """For controllers that cannot be divided."""
+    election: HttpClient
 
 
 def run(settings: Settings) -> None:
@@ -58,11 +79,9 @@ def run(settings: Settings) -> None:
 async def _until_stopped(connection: Connection, settings: Settings) -> None:
     clock, rng = RealClock(), random.Random()
     async with contextlib.AsyncExitStack() as stack:
-        fence = Fence(clock)
-        client = await stack.enter_async_context(
-            HttpClient(connection, manager=MANAGER, fence=fence.check if settings.leader_elect else None)
-        )
-        election_client = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+        fences = Fences(Fence(clock), replica.fence(clock) if settings.shards else None)
+        clients = await _clients(stack, connection, fences, settings)
+        client = clients.working
         reasons = EventReasons(client, clock, rng) if settings.keep_reasons else Untold()
         wiring = Wiring(
             clock,
@@ -75,40 +94,64 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             limits=settings.limits,
             reasons=reasons,
         )
-        health = Health(wiring.informers, fence if settings.leader_elect else None)
+        health = Health(wiring.informers, fences.first if settings.leader_elect else None)
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, health, *settings.metrics))
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
-        working = asyncio.create_task(
-            _work(client, election_client, fence, connection.server, settings, wiring)
-        )
+        working = asyncio.create_task(_work(clients, fences, connection.server, settings, wiring))
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
 
 
-async def _work(
-    client: HttpClient,
-    election_client: HttpClient,
-    fence: Fence,
-    server: str,
-    settings: Settings,
-    wiring: Wiring,
-) -> None:
-    await _reached(client, server, wiring)
+async def _clients(
+    stack: contextlib.AsyncExitStack, connection: Connection, fences: Fences, settings: Settings
+) -> Clients:
+    """Each with connections of its own, so that no renewal waits behind other requests."""
+
+    async def client(fence: Fence | None) -> HttpClient:
+        check = None if fence is None else fence.check
+        return await stack.enter_async_context(HttpClient(connection, manager=MANAGER, fence=check))
+
+    working = await client(fences.first if settings.leader_elect else None)
+    leading = await client(fences.leader) if settings.shards else working
+    return Clients(working, leading, await client(None))
+
+
+async def _work(clients: Clients, fences: Fences, server: str, settings: Settings, wiring: Wiring) -> None:
+    await _reached(clients.working, server, wiring)
     lease = f"{settings.lease_namespace}/{settings.lease}"
-    await leading.work(
-        client,
-        settings,
-        wiring,
-        election_client=election_client,
-        fence=fence,
-        identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-        started=lambda: print(ready_line(server, settings), flush=True),
-        waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
-    )
+    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+
+    def started() -> None:
+        print(ready_line(server, settings), flush=True)
+
+    if fences.shards is not None:
+        await sharded.work(
+            clients.working,
+            clients.leading,
+            settings,
+            wiring,
+            election_client=clients.election,
+            fence=fences.shards,
+            leader_fence=fences.leader,
+            identity=identity,
+            started=started,
+            waiting=lambda why: _say(f"waiting for shards of {lease}: {why}"),
+        )
+    else:
+        await leading.work(
+            clients.working,
+            settings,
+            wiring,
+            election_client=clients.election,
+            fence=fences.leader,
+            identity=identity,
+            started=started,
+            waiting=lambda holder: _say(f"waiting for the lease {lease}, which {holder} holds"),
+        )
 
 
 def ready_line(server: str, settings: Settings) -> str:
@@ -119,7 +162,8 @@ def ready_line(server: str, settings: Settings) -> str:
     where = f" in namespace {settings.namespace}" if settings.namespace else ""
     jobs = f", for Jobs managed by {settings.managed_by}" if "job" in settings.controllers else ""
     names = ", ".join(settings.controllers)
-    return f"longshore {__version__} controllers are ready at {server}{where}: {names}{jobs}"
+    shards = f", in {settings.shards} shards by {settings.shard_by}" if settings.shards else ""
+    return f"longshore {__version__} controllers are ready at {server}{where}: {names}{jobs}{shards}"
 
 
 async def _reached(client: HttpClient, server: str, wiring: Wiring) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from longshore.api.facts import own_names
+from longshore.machinery.sharding.division import By
 from longshore.machinery.work_limits import WorkLimits
 from longshore.up.logs import Logging
 
@@ -40,6 +41,9 @@ class Settings(msgspec.Struct, frozen=True):
     lease: str = LEASE
     lease_namespace: str = ""
     """Empty means the context's own; in a pod, the pod's."""
+    shards: int = 0
+    """Parts into which objects are divided among replicas that work at the same time; 0 for one leader."""
+    shard_by: By = "namespace"
     keep_reasons: bool = False
     """Whether reasons are kept as Events of the cluster, beside those that Kubernetes and Volcano write."""
     metrics: tuple[str, int] | None = None

@@ -1,0 +1,103 @@
+"""Handlers of an informer: who hears of every change, of some objects alone, or of old objects by and by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from longshore.api.types import Obj
+from longshore.machinery.informers.cache import Cache, Key, key_of
+
+Only: TypeAlias = Callable[[str], bool]
+"""Whether objects of a namespace matter; the empty one is that of cluster-scoped objects."""
+
+_TURN_OBJECTS: Final = 512
+"""Objects that a newcomer hears of before others in the event loop get their turn."""
+
+
+class Handler:
+    """Override what you want to hear. Objects are frozen: copy before you change."""
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        """`obj` exists. `initial` when it was there before the informer looked for the first time."""
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        """`old is new` for a resync; the same resourceVersion says that nothing changed."""
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        """`obj` is gone. `stale` when the deletion was missed: this is the last state known, not the last."""
+
+
+class OnChange(Handler):
+    """For those who only want to know which object to look at again."""
+
+    def __init__(self, changed: Callable[[Obj], None]) -> None:
+        self._changed = changed
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._changed(obj)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._changed(new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._changed(obj)
+
+
+class OnlySome(Handler):
+    """Hears of objects in some namespaces, and of all that are in none."""
+
+    def __init__(self, handler: Handler, only: Only) -> None:
+        self._handler, self._only = handler, only
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        if self._matters(obj):
+            self._handler.on_add(obj, initial)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        if self._matters(new):
+            self._handler.on_update(old, new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        if self._matters(obj):
+            self._handler.on_delete(obj, stale)
+
+    def _matters(self, obj: Obj) -> bool:
+        namespace = obj["metadata"].get("namespace")
+        return not namespace or self._only(namespace)
+
+
+class Newcomer(Handler):
+    """Hears of what is cached already some objects at a time, each before anything else about it."""
+
+    def __init__(self, handler: Handler, cache: Cache, only: Only | None) -> None:
+        self._handler, self._cache = handler, cache
+        keys = cache.all_keys()
+        self._unheard: dict[Key, None] = dict.fromkeys(
+            key for key in keys if only is None or not key[0] or only(key[0])
+        )
+
+    async def hear(self) -> None:
+        """Tells the handler of all that it has not heard of. May be cancelled and called again."""
+        while self._unheard:
+            for key in [*self._unheard][:_TURN_OBJECTS]:
+                self._catch_up(key, self._cache.get(*key))
+            await asyncio.sleep(0)
+
+    def on_add(self, obj: Obj, initial: bool) -> None:
+        self._handler.on_add(obj, initial)
+
+    def on_update(self, old: Obj, new: Obj) -> None:
+        self._catch_up(key_of(old), old)
+        self._handler.on_update(old, new)
+
+    def on_delete(self, obj: Obj, stale: bool) -> None:
+        self._catch_up(key_of(obj), obj)
+        self._handler.on_delete(obj, stale)
+
+    def _catch_up(self, key: Key, obj: Obj | None) -> None:
+        if key in self._unheard:
+            del self._unheard[key]
+            if obj is not None:
+                self._handler.on_add(obj, True)

@@ -1,0 +1,63 @@
+"""Which shard an object belongs to: rendezvous hashing, so that one more shard takes only its own part.
+
+Each shard gives each object a weight, and the heaviest wins. With N shards instead of N - 1, an object either
+stays or goes to the new shard: 1/N of them move. Every process computes the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Final, Literal
+
+By = Literal["namespace", "object"]
+BY: Final[tuple[By, ...]] = ("namespace", "object")
+
+_REMEMBERED: Final = 1 << 16
+"""Objects whose shard is not computed again."""
+_WEIGHTS: Final = struct.Struct("<8Q")
+"""One digest has the weights of eight shards."""
+
+
+class Division:
+    """So many shards, by namespace, or by object where one namespace holds most of them."""
+
+    def __init__(self, count: int, by: By = "namespace") -> None:
+        if count < 1:
+            raise ValueError(f"{count} shards: there must be at least one")
+        self.count, self.by = count, by
+        self.name = f"{count}-by-{by}"
+        """A name that replicas share when they divide alike."""
+        self._salts = tuple(number.to_bytes(2, "little") for number in range(-(-count // 8)))
+        self._heaviest = lru_cache(_REMEMBERED)(self._compute)
+
+    def of_namespace(self, namespace: str) -> int:
+        return self._heaviest(namespace)
+
+    def shard_of(self, key: Hashable) -> int:
+        """The shard of a key of a work queue."""
+        namespace, name = place_of(key)
+        return self._heaviest(namespace if self.by == "namespace" else f"{namespace}/{name}")
+
+    def _compute(self, text: str) -> int:
+        data = text.encode()
+        weights: list[int] = []
+        for salt in self._salts:
+            weights += _WEIGHTS.unpack(blake2b(data, salt=salt).digest())
+        del weights[self.count :]
+        return weights.index(max(weights))
+
+
+def weight(one: str, other: str) -> int:
+    """The rendezvous weight of two names for each other."""
+    return int.from_bytes(blake2b(f"{one}\n{other}".encode(), digest_size=8).digest(), "little")
+
+
+def place_of(key: Any) -> tuple[str, str]:
+    """Namespace and name from a key: these two, or something with them at its end or in its fields."""
+    if isinstance(key, tuple):
+        return place_of(key[-1]) if isinstance(key[-1], tuple) else (key[0], key[1])
+    inner = getattr(key, "key", None)
+    return (key.namespace, key.name) if inner is None else place_of(inner)

@@ -1,0 +1,177 @@
+"""Replicas with shards run Jobs together: each Job has one that looks after it, and nothing is done twice."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from longshore.api import cron
+from longshore.api.facts import kinds
+from longshore.client import Client
+from longshore.machinery.fence import Fence
+from longshore.machinery.sharding import replica
+from longshore.machinery.sharding.division import By
+from longshore.machinery.time import virtual
+from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane.wiring import Wiring, informers_of
+from longshore.testing import SeededKeys
+from longshore.testing.crashing import OneByOne
+from longshore.testing.scripted_kubelet import PodScript
+from longshore.up.outside import sharded
+from longshore.up.outside.settings import Settings
+from support.job_world import World, a_world
+
+JOBS = 12
+WRITES = ("create", "update", "update_status", "patch", "delete")
+
+
+class Wire(OneByOne):
+    """A client that can be cut, and that counts who writes the status of which Job."""
+
+    def __init__(self, client: Client, name: str, seen: list[tuple[str, str]], fence: Fence | None) -> None:
+        self._client, self._name, self._seen, self.fence, self.cut = client, name, seen, fence, False
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._client, verb)
+        if verb not in WRITES:
+            return found
+
+        async def write(what: Any, *arguments: Any, **options: Any) -> Any:
+            if self.cut:
+                await asyncio.Event().wait()
+            if self.fence is not None:
+                self.fence.check()
+            if verb == "update_status" and what == kinds.JOBS:
+                self._seen.append((arguments[0]["metadata"]["name"], self._name))
+            return await found(what, *arguments, **options)
+
+        return write
+
+
+class Process:
+    """`longshore controllers --shards`, without the process."""
+
+    def __init__(self, world: World, name: str, seen: list[tuple[str, str]], settings: Settings) -> None:
+        fence, leader_fence = replica.fence(world.clock), Fence(world.clock)
+        self.wires = [Wire(world.client, name, seen, one) for one in (fence, leader_fence, None)]
+        self.started = asyncio.Event()
+        rng = random.Random(name)
+        wiring = Wiring(
+            world.clock,
+            rng,
+            informers_of(self.wires[0], settings.controllers, clock=world.clock, rng=rng),  # type: ignore[arg-type] # a client in all it does
+            zone=cron.UTC,
+            keys=SeededKeys(rng),
+            managed_by=settings.managed_by,
+        )
+        self.registry = wiring.registry
+        self._task = asyncio.create_task(
+            sharded.work(
+                self.wires[0],  # type: ignore[arg-type] # the same
+                self.wires[1],  # type: ignore[arg-type] # the same
+                settings,
+                wiring,
+                election_client=self.wires[2],  # type: ignore[arg-type] # the same
+                fence=fence,
+                leader_fence=leader_fence,
+                identity=name,
+                started=self.started.set,
+                waiting=lambda why: None,
+            )
+        )
+
+    async def stop(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def die(self) -> None:
+        for wire in self.wires:
+            wire.cut = True
+        await self.stop()
+
+
+def settings(by: By = "object", controllers: tuple[str, ...] = ("job",)) -> Settings:
+    return Settings(
+        managed_by="kubernetes.io/job-controller",
+        lease_namespace="ns",
+        shards=6,
+        shard_by=by,
+        controllers=controllers,
+    )
+
+
+def play(story: Callable[[World, list[tuple[str, str]]], Awaitable[None]], seconds: float = 20.0) -> None:
+    async def main(clock: VirtualClock) -> None:
+        async with a_world(clock, PodScript(runs=lambda pod: seconds)) as world:
+            await story(world, [])
+
+    virtual.run(main)
+
+
+async def _jobs_ended(world: World) -> None:
+    for number in range(JOBS):
+        await world.ended(f"j{number}")
+
+
+@pytest.mark.parametrize("end", ["stop", "die"])
+def test_jobs_go_on_when_a_replica_comes_and_when_one_ends(end: str) -> None:
+    async def story(world: World, seen: list[tuple[str, str]]) -> None:
+        one = Process(world, "one", seen, settings())
+        await one.started.wait()
+        for number in range(JOBS):
+            await world.job(f"j{number}", completions=6, parallelism=2)
+        two = Process(world, "two", seen, settings())
+        await world.clock.sleep(25)
+        assert {name for _, name in seen} == {"one", "two"}
+        await getattr(one, end)()
+        before = len(seen)
+        await _jobs_ended(world)
+        assert {name for _, name in seen[before:]} == {"two"}
+        assert len(world.kubelet.pods) == JOBS * 6  # none was created twice, whatever a cache had missed
+        for number in range(JOBS):
+            job = await world.get(f"j{number}")
+            assert job is not None
+            assert job["status"]["succeeded"] == 6
+        await two.stop()
+
+    play(story)
+
+
+def test_objects_of_one_namespace_have_one_replica_unless_they_are_divided_one_by_one() -> None:
+    async def story(world: World, seen: list[tuple[str, str]]) -> None:
+        processes = [Process(world, name, seen, settings("namespace")) for name in ("one", "two")]
+        await world.clock.sleep(20)
+        for number in range(JOBS):
+            await world.job(f"j{number}", completions=1)
+        await _jobs_ended(world)
+        assert len({name for _, name in seen}) == 1
+        assert set(Counter(job for job, _ in seen)) == {f"j{number}" for number in range(JOBS)}
+        await asyncio.gather(*(process.stop() for process in processes))
+
+    play(story)
+
+
+def test_the_garbage_collector_runs_in_one_replica_and_the_queues_are_measured_together() -> None:
+    async def story(world: World, seen: list[tuple[str, str]]) -> None:
+        chosen = settings(controllers=("job", "garbage"))
+        processes = [Process(world, name, seen, chosen) for name in ("one", "two")]
+        await world.clock.sleep(20)
+        for number in range(JOBS):
+            await world.job(f"j{number}", completions=1)
+        await _jobs_ended(world)
+        await world.clock.sleep(5)
+        lines = [process.registry.text().decode() for process in processes]
+        assert (
+            sum(text.count('leader_election_master_status{name="longshore-controllers"} 1') for text in lines)
+            == 1
+        )
+        assert all("longshore_shards_held 3" in text for text in lines)
+        assert all('workqueue_depth{name="job"} 0' in text for text in lines)
+        await asyncio.gather(*(process.stop() for process in processes))
+
+    play(story)
