@@ -15,6 +15,10 @@ if os.environ.get(SHORTCUTS_VARIABLE) == "off":
     Api.__init__ = functools.partialmethod(Api.__init__, shortcuts=False)  # type: ignore[assignment, method-assign]
 
 
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
+"""Where tests have their files: pods of level full, the default, have a /tmp of their own."""
+
+
 def pytest_configure() -> None:
     """Lets children begin with the default for SIGINT and SIGHUP, even if the tests began with both ignored.
 

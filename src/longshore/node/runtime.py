@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from longshore.api.exec_session import Session
 
@@ -46,6 +46,15 @@ class Limits:
     cpu_request_millis: int | None = None
     memory: int | None = None
     """Bytes. Crossing it kills the container, which is then OOMKilled."""
+
+
+LEVELS: Final = ("none", "process", "full")
+"""The levels of isolation, the weakest first."""
+
+
+def weaker(one: str, other: str) -> str:
+    """The one of two levels that has fewer walls."""
+    return min(one, other, key=LEVELS.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +184,13 @@ class Features:
     """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
     notes: tuple[str, ...] = field(default=())
     """The missing abilities and their reasons, a sentence each."""
-    walls: bool = False
-    """Whether containers can be kept to themselves."""
+    strongest: str = "none"
+    """The most that containers can be kept to themselves: a level of isolation."""
     isolation: str = ""
     """The level of containers that ask for none; empty where an engine has its own."""
     isolation_problem: str = ""
-    """Why no container can have walls; empty where they can, or where an engine has its own."""
+    """Why containers cannot have more than `isolation`; empty where they can, or where an engine has its
+    own."""
     isolation_warning: str = ""
     """A sentence where the level that was wanted is not in force."""
 

@@ -65,8 +65,8 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
     async def can_mount() -> bool:
         return (await engines["process"].features()).mounts
 
-    async def can_wall() -> bool:
-        return (await engines["process"].features()).walls
+    async def strongest_walls() -> str:
+        return (await engines["process"].features()).strongest
 
     preparer = Preparer(
         client,
@@ -76,7 +76,7 @@ async def run(options: Options, place: Place, plane: Plane, ready: asyncio.Event
         node=facts,
         in_thread=asyncio.to_thread,
         can_mount=can_mount,
-        can_wall=can_wall,
+        strongest_walls=strongest_walls,
         images=place.images,
     )
     agent = Agent(

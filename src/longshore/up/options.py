@@ -48,8 +48,9 @@ class Options(msgspec.Struct, frozen=True):
     """The engine of pods that name none: process, podman, or auto: by what is known of their images."""
     images: Path | None = None
     """The file that says what images mean here; None for `images.yaml` in the data directory."""
-    isolation: Literal["none", "process", "full"] = "none"
-    """The walls around pods that ask for none, where the system allows them."""
+    isolation: Literal["none", "process", "full"] = "full"
+    """The walls around pods that do not say which: this level, or the strongest below it that the system
+    allows."""
     node_capacity: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The node's capacity by resource, where it differs from the machine's."""
     logging: Logging = Logging()

@@ -24,6 +24,7 @@ def test_the_setting_that_forbids_walls_to_users_is_named_with_its_cure(
     (tmp_path / setting).parent.mkdir()
     (tmp_path / setting).write_text(f"{value}\n")
     found = isolation_check.finding(
+        "full" if is_root else "none",
         "" if is_root else "not permitted",
         is_root=is_root,
         for_users=namespace_cures.for_users(tmp_path),
@@ -36,13 +37,20 @@ def test_the_setting_that_forbids_walls_to_users_is_named_with_its_cure(
 def test_where_nothing_forbids_walls_there_is_nothing_to_turn_on(tmp_path: Path) -> None:
     assert namespace_cures.for_users(tmp_path) == ""
     for is_root in (True, False):
-        found = isolation_check.finding("", is_root=is_root, for_users="", way_out="")
+        found = isolation_check.finding("full", "", is_root=is_root, for_users="", way_out="")
         assert (found.state, found.help) == ("ok", "")
         assert "up to full" in found.text
 
 
 def test_root_without_the_right_is_told_of_the_capability() -> None:
-    found = isolation_check.finding("not permitted", is_root=True, for_users="", way_out="")
+    found = isolation_check.finding("none", "not permitted", is_root=True, for_users="", way_out="")
     assert found.state == "limited"
     assert found.text.endswith("not permitted")
     assert "SYS_ADMIN" in found.help
+
+
+def test_a_machine_where_only_the_walls_of_processes_can_be_had_is_told_of_both_levels() -> None:
+    found = isolation_check.finding("process", "no tmpfs", is_root=False, for_users="", way_out="as root")
+    assert (found.state, found.help) == ("limited", "as root")
+    assert found.text.startswith("pods can have level process, not full")
+    assert found.text.endswith("no tmpfs")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from longshore.node.keeper.processes import procfs
 from support.living_processes import ends, unique_seconds
 from support.longshore_command import Command
 
@@ -20,15 +19,6 @@ def _first_line(file: Path) -> str:
         assert time.monotonic() < until, f"{file} was not written"
         time.sleep(0.02)
     return file.read_text().strip()
-
-
-def _gone(pid: int) -> bool:
-    until = time.monotonic() + 10
-    while procfs.start_ticks(pid):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
@@ -46,11 +36,12 @@ def test_an_up_in_memory_that_is_ended_leaves_none(longshore: Command, number: i
     up = longshore.start("up", "--in-memory", "--port", "0")
     assert up.stdout is not None
     config = up.stdout.readline().rpartition("KUBECONFIG=")[2].strip()
-    file = longshore.home / "pid"
-    container = {"name": "c", "image": "i", "command": ["sh", "-c", f"echo $$$$ > {file}; exec sleep 1000"]}
+    file, seconds = longshore.home / "begun", unique_seconds()
+    script = f"echo begun > {file}; exec sleep {seconds}"
+    container = {"name": "c", "image": "i", "command": ["sh", "-c", script]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
     longshore.ok("apply", "-f", "-", "--kubeconfig", config, stdin=json.dumps(pod))
-    pid = int(_first_line(file))
+    _first_line(file)
     up.send_signal(number)
     up.communicate(timeout=30)
-    assert _gone(pid)
+    assert ends(f"sleep {seconds}")

@@ -91,9 +91,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--isolation",
         choices=("none", "process", "full"),
-        default="none",
+        default="full",
         help=f"walls around pods that do not say which (annotation {own_names.ISOLATION}): "
-        "process, own processes; full, also own /tmp, /dev and fewer system calls (default: none) ",
+        "none; process, own processes; full, also own /tmp, /dev and fewer system calls (default: full, or "
+        "what the system allows of it)",
     )
     parser.add_argument(
         "--node-capacity",

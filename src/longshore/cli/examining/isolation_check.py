@@ -20,28 +20,34 @@ def isolation() -> Finding:
     """Asks a keeper of its own, which makes walls to try it."""
     from longshore.node.preparing import namespace_cures
 
-    problem = asyncio.run(_problem())
-    is_root, for_users = os.geteuid() == 0, namespace_cures.for_users()
-    return finding(problem, is_root=is_root, for_users=for_users, way_out=namespace_cures.way_out())
+    strongest, problem = asyncio.run(_tried())
+    for_users, way_out = namespace_cures.for_users(), namespace_cures.way_out()
+    return finding(strongest, problem, is_root=os.geteuid() == 0, for_users=for_users, way_out=way_out)
 
 
-async def _problem() -> str:
+async def _tried() -> tuple[str, str]:
+    """The strongest level, and why it is not full."""
     from longshore.node.runtimes.process import ProcessRuntime
 
     with tempfile.TemporaryDirectory(prefix="longshore-doctor-") as directory:
-        runtime = ProcessRuntime(Path(directory) / "keeper", owned=True)
+        runtime = ProcessRuntime(Path(directory) / "keeper", owned=True, isolation="full")
         try:
             await runtime.open(lambda _: None)
         except Exception as err:  # a keeper that does not start says so in ways of its own
-            return str(err)
+            return "none", str(err)
         try:
-            return (await runtime.features()).isolation_problem
+            features = await runtime.features()
+            return features.strongest, features.isolation_problem
         finally:
             await runtime.close(kill=True)
 
 
-def finding(problem: str, *, is_root: bool, for_users: str, way_out: str) -> Finding:
-    """`problem`: why there are no walls; `for_users` is the cure where a setting forbids them to users."""
+def finding(strongest: str, problem: str, *, is_root: bool, for_users: str, way_out: str) -> Finding:
+    """`problem`: why there are no more walls than of the strongest level; `for_users` is the cure where a
+    setting forbids them to users."""
+    if strongest == "process":
+        text = f"pods can have level process, not full: they see each other's files: {problem}"
+        return Finding("isolation", "limited", text, _CURE_FOR_ROOT if is_root else way_out)
     if problem:
         text = f"pods can have level none alone, and are not kept to themselves: {problem}"
         return Finding("isolation", "limited", text, _CURE_FOR_ROOT if is_root else way_out)

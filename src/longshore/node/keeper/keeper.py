@@ -158,6 +158,7 @@ class Keeper:
                 return {
                     "problem": self._namespaces.problem,
                     "walls_problem": self._namespaces.walls_problem,
+                    "full_problem": self._namespaces.full_problem,
                     "limits": self._limiter.name,
                     "notes": self._limiter.notes,
                 }

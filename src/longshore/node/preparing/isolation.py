@@ -15,9 +15,8 @@ from longshore.api.types import Obj
 from longshore.node.keeper.walls.capabilities import USUAL_CAPABILITIES
 from longshore.node.preparing import namespace_cures
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
-from longshore.node.runtime import Walls
+from longshore.node.runtime import LEVELS, Walls, weaker
 
-LEVELS: Final = ("none", "process", "full")
 _NOTHING: Final[Obj] = {}
 _ALL_CAPABILITIES: Final = (1 << 64) - 1
 _CAPABILITIES: Final = {
@@ -71,28 +70,31 @@ _CAPABILITIES: Final = {
 _SYS_ADMIN: Final = 1 << _CAPABILITIES["SYS_ADMIN"]
 
 
-def level_of(pod: Obj, node: NodeFacts) -> str:
-    """The level that is asked for, by the pod itself or for all pods of this longshore."""
-    return (pod["metadata"].get("annotations") or _NOTHING).get(own_names.ISOLATION) or node.isolation
+def level_of(pod: Obj, node: NodeFacts, strongest: str) -> str:
+    """The level that is asked for, by the pod itself or for all pods of this longshore, as far as it can be
+    had."""
+    asked = (pod["metadata"].get("annotations") or _NOTHING).get(own_names.ISOLATION) or node.isolation
+    return weaker(asked, strongest) if asked in LEVELS else "none"
 
 
-def walls(spec: Obj, pod: Obj, node: NodeFacts, *, can_wall: bool) -> Walls | None:
-    """The walls of one container; None for none. Raises CannotPrepare where it must have some and cannot."""
+def walls(spec: Obj, pod: Obj, node: NodeFacts, strongest: str) -> Walls | None:
+    """The walls of one container; None for none. `strongest` is the level that can be had here. Raises
+    CannotPrepare where the container must have more."""
     pod_spec = pod["spec"]
     annotations = pod["metadata"].get("annotations") or _NOTHING
-    level = annotations.get(own_names.ISOLATION) or node.isolation
+    asked = annotations.get(own_names.ISOLATION)
+    wanted = asked or node.isolation
     no_network = _no_network(annotations)
-    if level not in LEVELS:
-        raise _refused(own_names.ISOLATION, level, f"is not one of {', '.join(LEVELS)}")
+    if wanted not in LEVELS:
+        raise _refused(own_names.ISOLATION, wanted, f"is not one of {', '.join(LEVELS)}")
+    if wanted == "none" and no_network:
+        raise _refused(own_names.NETWORK, "none", f"needs {own_names.ISOLATION} process or full")
+    level = weaker(wanted, strongest)
+    if asked == "full" and level != "full":
+        raise _refused(own_names.ISOLATION, "full", f"cannot be had here; {namespace_cures.way_out()}")
     if level == "none":
         if no_network:
-            raise _refused(own_names.NETWORK, "none", f"needs {own_names.ISOLATION} process or full")
-        return None
-    if not can_wall:
-        if no_network or annotations.get(own_names.ISOLATION) == "full":
-            name = own_names.NETWORK if no_network else own_names.ISOLATION
-            value = "none" if no_network else "full"
-            raise _refused(name, value, f"cannot be had here; {namespace_cures.way_out()}")
+            raise _refused(own_names.NETWORK, "none", f"cannot be had here; {namespace_cures.way_out()}")
         return None
     own, whole = spec.get("securityContext") or _NOTHING, pod_spec.get("securityContext") or _NOTHING
     host_pid = bool(pod_spec.get("hostPID"))

@@ -61,20 +61,20 @@ class Preparer:
         node: NodeFacts,
         in_thread: InThread,
         can_mount: Callable[[], Awaitable[bool]] | None = None,
-        can_wall: Callable[[], Awaitable[bool]] | None = None,
+        strongest_walls: Callable[[], Awaitable[str]] | None = None,
         images: ImagesFile | None = None,
     ) -> None:
-        """`can_mount` and `can_wall` are asked once, with the first pod: whether the process engine can mount
-        anything, and keep containers to themselves. It
-        says so when it is open. `images` say what images mean to that engine; without, the built-in ones."""
+        """`can_mount` and `strongest_walls` are asked once, with the first pod: whether the process engine
+        can mount anything, and up to which level it can keep containers to themselves. It says so when it is
+        open. `images` say what images mean to that engine; without, the built-in ones."""
         self._client = client
         self._clock, self._in_thread = clock, in_thread
         self._root, self._root_text = root, str(root)
         self._logs = f"{root.parent}/logs"
         self._node = node
         self._memory = emptydir.memory_root(node.memory_directory, root)
-        self._can_mount, self._can_wall = can_mount, can_wall
-        self._walling = False
+        self._can_mount, self._strongest_walls = can_mount, strongest_walls
+        self._strongest = "none"
         self._mounting = True
         self._has_accounts = server is not None
         self._accounts = Accounts(
@@ -106,8 +106,8 @@ class Preparer:
         prepared = PreparedPod(meta["uid"])
         if self._can_mount is not None:
             self._mounting, self._can_mount = await self._can_mount(), None
-        if self._can_wall is not None:
-            self._walling, self._can_wall = await self._can_wall(), None
+        if self._strongest_walls is not None:
+            self._strongest, self._strongest_walls = await self._strongest_walls(), None
         if self._is_process(pod):
             await self._images.ready(spec)
         if self._wants_account(pod):
@@ -122,7 +122,7 @@ class Preparer:
             prepared.hosts = Mount(str(self._hosts.path(pod)), hosts_files.TARGET)
             if address := (pod.get("status") or {}).get("podIP"):
                 self._hosts.add(pod, address)
-        prepared.warnings = security.warnings(pod, self._node, can_wall=self._walling)
+        prepared.warnings = security.warnings(pod, self._node, strongest=self._strongest)
         return prepared
 
     def container(self, prepared: PreparedPod, pod: Obj, spec: Obj, attempt: int, pod_ip: str) -> Container:
@@ -159,7 +159,7 @@ class Preparer:
         identity = security.identity(spec, pod, self._node)
         walls = None
         if self._is_process(pod):
-            walls = isolation.walls(spec, pod, self._node, can_wall=self._walling)
+            walls = isolation.walls(spec, pod, self._node, self._strongest)
         hostname = hosts_files.hostname_of(pod)
         variables = tuple(env.items())
         return Container(

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from longshore.api.types import Obj
-from longshore.node.preparing import isolation
+from longshore.node.preparing import hidden_files, isolation
 from longshore.node.preparing.types import CannotPrepare, NodeFacts
 
 _ENGINES: Final = ("process", "podman")
@@ -90,13 +90,13 @@ def _refuse_others(spec: Obj, node: NodeFacts, user: int | None, group: int | No
             )
 
 
-def warnings(pod: Obj, node: NodeFacts, *, can_wall: bool = False) -> tuple[str, ...]:
+def warnings(pod: Obj, node: NodeFacts, *, strongest: str = "none") -> tuple[str, ...]:
     """The settings that the pod's containers ask for and do not get, a sentence each."""
     spec = pod["spec"]
     if engine_of(pod, node) != "process":
         return ()
     found: dict[str, None] = {}
-    level = isolation.level_of(pod, node) if can_wall else "none"
+    level = isolation.level_of(pod, node, strongest)
     whole = spec.get("securityContext") or _NOTHING
     if whole:
         _common(found, whole, level)
@@ -108,6 +108,8 @@ def warnings(pod: Obj, node: NodeFacts, *, can_wall: bool = False) -> tuple[str,
         for container in spec.get(part) or ():
             if own := container.get("securityContext"):
                 _of_container(found, own, level, is_root=node.user == 0)
+    if level == "full" and (hidden := hidden_files.warning(spec)):
+        found[hidden] = None
     if spec.get("hostUsers") is False:
         found["hostUsers: false is not honoured: users are those of this machine"] = None
     return tuple(found)

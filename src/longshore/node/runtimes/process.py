@@ -19,7 +19,7 @@ from typing import Any
 
 from longshore.api.exec_session import Session
 from longshore.node.keeper.talking import frames
-from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls
+from longshore.node.runtime import CannotStart, Container, Features, Key, State, Usage, Walls, weaker
 from longshore.node.runtimes.process_link import Link
 from longshore.node.runtimes.process_session import ProcessSession
 
@@ -83,10 +83,15 @@ class ProcessRuntime:
         notes = list(told["notes"])
         if told["problem"]:
             notes.append(f"Volumes cannot be mounted: {told['problem']}.")
-        problem, warning = told["walls_problem"], ""
-        if problem and self._isolation != "none":
+        warning = ""
+        # A keeper that an older longshore started does not tell the problem of level full.
+        problem = told.get("full_problem", told["walls_problem"])
+        strongest = "none" if told["walls_problem"] else "process" if problem else "full"
+        level = weaker(strongest, self._isolation)
+        if level != self._isolation:
+            start = "Pods are not kept to themselves" if level == "none" else "Pods see each other's files"
             warning = (
-                f"Pods are not kept to themselves (isolation none, not {self._isolation}): {problem}; "
+                f"{start} (isolation {level}, not {self._isolation}): {problem}; "
                 "longshore doctor says what to turn on."
             )
             notes.append(warning)
@@ -94,9 +99,9 @@ class ProcessRuntime:
             mounts=not told["problem"],
             limits=told["limits"],
             notes=tuple(notes),
-            walls=not problem,
-            isolation="none" if problem else self._isolation,
-            isolation_problem=problem,
+            strongest=strongest,
+            isolation=level,
+            isolation_problem=problem if level == strongest else "",
             isolation_warning=warning,
         )
 

@@ -76,6 +76,15 @@ def _unshare_mounts() -> None:
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
 
 
+def _furnish_fully() -> None:
+    """Mounts what level full has beyond level process."""
+    _unshare_mounts()
+    furnishing.own_devices()
+    furnishing.hide(_TMP)
+    if os.geteuid() == 0:
+        furnishing.protect_kernel()
+
+
 def _tried(what: object) -> str:
     """Does it in a child, because it cannot be undone."""
     told, tell = os.pipe2(os.O_CLOEXEC)
@@ -105,6 +114,8 @@ class Namespaces:
         self.cells = Cells(os.path.join(directory, "tmp"), nursery) if nursery is not None else None
         self.walls_problem = self.cells.problem() if self.cells is not None else problem
         """Why containers can have no walls, or ""."""
+        self.full_problem = self.walls_problem or _tried(_furnish_fully)
+        """Why containers can have no walls of level full, or ""."""
         self._stage = os.path.join(directory, "stage")
         os.makedirs(self._stage, mode=0o700, exist_ok=True)
         self._links = {name: os.readlink(f"/proc/self/ns/{name}") for name in _KINDS}
