@@ -1,12 +1,14 @@
 """Pods as processes of this machine, beside xargs and GNU parallel: `python bench/run.py`.
 
-Three figures of a whole `longshore up` on a fresh data directory, reached over TLS:
+Four figures of a whole `longshore up` on a fresh data directory, reached over TLS:
 
 - many times /bin/true as one Indexed Job, from the request that creates it to its completion, and the same
   commands by `xargs -P8` and `parallel -j8` in turns with it. Told are the best rounds and their ratios, and
   the CPU time for one pod in longshore and in the keeper, which says more on a machine with other work;
 - from the request that `kubectl apply` makes to the process's first instruction: it writes its clock at once.
   What kubectl itself does before that request is not ours to hurry;
+- the cost of each level of isolation: the CPU time for one pod at `none`, `process` and `full`, in turns, and
+  the ratio to `none`. The keeper's is told with its nursery's, which makes the walls;
 - what longshore and the keeper hold in memory for each of many pods that sleep at the same time.
 
 `--quick` is a smoke test with small numbers.
@@ -23,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +38,7 @@ from longshore.client.http import HttpClient
 JOBS, PODS = ("batch/v1", "Job"), ("v1", "Pod")
 NAMESPACE = "default"
 AT_ONCE = 8
+LEVELS = ("none", "process", "full")
 LIMIT = 600.0
 """Seconds after which a figure is given up."""
 
@@ -50,7 +53,9 @@ class Running:
     directory: Path
 
     def cpu_seconds(self) -> tuple[float, float]:
-        return _cpu_seconds(self.pid), _cpu_seconds(self.keeper)
+        """Of longshore, and of its keeper with the nursery."""
+        keepers = [self.keeper, *_nurseries(self.keeper)]
+        return _cpu_seconds(self.pid), sum(map(_cpu_seconds, keepers))
 
     def memory(self) -> float:
         """Megabytes of both processes; pages shared with others count in part."""
@@ -61,10 +66,12 @@ class Running:
 
 
 @asynccontextmanager
-async def longshore() -> AsyncIterator[Running]:
+async def longshore(*options: str) -> AsyncIterator[Running]:
     with tempfile.TemporaryDirectory() as directory:
         words = ("-m", "longshore", "up", "--port", "0", "--data-dir", directory, "--on-stop", "kill")
-        up = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=asyncio.subprocess.PIPE)
+        up = await asyncio.create_subprocess_exec(
+            sys.executable, *words, *options, stdout=asyncio.subprocess.PIPE
+        )
         try:
             assert up.stdout is not None
             ready = re.search(r"KUBECONFIG=(\S+)", (await up.stdout.readline()).decode())
@@ -143,6 +150,28 @@ async def many(count: int, rounds: int) -> None:
             line(f"  longshore against {tool}", f"no {tool} on this machine", goal)
 
 
+async def levels(count: int, rounds: int) -> None:
+    """The cheapest round of each level counts: other work of the machine only adds."""
+    costs: dict[str, list[tuple[float, float]]] = {level: [] for level in LEVELS}
+    async with AsyncExitStack() as stack:
+        running = {
+            level: await stack.enter_async_context(longshore("--isolation", level)) for level in LEVELS
+        }
+        for number in range(rounds):
+            for level, one in running.items():
+                before = one.cpu_seconds()
+                await run_to_end(one.client, f"level-{number}", count)
+                after = one.cpu_seconds()
+                await gone(one.client, f"level-{number}")
+                ours, keepers = (1e6 * (b - a) / count for a, b in zip(before, after, strict=True))
+                costs[level].append((ours, keepers))
+    base = min(map(sum, costs["none"]))
+    for level, found in costs.items():
+        best = min(found, key=sum)
+        figures = f"{best[0]:,.0f} us, {best[1]:,.0f} us"
+        line(f"isolation {level}: longshore, keeper, ratio", figures, f"x {sum(best) / base:.2f}")
+
+
 async def first_instruction(times: int) -> None:
     seconds = []
     async with longshore() as running:
@@ -203,6 +232,11 @@ def _keeper_of(directory: str) -> int:
     raise SystemExit("no keeper runs")
 
 
+def _nurseries(keeper: int) -> list[int]:
+    children = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+    return [int(pid) for pid in children if Path(f"/proc/{pid}/comm").read_text() == "longshore-nurse\n"]
+
+
 def _cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -217,6 +251,7 @@ def _pss(pid: int) -> float:
 
 async def main(quick: bool) -> None:
     await many(*((50, 1) if quick else (5000, 3)))
+    await levels(*((50, 1) if quick else (2000, 3)))
     await first_instruction(5 if quick else 100)
     await memory(10 if quick else 200)
 
