@@ -53,9 +53,9 @@ class CustomResourceDefinitionStrategy(Strategy):
 
     def prepare_update(self, new: Obj, old: Obj, ctx: Context) -> None:
         status = dict(old["status"])
-        stored = list(status.get("storedVersions") or ())
-        stored += [v["name"] for v in _versions(new) if v.get("storage") and v["name"] not in stored]
-        new["status"] = {**status, "storedVersions": stored}
+        stored = status.get("storedVersions") or ()
+        used = [v["name"] for v in _versions(new) if v.get("storage")]
+        new["status"] = {**status, "storedVersions": list(dict.fromkeys([*stored, *used]))}
 
     def validate_update(self, new: Obj, old: Obj, ctx: Context) -> list[FieldError]:
         again = metadata.validate_update_again(new["metadata"], old["metadata"])

@@ -99,10 +99,11 @@ def _stored(crd: Obj) -> list[FieldError]:
     if not stored:
         return [field.invalid(path, stored, "must have at least one stored version")]
     versions = crd["spec"].get("versions") or ()
+    kept = {*stored}
     found = [
         field.invalid(path, stored, f"must have the storage version {v.get('name')}")
         for v in versions
-        if v.get("storage") and v.get("name") not in stored
+        if v.get("storage") and v.get("name") not in kept
     ]
     known = {v.get("name") for v in versions}
     gone = [(i, name) for i, name in enumerate(stored) if name not in known]
