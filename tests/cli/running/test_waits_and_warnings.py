@@ -93,14 +93,14 @@ def test_a_warning_is_called_a_warning(longshore: Command, tmp_path: Path) -> No
     container = {"name": "main", "image": "host", "command": ["sleep", "1"]}
     spec = {
         "restartPolicy": "Never",
-        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        "securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}},
         "containers": [container],
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "warned"}, "spec": spec}
     file = tmp_path / "pod.json"
     file.write_text(json.dumps(pod))
     text = told(longshore, str(file), until="complete in")
-    assert "pod/warned warning: NotSupported: seccompProfile RuntimeDefault is not applied" in text
+    assert "pod/warned warning: NotSupported: appArmorProfile RuntimeDefault is not applied" in text
     assert "waits" not in text
 
 
