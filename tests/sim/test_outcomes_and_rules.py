@@ -97,25 +97,6 @@ def test_annotations_of_a_cron_job_reach_its_pods() -> None:
     assert outcome_file.annotation_rules([job()]) == []
 
 
-def test_runs_that_were_become_rules() -> None:
-    history = [
-        {
-            "job": "report",
-            "startTime": "2026-01-01T00:00:00Z",
-            "endTime": "2026-01-01T00:10:00Z",
-            "result": "complete",
-        },
-        {
-            "job": "report",
-            "startTime": "2026-01-02T00:00:00Z",
-            "endTime": "2026-01-02T00:20:00Z",
-            "result": "complete",
-        },
-    ]
-    found = played(job("report"), rules=outcome_file.from_history(history))
-    assert found.jobs[0].ended in (pytest.approx(600, abs=3), pytest.approx(1200, abs=3))
-
-
 @pytest.mark.parametrize(
     ("rule", "said"),
     [

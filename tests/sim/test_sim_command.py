@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from longshore.cli.main import main
+from sim.worlds import job
 from support.places import ROOT
 
 EXAMPLES = ROOT / "examples/sim"
@@ -57,8 +58,32 @@ def test_a_gang_that_never_fits_is_told(capsys: pytest.CaptureFixture[str]) -> N
     gpus = str(EXAMPLES / "gpus.yaml")
     assert main(["sim", gpus, "--nodes", "2", "--node", "cpu=64,nvidia.com/gpu=8"]) == 0
     out = capsys.readouterr().out
-    assert "! vcjob/large has not started" in out
+    said = "it asks for 24 nvidia.com/gpu at once, all nodes together have 16"
+    assert f"! vcjob/large can never start: {said}" in out
     assert "vcjob/small   complete" in out
+
+
+def test_what_if_in_json_and_on_one_page(capsys: pytest.CaptureFixture[str]) -> None:
+    tried = ("--for", "1h", "--set", "job/report.spec.parallelism=4,16")
+    assert main([*NIGHT, *HOW, *tried, "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["with"] for each in found] == [f"job/report.spec.parallelism={n}" for n in (4, 16)]
+    assert [len(each["results"]) for each in found] == [1, 1]
+    assert main([*NIGHT, *HOW, *tried, "-o", "html"]) == 0
+    page = capsys.readouterr().out
+    assert page.count("<html") == 1
+    assert page.count("<ls-gantt>") == 2
+    assert main([*NIGHT, *HOW, *tried, "-o", "svg"]) == 2
+    assert "-o svg shows one simulation" in capsys.readouterr().err
+
+
+def test_work_of_a_namespace_that_nobody_gave_is_played(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    manifest = tmp_path / "other.yaml"
+    manifest.write_text(json.dumps({**job("x"), "metadata": {"name": "x", "namespace": "team-a"}}))
+    assert main(["sim", str(manifest)]) == 0
+    assert "team-a/job/x   complete" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", ["json", "timeline", "trace"])

@@ -74,7 +74,9 @@ def test_a_pod_larger_than_every_node_can_never_start() -> None:
 def test_a_gang_that_does_not_fit_waits_with_numbers() -> None:
     found = played(gang("train", 3, "3"))
     assert found.jobs[0].result == "waiting"
-    assert any("vcjob/train has not started" in text and "3 × 3 cpu" in text for text in found.remarks)
+    assert "3 × 3 cpu" in found.jobs[0].waits_for
+    said = "vcjob/train can never start: it asks for 9 cpu at once, all nodes together have 4"
+    assert said in found.remarks
 
 
 def test_gangs_share_the_nodes_one_after_the_other() -> None:

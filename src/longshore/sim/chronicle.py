@@ -5,7 +5,7 @@ Objects are deleted on the way, by TTL, history limits and people; their lines s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -69,6 +69,8 @@ class WorkLine:
     reason: str = ""
     group: str = ""
     """The name of the PodGroup of a Volcano Job."""
+    at_once: dict[str, int] = field(default_factory=dict)
+    """What the pods of a gang ask for that must start together; empty for a Job."""
     waits_for: str = ""
     """The scheduler's words about a gang that has not started."""
     succeeded: int = 0
@@ -181,9 +183,11 @@ class Chronicle:
             at = (meta.get("annotations") or {}).get(SCHEDULED)
             line.scheduled = rfc3339.seconds(at) if at else None
             tasks = obj["spec"].get("tasks")
-            line.completions = (
-                sum(t.get("replicas") or 0 for t in tasks) if tasks else obj["spec"].get("completions")
-            )
+            if tasks:
+                line.completions = sum(task.get("replicas") or 0 for task in tasks)
+                line.at_once = _at_once(tasks, obj["spec"].get("minAvailable") or line.completions)
+            else:
+                line.completions = obj["spec"].get("completions")
         return line
 
     def _work_gone(self, obj: Obj) -> None:
@@ -227,6 +231,19 @@ def _result(pod: Obj, phase: str) -> str:
     if phase == "Succeeded":
         return "succeeded"
     return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
+
+
+def _at_once(tasks: Sequence[Obj], pods: int) -> dict[str, int]:
+    """The least that so many pods of these tasks ask for, by resource."""
+    each = [
+        {name: _number(name, amount) for name, amount in pod_requests(task["template"]["spec"]).items()}
+        for task in tasks
+        for _ in range(task.get("replicas") or 0)
+    ]
+    return {
+        name: sum(sorted(requests.get(name, 0) for requests in each)[:pods])
+        for name in {name for requests in each for name in requests}
+    }
 
 
 def _number(name: str, amount: str) -> int:

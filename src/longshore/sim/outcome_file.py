@@ -1,4 +1,4 @@
-"""Reads how pods go: from a file, from annotations, from runs that really were. Raises ValueError.
+"""Reads how pods go: from a file, or from annotations. Raises ValueError. Runs that were: past_runs.py.
 
 default: {duration: 3m±20s}
 pods:
@@ -22,7 +22,6 @@ import msgspec
 
 from longshore.api.facts.own_names import SIM_DURATION as DURATION
 from longshore.api.facts.own_names import SIM_EXIT_CODES as EXIT_CODES
-from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.sim.troubles import Troubles
 from longshore.testing import spreads
@@ -154,51 +153,3 @@ def spread_annotations(obj: Obj) -> None:
     if notes:
         for meta in _templates(obj):
             meta["annotations"] = {**notes, **(meta.get("annotations") or {})}
-
-
-def from_history(items: Sequence[Obj]) -> list[Rule]:
-    """Rules by what really ran: pods (`longshore get pods -o json`) or runs (`longshore history -o json`)."""
-    lengths: dict[str, list[float]] = {}
-    codes: dict[str, list[int]] = {}
-    for item in items:
-        name, seconds, code = _lasted(item)
-        if name and seconds is not None:
-            lengths.setdefault(name, []).append(seconds)
-            codes.setdefault(name, []).append(code)
-    return [
-        Rule(
-            job=f"{name}*",
-            runs=(
-                Chance(
-                    *(
-                        (float(codes[name].count(code)), Run(OneOf(*found), code))
-                        for code in sorted(set(codes[name]))
-                    )
-                ),
-            ),
-        )
-        for name, found in sorted(lengths.items())
-    ]
-
-
-def _lasted(item: Obj) -> tuple[str, float | None, int]:
-    """The Job that is meant, the seconds a run of it took, and its exit code."""
-    statuses = (
-        (item.get("status") or {}).get("containerStatuses") if isinstance(item.get("status"), dict) else None
-    )
-    if statuses:
-        end = (statuses[0].get("state") or {}).get("terminated") or {}
-        labels = item["metadata"].get("labels") or {}
-        name = labels.get("batch.kubernetes.io/job-name") or labels.get("volcano.sh/job-name") or ""
-        if end.get("startedAt") and end.get("finishedAt"):
-            return (
-                name,
-                rfc3339.seconds(end["finishedAt"]) - rfc3339.seconds(end["startedAt"]),
-                end["exitCode"],
-            )
-        return name, None, 0
-    begun, ended = item.get("startTime") or item.get("started"), item.get("endTime") or item.get("ended")
-    name = item.get("job") or item.get("name") or ""
-    if not (isinstance(begun, str) and isinstance(ended, str)):
-        return name, None, 0
-    return name, rfc3339.seconds(ended) - rfc3339.seconds(begun), 0 if item.get("result") == "complete" else 1

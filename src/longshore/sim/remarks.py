@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from longshore.api.types import Obj
 from longshore.node.capacity import number
@@ -39,7 +40,7 @@ def _short(why: str) -> str:
 
 
 def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -> Iterator[str]:
-    largest = _largest(nodes)
+    largest, whole = _most(nodes, max), _most(nodes, operator.add)
     for work in chronicle.works.values():
         if work.started is not None or work.ended is not None:
             continue
@@ -51,18 +52,25 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
             for name, wanted in requests.items()
             if wanted > largest.get(name, 0)
         ]
+        too_large += [
+            f"it asks for {_amount(name, wanted)} {name} at once, "
+            f"all nodes together have {_amount(name, whole.get(name, 0))}"
+            for name, wanted in sorted(work.at_once.items())
+            if wanted > whole.get(name, 0)
+        ]
         if too_large:
             yield f"{work.reference} can never start: {too_large[0]}"
         else:
             yield f"{work.reference} has not started{': ' + said if said else ''}"
 
 
-def _largest(nodes: Sequence[Obj]) -> dict[str, int]:
+def _most(nodes: Sequence[Obj], together: Callable[[int, int], int]) -> dict[str, int]:
+    """What nodes have, the amounts of two taken together by a function."""
     found: dict[str, int] = {}
     for node in nodes:
         status = node.get("status") or {}
         for name, amount in (status.get("allocatable") or status.get("capacity") or {}).items():
-            found[name] = max(found.get(name, 0), number(name, amount))
+            found[name] = together(found.get(name, 0), number(name, amount))
     return found
 
 

@@ -135,15 +135,25 @@ def of(
         if work.started is None and work.ended is None and work.group:
             work.waits_for = _waits(plane, "podgroup", work.namespace, work.group)
     zone = ZoneInfo(settings.zone)
+    runs: dict[tuple[str, str], list[WorkLine]] = {}
+    for work in works:
+        runs.setdefault((work.namespace, work.owner), []).append(work)
+    on_nodes: dict[str, list[PodLine]] = {}
+    for line in chronicle.pods.values():
+        if line.bound is not None:
+            on_nodes.setdefault(line.node, []).append(line)
     answer = Result(
         seed=settings.seed,
         start=settings.start.astimezone(zone).isoformat(),
         zone=settings.zone,
         seconds=seconds,
         jobs=[_job(work, began, settings) for work in works],
-        cron_jobs=[_cron_job(obj, works, settings, began, seconds) for obj in chronicle.cron_jobs.values()],
+        cron_jobs=[
+            _cron_job(obj, runs.get(_place(obj), []), settings, began, seconds)
+            for obj in chronicle.cron_jobs.values()
+        ],
         queues=_queues(chronicle, began, ended),
-        nodes=[_node(node, chronicle, began, ended) for node in nodes],
+        nodes=[_node(node, on_nodes.get(node["metadata"]["name"], []), began, ended) for node in nodes],
         bars=[_bar(line, began) for line in chronicle.pods.values()],
         node_failures=failures,
         default_outcome=not settings.rules,
@@ -195,11 +205,14 @@ def _late(work: WorkLine, settings: Settings, began: float) -> float:
     return max(settings.start.timestamp() + work.created - began - work.scheduled, 0.0)
 
 
-def _cron_job(
-    obj: Obj, works: list[WorkLine], settings: Settings, began: float, seconds: float
-) -> CronJobRow:
+def _place(cron_job: Obj) -> tuple[str, str]:
+    """The namespace of a CronJob's runs, and their owner."""
+    meta = cron_job["metadata"]
+    return meta["namespace"], f"cronjob/{meta['name']}"
+
+
+def _cron_job(obj: Obj, mine: list[WorkLine], settings: Settings, began: float, seconds: float) -> CronJobRow:
     meta, spec = obj["metadata"], obj["spec"]
-    mine = [w for w in works if w.owner == f"cronjob/{meta['name']}" and w.namespace == meta["namespace"]]
     row = CronJobRow(
         name=_named(meta["namespace"], f"cronjob/{meta['name']}"),
         schedule=spec["schedule"],
@@ -272,7 +285,7 @@ def _queues(chronicle: Chronicle, began: float, ended: float) -> list[QueueRow]:
     ]
 
 
-def _node(node: Obj, chronicle: Chronicle, began: float, ended: float) -> NodeRow:
+def _node(node: Obj, pods: list[PodLine], began: float, ended: float) -> NodeRow:
     from longshore.node.capacity import number
 
     status, name = node.get("status") or {}, node["metadata"]["name"]
@@ -280,16 +293,13 @@ def _node(node: Obj, chronicle: Chronicle, began: float, ended: float) -> NodeRo
         key: number(key, amount) for key, amount in (status.get("allocatable") or status["capacity"]).items()
     }
     used = dict.fromkeys((key for key in has if key != "pods"), 0.0)
-    pods = 0
-    for line in chronicle.pods.values():
-        if line.node != name or line.bound is None:
-            continue
-        pods += 1
+    for line in pods:
+        assert line.bound is not None, "a pod on a node"
         length = (line.ended if line.ended is not None else ended) - line.bound
         for key in used:
             used[key] += line.requests.get(key, 0) * length
     span = max(ended - began, 1e-9)
-    return NodeRow(name, pods, {key: used[key] / (has[key] * span) if has[key] else 0.0 for key in used})
+    return NodeRow(name, len(pods), {key: used[key] / (has[key] * span) if has[key] else 0.0 for key in used})
 
 
 def _bar(line: PodLine, began: float) -> Bar:

@@ -126,12 +126,15 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
 
 
 async def _create(plane: Plane, objects: list[Obj]) -> None:
-    """Creates the manifests, those first on which others rely."""
+    """Creates the manifests, those first on which others rely, and namespaces that nobody gave."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
 
-    for obj in sorted(objects, key=order):
+    given = {obj["metadata"]["name"] for obj in objects if obj["kind"] == "Namespace"} | {"default"}
+    wanted = {obj["metadata"].get("namespace") or "default" for obj in objects} - given
+    missing = [_namespace(name) for name in sorted(wanted)]
+    for obj in sorted([*missing, *objects], key=order):
         what = (obj["apiVersion"], obj["kind"])
         row = await plane.client.resource(what)
         body = {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "status")}
@@ -144,6 +147,10 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
         await plane.client.create(what, {**body, "metadata": meta}, namespace)
         if what == kinds.NAMESPACES:
             await plane.clock.sleep(0.1)  # until it has its service account
+
+
+def _namespace(name: str) -> Obj:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 async def _wait(

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 from longshore.cli.arguments.flags import switch
 
 if TYPE_CHECKING:
+    from longshore.cli.simulating.answer_forms import Played
     from longshore.cli.simulating.question import Question
-    from longshore.sim.many import Variant
-    from longshore.sim.sim_result import Result
 
 INTERMIXED = True
 _FORMS = ("table", "html", "svg", "json", "timeline", "trace")
@@ -89,15 +88,18 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
-    from longshore.cli.simulating import question
+    from longshore.cli.simulating import answer_forms, question
     from longshore.sim import checks
 
     try:
         asked = question.read(arguments)
-        results = _played(arguments, asked)
-        _print(arguments, results)
+        if len(asked.variants) > 1 and arguments.output in answer_forms.SINGLE:
+            text = f"-o {arguments.output} shows one simulation: give --set one value, or take -o html"
+            raise Failure(text, 2)
+        played = _played(arguments, asked)
+        sys.stdout.write(answer_forms.text(arguments.output, played, arguments.files))
         broken = [
-            said for _, each in results for result in each for said in checks.broken(result, asked.expect)
+            said for each in played for result in each.results for said in checks.broken(result, asked.expect)
         ]
     except (ValueError, KeyError, StatusError) as err:
         text = f"lacks {err}" if isinstance(err, KeyError) else str(err)
@@ -109,27 +111,17 @@ def run(arguments: Namespace) -> int:
     return 1 if arguments.check and broken else 0
 
 
-def _played(arguments: Namespace, asked: Question) -> list[tuple[Variant, list[Result]]]:
+def _played(arguments: Namespace, asked: Question) -> list[Played]:
     """The results of every variant, a seed each."""
     from longshore.cli.simulating import playing
+    from longshore.cli.simulating.answer_forms import Played
 
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
     found = playing.play([asked.settings(variant, seed) for variant in asked.variants for seed in seeds])
     return [
-        (variant, found[number * len(seeds) : (number + 1) * len(seeds)])
+        Played(variant.words, found[number * len(seeds) : (number + 1) * len(seeds)])
         for number, variant in enumerate(asked.variants)
     ]
-
-
-def _print(arguments: Namespace, results: list[tuple[Variant, list[Result]]]) -> None:
-    from longshore.cli.simulating import answer_forms
-
-    for number, (variant, each) in enumerate(results):
-        if variant.words and arguments.output == "table":
-            sys.stdout.write(f"{chr(10) if number else ''}with {variant.words}:\n")
-        sys.stdout.write(
-            answer_forms.text(arguments.output, each, answer_forms.title(arguments.files, variant.words))
-        )
 
 
 def _length(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -11,27 +12,61 @@ from longshore.sim import many
 from longshore.sim.pictures import page, svg, table, timeline, trace
 from longshore.sim.sim_result import Result
 
-
-def title(files: Sequence[str], words: str) -> str:
-    named = ", ".join(Path(file).name for file in files) or "a cluster"
-    return f"Simulation of {named}" + (f" with {words}" if words else "")
+SINGLE: Final = ("svg", "timeline", "trace")
+"""Forms that show one simulation."""
 
 
-def text(form: str, results: Sequence[Result], name: str) -> str:
+class Played(NamedTuple):
+    """One choice of values, in words, and what came of it: a result for each seed."""
+
+    words: str
+    results: Sequence[Result]
+
+
+def text(form: str, played: Sequence[Played], files: Sequence[str]) -> str:
     """The answer. Pictures show the first seed; tables and JSON all of them."""
-    first = results[0]
+    title = f"Simulation of {', '.join(Path(file).name for file in files) or 'a cluster'}"
+    first = played[0].results[0]
     match form:
         case "html":
-            return page.of(first, timeline.of(first, name))
+            return page.of(_with(title, played[0]) if len(played) == 1 else title, _shown(title, played))
         case "svg":
-            return svg.of(timeline.of(first, name), first.zone)
+            return svg.of(timeline.of(first, _with(title, played[0])), first.zone)
         case "timeline":
-            return _json(timeline.of(first, name))
+            return _json(timeline.of(first, _with(title, played[0])))
         case "trace":
             return _json(trace.of(first))
         case "json":
-            return _json(first if len(results) == 1 else results)
-    said = table.of(first)
+            return _json([*map(_document, played)] if len(played) > 1 else _one_or_all(played[0].results))
+    return "\n".join(_table(each) for each in played)
+
+
+def _with(title: str, played: Played) -> str:
+    return f"{title} with {played.words}" if played.words else title
+
+
+def _shown(title: str, played: Sequence[Played]) -> list[page.Shown]:
+    return [
+        page.Shown(
+            f"with {each.words}" if len(played) > 1 else "",
+            each.results[0],
+            timeline.of(each.results[0], _with(title, each)),
+        )
+        for each in played
+    ]
+
+
+def _document(played: Played) -> dict[str, object]:
+    return {"with": played.words, "results": played.results}
+
+
+def _one_or_all(results: Sequence[Result]) -> object:
+    return results[0] if len(results) == 1 else results
+
+
+def _table(played: Played) -> str:
+    results, first = played.results, played.results[0]
+    said = (f"with {played.words}:\n" if played.words else "") + table.of(first)
     if first.default_outcome:
         said += "\nNobody said how pods go: each takes 60 s and ends well. See --outcomes.\n"
     if len(results) > 1:

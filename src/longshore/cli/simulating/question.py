@@ -13,10 +13,11 @@ from zoneinfo import ZoneInfo
 import yaml
 
 from longshore.api import cron
+from longshore.api.facts import job_state, volcano_job_state
 from longshore.api.types import Obj
 from longshore.cli.arguments import manifest_files
 from longshore.cli.main import Failure
-from longshore.sim import many, outcome_file
+from longshore.sim import many, outcome_file, past_runs
 from longshore.sim.many import Variant
 from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Settings, amounts, nodes
 from longshore.sim.troubles import Troubles
@@ -26,11 +27,14 @@ from longshore.up.local_zone import local_zone
 _CLUSTER: Final = (
     ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
     ("v1", "ResourceQuota", "resourcequotas"),
+    ("v1", "LimitRange", "limitranges"),
     ("v1", "Node", "nodes"),
     ("scheduling.volcano.sh/v1beta1", "Queue", "queues"),
     ("batch/v1", "CronJob", "cronjobs"),
     ("batch/v1", "Job", "jobs"),
     ("batch.volcano.sh/v1alpha1", "Job", "jobs"),
+    ("flow.volcano.sh/v1alpha1", "JobTemplate", "jobtemplates"),
+    ("flow.volcano.sh/v1alpha1", "JobFlow", "jobflows"),
 )
 """The kinds that are read from a server."""
 _THERE: Final = frozenset(("default", "root", "system-cluster-critical", "system-node-critical"))
@@ -76,7 +80,10 @@ def read(arguments: Namespace) -> Question:
         outcomes = outcome_file.read(_yaml(arguments.outcomes))
     rules = list(outcomes.rules)
     if arguments.outcomes_from:
-        rules = [*outcome_file.from_history(_items(arguments.outcomes_from)), *rules]
+        try:
+            rules = [*past_runs.rules(_items(arguments.outcomes_from), objects), *rules]
+        except ValueError as err:
+            raise Failure(f"--outcomes-from {arguments.outcomes_from}: {err}", 2) from None
     here = local_zone().name  # a machine whose zone has no name counts as UTC: the same everywhere
     zone = arguments.zone or ("UTC" if here == "Local" else here)
     try:
@@ -133,7 +140,8 @@ def _items(name: str) -> list[Obj]:
 
 
 def _from_cluster(arguments: Namespace) -> list[Obj]:
-    """The objects of a server as they were asked for: without status, and without what controllers made."""
+    """The objects of a server as they were asked for: without status, and without what controllers made or
+    what has ended."""
     from contextlib import closing
 
     from longshore.cli.server import connecting, refusals
@@ -147,9 +155,16 @@ def _from_cluster(arguments: Namespace) -> list[Obj]:
                 continue
             for item in json.loads(answer.body).get("items") or ():
                 owned = any(ref.get("controller") for ref in item["metadata"].get("ownerReferences") or ())
-                if not owned and item["metadata"]["name"] not in _THERE:
+                is_there = item["metadata"]["name"] in _THERE
+                if not owned and not is_there and not _has_ended(item, version, kind):
                     found.append(_asked_for(item, version, kind))
     return found
+
+
+def _has_ended(item: Obj, version: str, kind: str) -> bool:
+    """Whether it is a Job of either kind that has nothing left to do."""
+    facts = job_state if version == "batch/v1" else volcano_job_state
+    return kind == "Job" and facts.has_ended(item)
 
 
 def _asked_for(item: Obj, version: str, kind: str) -> Obj:

@@ -37,16 +37,39 @@ export function ago(text) {
   return passed < 1 ? "now" : `${span(Math.floor(passed)).split(" ")[0]} ago`;
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
-const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hour12: false });
+const WHEN = {
+  clock: { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false },
+  day: { day: "numeric", month: "short" },
+  full: { dateStyle: "medium", timeStyle: "medium", hour12: false },
+};
+const form = (/** @type {string | undefined} */ zone, /** @type {any} */ shape) => new Intl.DateTimeFormat(undefined, { ...shape, timeZone: zone });
+/** @type {string | undefined} */
+let shownIn;
+let CLOCK = form(shownIn, WHEN.clock);
+let DAY = form(shownIn, WHEN.day);
+let FULL = form(shownIn, WHEN.full);
 
-/** `14:03:59`, with the day if it is another. @param {string | number | undefined} at */
+/** Shows times as clocks of this zone do, in place of the browser's. @param {string} zone */
+export function showIn(zone) {
+  [CLOCK, DAY, FULL] = [form(zone, WHEN.clock), form(zone, WHEN.day), form(zone, WHEN.full)];
+  shownIn = zone;
+}
+
+/** Seconds by which clocks are ahead of UTC at that moment. @param {number} at */
+export function ahead(at) {
+  const date = new Date(at * 1000);
+  if (!shownIn) return -date.getTimezoneOffset() * 60;
+  const said = form(shownIn, { timeZoneName: "longOffset" }).formatToParts(date).find((part) => part.type === "timeZoneName");
+  const [, sign, hours, minutes] = /([+-])(\d+):(\d+)/.exec(said?.value ?? "") ?? [];
+  return hours ? (sign === "-" ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60) : 0;
+}
+
+/** `14:03:59`, with the day if it is another, or in a zone that was chosen. @param {string | number | undefined} at */
 export function clock(at) {
   const date = new Date(typeof at === "number" ? at * 1000 : (at ?? NaN));
   if (Number.isNaN(date.getTime())) return "";
   const text = CLOCK.format(date);
-  return date.toDateString() === new Date().toDateString() ? text : `${DAY.format(date)} ${text}`;
+  return !shownIn && date.toDateString() === new Date().toDateString() ? text : `${DAY.format(date)} ${text}`;
 }
 
 /** @param {string | number | undefined} at */

@@ -2,7 +2,7 @@
 //
 // Ctrl and the wheel, or the buttons, zoom; dragging and the arrow keys move; the pointer tells what a bar is.
 
-import { clock, full, span } from "../lib/format.js";
+import { ahead, clock, full, span } from "../lib/format.js";
 import { colour, fit, onLook } from "../lib/paint.js";
 import { h, properties, View } from "../lib/view.js";
 
@@ -109,15 +109,35 @@ class Gantt extends View {
       }
       pen.fillStyle = ink;
       pen.fillText(short(pen, rows[i].name, gutter - 14), 6, y + ROW_PX / 2);
+      this.beyond(pen, rows[i], gutter, wide, y + ROW_PX / 2);
     }
+    this.thumb(pen, rows.length * ROW_PX, wide, tall - HEAD_PX);
     pen.restore();
+  }
+
+  /** Points to the bars of a row that has none in sight. @param {CanvasRenderingContext2D} pen @param {Row} row @param {number} gutter @param {number} wide @param {number} y */
+  beyond(pen, { bars }, gutter, wide, y) {
+    const { start, end } = this.shownRange;
+    if (!bars.length) return;
+    if (bars.every((bar) => (bar.to ?? this.timeline.end) < start)) pen.fillText("‹", gutter - 2, y);
+    else if (bars.every((bar) => bar.from > end)) pen.fillText("›", wide - 16, y);
+  }
+
+  /** Shows which of more rows than fit are in sight. @param {CanvasRenderingContext2D} pen @param {number} whole @param {number} wide @param {number} tall */
+  thumb(pen, whole, wide, tall) {
+    if (whole <= tall) return;
+    const high = Math.max(24, (tall * tall) / whole);
+    pen.fillStyle = colour("ink-3");
+    pen.beginPath();
+    pen.roundRect(wide - 5, HEAD_PX + (this.top / (whole - tall)) * (tall - high), 4, high, 2);
+    pen.fill();
   }
 
   /** @param {CanvasRenderingContext2D} pen @param {(at: number) => number} x @param {number} wide @param {number} tall @param {number} start @param {number} end */
   grid(pen, x, wide, tall, start, end) {
     const wanted = (end - start) / Math.max(2, (wide - this.gutter) / 110);
     const step = STEPS.find((each) => each >= wanted) ?? STEPS[STEPS.length - 1];
-    const shift = new Date(start * 1000).getTimezoneOffset() * 60;
+    const shift = -ahead(start);
     pen.strokeStyle = colour("line");
     pen.fillStyle = colour("ink-3");
     pen.lineWidth = 1;

@@ -1,0 +1,29 @@
+"""`longshore sim --from-cluster`: what a server has left to do, played from the beginning."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from longshore.cli.main import main
+from longshore.testing import Cluster, Run
+from sim.worlds import cron_job, gang, job
+
+
+def test_what_has_not_ended_is_played_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    with Cluster() as c, c.environ():
+        for name in ("train", "waiting"):
+            c.pods.script(name, Run(None))
+        c.apply(job("over"))
+        c.wait("job/over", "Complete", "1m")
+        for obj in (job("waiting"), cron_job("hourly", "0 * * * *"), gang("train", 2, "1")):
+            c.apply(obj)
+        c.requests.clear()
+        assert main(["sim", "--from-cluster", "--for", "2h", "--zone", "UTC", "-o", "json"]) == 0
+        assert {request.method for request in c.requests} == {"GET"}
+    found = json.loads(capsys.readouterr().out)
+    names = [row["name"] for row in found["jobs"] if not row["owner"]]
+    assert sorted(names) == ["job/waiting", "vcjob/train"]
+    assert [(row["name"], row["runs"]) for row in found["cron_jobs"]] == [("cronjob/hourly", 2)]
+    assert [row["name"] for row in found["nodes"]] == ["node"]

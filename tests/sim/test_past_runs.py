@@ -1,0 +1,75 @@
+"""Pods of a simulation go as those that really ran: `--outcomes-from`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longshore.api.types import Obj
+from longshore.cli.main import main
+from longshore.sim import past_runs
+from sim.worlds import DAY, cron_job, job, played
+
+
+def run(name: str, minutes: int, **more: Any) -> Obj:
+    """A line of `longshore history -o json`."""
+    ended = f"2026-01-01T{minutes // 60:02}:{minutes % 60:02}:00Z"
+    line = {"kind": "job", "name": name, "begun": "2026-01-01T00:00:00Z", "ended": ended}
+    return {**line, "result": "complete", "succeeded": 1, "failed": 0, "failure": "", **more}
+
+
+def pod(job_name: str, seconds: int, code: int) -> Obj:
+    end = {
+        "startedAt": "2026-01-01T00:00:00Z",
+        "finishedAt": f"2026-01-01T00:00:{seconds:02}Z",
+        "exitCode": code,
+    }
+    labels = {"batch.kubernetes.io/job-name": job_name}
+    status = {"containerStatuses": [{"name": "main", "state": {"terminated": end}}]}
+    return {"metadata": {"name": "p", "labels": labels}, "spec": {}, "status": status}
+
+
+def test_a_job_takes_as_long_as_in_the_history() -> None:
+    found = played(job("report"), rules=past_runs.rules([run("report", 10)]))
+    assert found.jobs[0].ended == pytest.approx(600)
+
+
+def test_jobs_of_a_similar_name_are_not_meant() -> None:
+    found = played(job("reporting"), rules=past_runs.rules([run("report", 10)]))
+    assert found.jobs[0].ended == pytest.approx(60)
+
+
+def test_runs_of_a_cronjob_count_for_its_next_runs() -> None:
+    rules = past_runs.rules([run("nightly-29455020", 30)])
+    found = played(cron_job("nightly", "0 2 * * *"), seconds=DAY, rules=rules)
+    assert found.cron_jobs[0].longest == pytest.approx(1800)
+
+
+def test_the_time_of_a_job_of_many_pods_is_shared_out() -> None:
+    work = job("report", completions=4, parallelism=2)
+    rules = past_runs.rules([run("report", 10, succeeded=4)], [work])
+    assert played(work, rules=rules).jobs[0].ended == pytest.approx(600)
+
+
+def test_failed_runs_fail_with_their_exit_code() -> None:
+    past = run("report", 10, result="failed", succeeded=0, failed=1, failure="pod report-x: exit code 3")
+    found = played(job("report", backoffLimit=0), rules=past_runs.rules([past]))
+    assert found.jobs[0].result == "failed"
+    assert found.bars[0].code == 3
+
+
+def test_pods_of_any_cluster_go_as_they_went_by_exit_code() -> None:
+    rules = past_runs.rules([pod("report", 5, 1)])
+    found = played(job("report", backoffLimit=0), rules=rules)
+    assert (found.bars[0].ended, found.bars[0].code) == (pytest.approx(5), 1)
+
+
+def test_a_file_that_tells_of_nothing_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "work.yaml").write_text(json.dumps(job("x")))
+    (tmp_path / "past.json").write_text('{"items": []}')
+    asked = ["sim", str(tmp_path / "work.yaml"), "--outcomes-from", str(tmp_path / "past.json")]
+    assert main(asked) == 2
+    assert "no item tells of a pod or a Job that has ended" in capsys.readouterr().err
