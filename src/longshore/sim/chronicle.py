@@ -70,7 +70,7 @@ class WorkLine:
     group: str = ""
     """The name of the PodGroup of a Volcano Job."""
     at_once: dict[str, int] = field(default_factory=dict)
-    """What the pods of a gang ask for that must start together; empty for a Job."""
+    """Requests of the pods of a gang that must start together, in sum; empty for a Job."""
     waits_for: str = ""
     """The scheduler's words about a gang that has not started."""
     succeeded: int = 0

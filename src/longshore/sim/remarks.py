@@ -65,7 +65,7 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
 
 
 def _most(nodes: Sequence[Obj], together: Callable[[int, int], int]) -> dict[str, int]:
-    """What nodes have, the amounts of two taken together by a function."""
+    """Amounts that nodes have, those of two taken together by a function."""
     found: dict[str, int] = {}
     for node in nodes:
         status = node.get("status") or {}

@@ -46,7 +46,7 @@ class Shown(NamedTuple):
     """One simulation on a page."""
 
     words: str
-    """Its heading; empty where it is alone."""
+    """Heading of the simulation; empty where it is alone."""
     result: Result
     timeline: Obj
 
