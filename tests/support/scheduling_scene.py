@@ -76,8 +76,16 @@ class Scene:
         await self.members(name, range(pods), asks, role=role, **pod_spec)
 
     async def members(
-        self, group: str, indexes: Iterable[int], asks: Obj | None = None, *, role: str = "w", **spec: Any
+        self,
+        group: str,
+        indexes: Iterable[int],
+        asks: Obj | None = None,
+        *,
+        role: str = "w",
+        extra: Obj | None = None,
+        **spec: Any,
     ) -> None:
+        """Pods of a gang; `extra` are more labels."""
         notes = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-spec": role}
         made = [
             pod(
@@ -86,7 +94,7 @@ class Scene:
                 schedulerName="volcano",
                 meta={
                     "annotations": notes,
-                    "labels": {"volcano.sh/task-index": str(n), "gang": group},
+                    "labels": {"volcano.sh/task-index": str(n), "gang": group, **(extra or {})},
                 },
                 **spec,
             )

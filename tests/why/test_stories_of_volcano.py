@@ -348,9 +348,8 @@ def test_a_flow_whose_template_is_missing() -> None:
             "jobflow/f",
             """
             09:00:00  needs JobTemplate fetch, which is not there
-            09:00:00  the flow is Pending
             09:00:00  could not go on: getting JobTemplate "fetch" in ns "default": not found
-            now       the flow is Pending
+            now       the flow is new
             next      it is tried again, after longer and longer pauses, and goes on when the template is there. See those that are: longshore jobtemplate list
             """,
         )

@@ -71,6 +71,12 @@ GROUPS = (
             ("jobflow", "create, list, describe and delete JobFlows"),
             ("jobtemplate", "create, list, describe and delete JobTemplates"),
             ("pod", "list the pods of Volcano Jobs and queues"),
+            ("vc-sub", "submit a Volcano Job (vsub)"),
+            ("vc-jobs", "list Volcano Jobs, or show one (vjobs)"),
+            ("vc-queues", "list queues, or show one (vqueues)"),
+            ("vc-cancel", "delete a Volcano Job (vcancel)"),
+            ("vc-suspend", "stop a Volcano Job for a while (vsuspend)"),
+            ("vc-resume", "let a Volcano Job go on (vresume)"),
         ),
     ),
     (

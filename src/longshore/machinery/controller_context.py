@@ -44,7 +44,7 @@ class ControllerContext:
         gate: KeyGate | None = None,
         gauges: dict[str, QueueMetrics] | None = None,
     ) -> None:
-        self._limits = limits = limits or WorkLimits()
+        self.limits = limits = limits or WorkLimits()
         self.client, self.clock, self.rng, self._name = client, clock, rng, name
         self._gate, self._gauges = gate, {} if gauges is None else gauges
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
@@ -58,7 +58,7 @@ class ControllerContext:
 
     def workers(self, own: int) -> int:
         """How many objects are looked at side by side by a controller that has its own number."""
-        return self._limits.workers.get(self._name, own)
+        return self.limits.workers.get(self._name, own)
 
     def queue(self, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES) -> WorkQueue[Any]:
         """A work queue. One with a name has metrics under it."""
@@ -71,7 +71,7 @@ class ControllerContext:
         gauges = self._gauges.get(name)
         if gauges is None and name:
             gauges = self._gauges[name] = QueueMetrics(self.registry, name, self.clock)
-        pauses, owner = self._limits.pauses(pauses), self._name or name
+        pauses, owner = self.limits.pauses(pauses), self._name or name
         return tuple(
             WorkQueue(
                 self.clock, pauses=pauses, gauges=gauges, turns=self._turns, owner=owner, gate=self._gate

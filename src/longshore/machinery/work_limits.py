@@ -23,6 +23,13 @@ class WorkLimits(msgspec.Struct, frozen=True):
     """Tries of failed objects a second, all objects of one controller together; upstream's number."""
     burst: int = 100
     """Tries of failed objects that need not wait for their turn; upstream's number."""
+    max_requeues: int = 15
+    """Refusals in a row after which Volcano's controllers give up; below zero they never do. Upstream's
+    number."""
+
+    def gives_up(self, refusals: int) -> bool:
+        """Whether so many refusals in a row are too many."""
+        return 0 <= self.max_requeues < refusals
 
     def pauses(self, own: Doubling) -> Doubling:
         """The pauses of a queue that would have its own."""

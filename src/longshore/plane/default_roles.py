@@ -146,6 +146,7 @@ CLUSTER_ROLES: Final[tuple[Obj, ...]] = (
         _rule(_READ, "bus.volcano.sh", "commands"),
         _rule(_READ, "flow.volcano.sh", "jobflows jobflows/status jobtemplates jobtemplates/status"),
         _rule(_READ, "scheduling.volcano.sh", "podgroups queues queues/status"),
+        _rule(_READ, "topology.volcano.sh", "hypernodes hypernodes/status"),
         _rule(_READ, "metrics.k8s.io", "pods"),
         _rule(_READ, "longshore.dev", "cronjobcalendars explanations finishedjobs"),
         to="view",

@@ -149,7 +149,7 @@ def group_now(view: View) -> list[str]:
         return []
     status, spec = view.status, view.spec
     counts = [f"{status[key]} {key}" for key in ("running", "succeeded", "failed") if status.get(key)]
-    said = [f"the gang is {status.get('phase') or 'new'}, minMember is {spec.get('minMember', 1)}"]
+    said = [f"the gang is {status.get('phase') or 'new'}, minMember is {spec.get('minMember', 0)}"]
     if counts:
         said[0] += f": {', '.join(counts)}"
     return said + [reason.words for reason in view.waits if reason.code in _WAITING_CODES]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from longshore.cli import main
+from longshore.cli.volcano import flows
 from support.longshore_process import RunningLongshore
 
 Vc = Callable[..., tuple[int, str]]
@@ -78,7 +82,7 @@ def test_a_job_of_a_file_is_found_by_queue_scheduler_and_name(vc: Vc, tmp_path: 
     for words in (("-q", "default"), ("-S", "other"), ("--selector", "ile"), ("--all-namespaces",)):
         assert "filed" in vc("job", "list", *words)[1]
     for words in (("-q", "gpu"), ("-S", "volcano"), ("--selector", "nope")):
-        assert "filed" not in vc("job", "list", *words)[1]
+        assert vc("job", "list", *words) == (0, "No resources found\n")
     assert "MPI" in vc("job", "list")[1]
     assert vc("job", "list", "--all-namespaces")[1].startswith("Namespace   Name")
     vc("job", "delete", "-N", "filed")
@@ -101,6 +105,7 @@ def test_a_job_is_viewed_in_full(vc: Vc, running: RunningLongshore) -> None:
         "  Conditions:\n    Status\tTransitionTime\n    Pending \t20",
     ):
         assert line in text
+    assert "Self Link" not in text
     event = {
         "metadata": {"name": "seen.1", "namespace": "default"},
         "involvedObject": {"namespace": "default", "name": "seen"},
@@ -226,7 +231,7 @@ def test_pods_are_listed_by_job_and_queue(vc: Vc, running: RunningLongshore) -> 
         "spec": {"containers": [{"name": "c", "image": "i"}], "schedulerName": "nobody"},
     }
     assert running.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
-    for words in ((), ("-j", "j"), ("-q", "default"), ("-j", "j", "-q", "default"), ("--all-namespaces",)):
+    for words in ((), ("-j", "j"), ("-q", "default"), ("-j", "j", "-q", "default")):
         head, row = vc("pod", "list", *words)[1].splitlines()
         assert head.split() == ["Name", "Ready", "Status", "Restart", "Age"]
         assert row.split()[:4] == ["j-w-0", "0/1", "Pending", "0"]
@@ -235,3 +240,65 @@ def test_pods_are_listed_by_job_and_queue(vc: Vc, running: RunningLongshore) -> 
     assert vc("pod", "list", "-j", "j", "-q", "gpu") == (
         255, "Failed to list pod: the input vcjob j does not match the queue gpu\n",
     )  # fmt: skip
+
+
+def test_the_commands_for_people_from_slurm_name_jobs_by_a_small_n(vc: Vc, running: RunningLongshore) -> None:
+    assert vc("vc-sub", "-n", "slurm", "-r", "2", "-m", "1") == (0, "run job slurm successfully\n")
+    assert "slurm" in vc("vc-jobs")[1]
+    assert vc("vc-jobs", "-N", "kube-system") == (0, "No resources found\n")
+    assert vc("vc-jobs", "-n", "slurm")[1].startswith("Name:       \tslurm\n")
+    assert vc("vc-queues")[1].splitlines()[0].startswith("Name ")
+    assert vc("vc-queues", "-n", "default")[1].splitlines()[1].startswith("default ")
+
+    def phase() -> Any:
+        return (running.request("GET", f"{JOBS}/slurm")[1].get("status") or {}).get("state", {}).get("phase")
+
+    until(lambda: phase() == "Pending")
+    assert vc("vc-suspend", "-n", "slurm") == (0, "")
+    until(lambda: phase() == "Aborted")
+    assert vc("vc-resume", "-n", "slurm") == (0, "")
+    until(lambda: phase() != "Aborted")
+    assert vc("vc-cancel", "-n", "slurm", "-N", "default") == (0, "delete job slurm successfully\n")
+    assert vc("vc-cancel") == (
+        255,
+        "Failed to delete job: job name is mandatory to delete a particular job\n",
+    )
+
+
+def test_each_of_volcanos_programs_is_installed_under_its_name() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    for name in ("vsub", "vjobs", "vqueues", "vcancel", "vsuspend", "vresume"):
+        module, _, function = project["scripts"][name].partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+        assert f"vc-{name[1:]}" in main.names()
+
+
+def test_the_version_has_vcctls_six_lines(vc: Vc) -> None:
+    code, text = vc("version", "--vcctl")
+    assert code == 0
+    titles = [line.partition(":")[0] for line in text.splitlines()]
+    assert titles == ["API Version", "Version", "Git SHA", "Built At", "Go Version", "Go OS/Arch"]
+
+
+def test_pods_of_all_namespaces_are_listed_with_theirs(vc: Vc, running: RunningLongshore) -> None:
+    pod = {
+        "metadata": {"name": "far", "namespace": "kube-public", "labels": {"volcano.sh/job-name": "far"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "schedulerName": "nobody"},
+    }
+    assert running.request("POST", "/api/v1/namespaces/kube-public/pods", pod)[0] == 201
+    head, row = vc("pod", "list", "--all-namespaces", "-j", "far")[1].splitlines()
+    assert head.split() == ["Namespace", "Name", "Ready", "Status", "Restart", "Age"]
+    assert row.split()[:4] == ["kube-public", "far", "0/1", "Pending"]
+    assert vc("pod", "list", "-j", "far", "-n", "kube-public")[1].startswith("Name ")
+
+
+def test_a_template_is_described_with_gos_empty_structs() -> None:
+    template = {"kind": "JobTemplate", "metadata": {"name": "t"}}
+    pod = {"spec": {"containers": [{"name": "c"}]}}
+    shown = flows._with_zeros({**template, "spec": {"tasks": [{"name": "w", "template": pod}]}})
+    assert shown["status"] == {}
+    (task,) = shown["spec"]["tasks"]
+    assert task["template"]["metadata"] == {}
+    assert task["template"]["spec"]["containers"] == [{"name": "c", "resources": {}}]
+    flow = flows._with_zeros({"kind": "JobFlow", "metadata": {"name": "f"}})
+    assert (flow["spec"], flow["status"]) == ({}, {"state": {}})

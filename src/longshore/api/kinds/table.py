@@ -319,6 +319,7 @@ def _volcano() -> Iterable[Resource]:
     yield row("flow", "v1alpha1", "JobTemplate", "jobtemplates", "jt")
     yield row("scheduling", "v1beta1", "PodGroup", "podgroups", "pg", "podgroup-v1beta1", status=False)
     yield row("scheduling", "v1beta1", "Queue", "queues", "q", "queue-v1beta1", namespaced=False)
+    yield row("topology", "v1alpha1", "HyperNode", "hypernodes", "hn", namespaced=False)
 
 
 RESOURCES: Final[tuple[Resource, ...]] = (*_core(), *_groups(), *_volcano())

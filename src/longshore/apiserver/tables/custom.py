@@ -44,6 +44,12 @@ VOLCANO: Final = {
         _QUEUE,
     ),
     ("scheduling.volcano.sh", "Queue"): (PrinterColumn("PARENT", "string", ".spec.parent"),),
+    ("topology.volcano.sh", "HyperNode"): (
+        PrinterColumn("Tier", "string", ".spec.tier"),
+        PrinterColumn("TierName", "string", ".spec.tierName"),
+        PrinterColumn("NodeCount", "integer", ".status.nodeCount"),
+        PrinterColumn("Age", "date", ".metadata.creationTimestamp"),
+    ),
     ("flow.volcano.sh", "JobFlow"): (
         PrinterColumn("Status", "string", ".status.state.phase"),
         PrinterColumn("Age", "date", ".metadata.creationTimestamp"),

@@ -58,7 +58,8 @@ def add_work_limits(parser: ArgumentParser) -> None:
         metavar="NAME=LIMIT,…",
         help="how soon what failed is tried again: max-pause=T, the longest pause of one object (default: "
         "each controller's own); rate=N and burst=N, tries a second of all objects of one controller "
-        "together (default: rate=10,burst=100)",
+        "together (default: rate=10,burst=100); max-requeues=N, refusals in a row after which a Volcano Job "
+        "is ended, -1 for never (default: 15)",
     )
 
 
@@ -112,6 +113,7 @@ def _retries(text: str) -> dict[str, float]:
         "max-pause": _seconds,
         "rate": lambda value: _whole("rate", value),
         "burst": lambda value: _whole("burst", value),
+        "max-requeues": lambda value: -1 if value == "-1" else _whole("max-requeues", value),
     }
     found = {}
     for name, value in _pairs(text):

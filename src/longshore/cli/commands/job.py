@@ -13,7 +13,8 @@ from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import Verb
 
 
-def _verbs() -> dict[str, Verb]:
+def verbs() -> dict[str, Verb]:
+    """The verbs of `longshore job`, by name."""
     from longshore.cli.volcano import jobs, viewing
 
     return {
@@ -26,4 +27,4 @@ def _verbs() -> dict[str, Verb]:
     }
 
 
-add_arguments, run = vcctl.command("job", _verbs)
+add_arguments, run = vcctl.command("job", verbs)

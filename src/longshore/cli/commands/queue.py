@@ -11,7 +11,8 @@ from longshore.cli.volcano import vcctl
 from longshore.cli.volcano.vcctl import Verb
 
 
-def _verbs() -> dict[str, Verb]:
+def verbs() -> dict[str, Verb]:
+    """The verbs of `longshore queue`, by name."""
     from longshore.cli.volcano import queues
 
     return {
@@ -23,4 +24,4 @@ def _verbs() -> dict[str, Verb]:
     }
 
 
-add_arguments, run = vcctl.command("queue", _verbs)
+add_arguments, run = vcctl.command("queue", verbs)

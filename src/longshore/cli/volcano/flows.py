@@ -130,7 +130,7 @@ class Noun:
 def _in_full(obj: Obj, form: str) -> str:
     from longshore.cli.printing import objects
 
-    plain = objects.without_managed_fields(obj)
+    plain = _with_zeros(objects.without_managed_fields(obj))
     if form == "json":
         import json
 
@@ -138,6 +138,31 @@ def _in_full(obj: Obj, form: str) -> str:
     if form == "yaml":
         return objects.as_yaml(plain).rstrip("\n")
     raise Wrong(f"Unsupported format: {form}")
+
+
+def _with_zeros(obj: Obj) -> Obj:
+    """The object as Go writes it: structs that are not omitted appear although they are empty."""
+    if obj["kind"] == FLOWS.kind:
+        status = obj.get("status") or {}
+        return {
+            **obj,
+            "spec": obj.get("spec") or {},
+            "status": {**status, "state": status.get("state") or {}},
+        }
+    spec = {**(obj.get("spec") or {})}
+    if spec.get("tasks"):
+        spec["tasks"] = [
+            {**task, "template": _template(task.get("template") or {})} for task in spec["tasks"]
+        ]
+    return {**obj, "spec": spec, "status": obj.get("status") or {}}
+
+
+def _template(template: Obj) -> Obj:
+    pod = {"containers": None, **(template.get("spec") or {})}
+    for part in ("initContainers", "containers"):
+        if pod.get(part):
+            pod[part] = [{**each, "resources": each.get("resources") or {}} for each in pod[part]]
+    return {"metadata": template.get("metadata") or {}, "spec": pod}
 
 
 FLOWS: Final = Noun("JobFlow", "jobflows", has_phase=True)

@@ -25,8 +25,8 @@ _WIDTHS: Final = [15, 12, 12, 12, 6, 10, 10, 12, 10, 12, 10]
 _COUNTS: Final = ("minAvailable", "pending", "running", "succeeded", "failed", "unknown", "retryCount")
 
 
-def run_flags(parser: ArgumentParser) -> None:
-    vcctl.named(parser, "job")
+def run_flags(parser: ArgumentParser, *, swapped: bool = False) -> None:
+    vcctl.named(parser, "job", swapped=swapped)
     parser.add_argument("--image", "-i", default="busybox", help="the container's image (default: busybox)")
     parser.add_argument("--min", "-m", type=int, default=1, metavar="N", help="pods that must start together")
     parser.add_argument(
@@ -102,8 +102,8 @@ def _resources(text: str) -> dict[str, str]:
     return found
 
 
-def list_flags(parser: ArgumentParser) -> None:
-    vcctl.namespaced(parser)
+def list_flags(parser: ArgumentParser, *, swapped: bool = False) -> None:
+    vcctl.namespaced(parser, swapped=swapped)
     parser.add_argument("--queue", "-q", default="", metavar="Q", help="only those in this queue")
     parser.add_argument("--scheduler", "-S", default="", metavar="S", help="only those of this scheduler")
     parser.add_argument("--all-namespaces", action="store_true", help="in all namespaces")
@@ -120,8 +120,10 @@ def list_(server: Server, arguments: Namespace) -> str:
         return NOTHING
     names = max(len("Name"), *(len(job["metadata"]["name"]) for job in jobs)) + 3
     spaces = max(len("Namespace"), *(len(job["metadata"]["namespace"]) for job in jobs)) + 3
-    rows: list[tuple[str, ...]] = [("Namespace", *_TITLES)]
-    rows += [_row(job) for job in jobs if _wanted(job, arguments)]
+    wanted = [job for job in jobs if _wanted(job, arguments)]
+    if not wanted:
+        return NOTHING
+    rows: list[tuple[str, ...]] = [("Namespace", *_TITLES), *map(_row, wanted)]
     widths = [spaces, names, *_WIDTHS]
     if everywhere:
         return vcctl.columns(rows, widths)
@@ -151,8 +153,8 @@ def _row(job: Obj) -> tuple[str, ...]:
     )
 
 
-def one_flags(parser: ArgumentParser) -> None:
-    vcctl.named(parser, "job")
+def one_flags(parser: ArgumentParser, *, swapped: bool = False) -> None:
+    vcctl.named(parser, "job", swapped=swapped)
 
 
 def suspend(server: Server, arguments: Namespace) -> str:

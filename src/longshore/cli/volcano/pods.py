@@ -16,7 +16,7 @@ _JOB: Final = "volcano.sh/job-name"
 _QUEUE: Final = "volcano.sh/queue-name"
 _QUEUE_ASKED: Final = "scheduling.volcano.sh/queue-name"
 _TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-_TITLES: Final = ("Name", "Ready", "Status", "Restart", "Age")
+_TITLES: Final[tuple[str, ...]] = ("Name", "Ready", "Status", "Restart", "Age")
 _COLUMNS: Final = ("Name", "Ready", "Status", "Restarts", "Age")
 _SPACING: Final = 8
 
@@ -47,7 +47,13 @@ def list_(server: Server, arguments: Namespace) -> str:
             vcctl.point_to(server, "/api/v1", "pods", arguments.all_namespaces)
         return "No resources found"
     shown = [tuple(str(row["cells"][places.index(name)]) for name in _COLUMNS) for row in rows]
-    return vcctl.fitted([_TITLES, *shown], _SPACING, header=False)
+    titles = _TITLES
+    if arguments.all_namespaces:
+        titles = ("Namespace", *titles)
+        shown = [
+            (row["object"]["metadata"]["namespace"], *cells) for row, cells in zip(rows, shown, strict=True)
+        ]
+    return vcctl.fitted([titles, *shown], _SPACING, header=False)
 
 
 def _fits(row: Obj, queue: str) -> bool:

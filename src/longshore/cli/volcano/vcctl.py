@@ -51,34 +51,59 @@ def add_arguments(parser: ArgumentParser, verbs: Mapping[str, Verb]) -> None:
     for name, verb in verbs.items():
         own = below.add_parser(name, help=verb.summary, description=verb.summary, allow_abbrev=False)
         verb.flags(own)
-        own.add_argument(
-            "--kubeconfig",
-            "-k",
-            type=Path,
-            metavar="F",
-            help="default: $KUBECONFIG, else the one of longshore up",
-        )
-        own.add_argument(
-            "--context", default="", metavar="C", help="default: the kubeconfig's current context"
-        )
-        own.add_argument(
-            "--master",
-            "-s",
-            default="",
-            metavar="URL",
-            help="address of the server, instead of the kubeconfig's",
-        )
+        _to_server(own)
 
 
-def named(parser: ArgumentParser, what: str) -> None:
-    """Adds `-n` for the namespace and `-N` for the name, as most verbs have them."""
-    namespaced(parser)
-    parser.add_argument("--name", "-N", default="", metavar="NAME", help=f"the name of the {what}")
-
-
-def namespaced(parser: ArgumentParser) -> None:
+def _to_server(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--namespace", "-n", default="", metavar="NS", help="default: the context's namespace"
+        "--kubeconfig",
+        "-k",
+        type=Path,
+        metavar="F",
+        help="default: $KUBECONFIG, else the one of longshore up",
+    )
+    parser.add_argument(
+        "--context", default="", metavar="C", help="default: the kubeconfig's current context"
+    )
+    parser.add_argument(
+        "--master",
+        "-s",
+        default="",
+        metavar="URL",
+        help="address of the server, instead of the kubeconfig's",
+    )
+
+
+def alone(
+    noun: str,
+    flags: Callable[[ArgumentParser], None],
+    chosen: Callable[[Namespace], str],
+    verbs: Callable[[], Mapping[str, Verb]],
+) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
+    """The two functions of a command that stands for one verb, or for one of several that `chosen` picks."""
+
+    def add(parser: ArgumentParser) -> None:
+        flags(parser)
+        _to_server(parser)
+
+    def act(arguments: Namespace) -> int:
+        arguments.verb = chosen(arguments)
+        return run(arguments, noun, verbs())
+
+    return add, act
+
+
+def named(parser: ArgumentParser, what: str, *, swapped: bool = False) -> None:
+    """Adds `-n` for the namespace and `-N` for the name, as most verbs have them; or the other way round."""
+    namespaced(parser, swapped=swapped)
+    letter = "-n" if swapped else "-N"
+    parser.add_argument("--name", letter, default="", metavar="NAME", help=f"the name of the {what}")
+
+
+def namespaced(parser: ArgumentParser, *, swapped: bool = False) -> None:
+    letter = "-N" if swapped else "-n"
+    parser.add_argument(
+        "--namespace", letter, default="", metavar="NS", help="default: the context's namespace"
     )
 
 

@@ -62,7 +62,6 @@ def described(job: Obj) -> Iterator[str]:
     yield f"  Generate Name:     \t{meta.get('generateName', '')}"
     yield f"  Generation:        \t{meta.get('generation', 0)}"
     yield f"  Resource Version:  \t{meta['resourceVersion']}"
-    yield "  Self Link:         \t"
     yield f"  UID:               \t{meta['uid']}"
     yield from _spec(job.get("spec") or {})
     yield from _status(job.get("status") or {})

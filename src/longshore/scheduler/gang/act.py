@@ -132,7 +132,7 @@ class Actor:
             if phase == "Pending" and before not in ("", "Pending"):
                 self._pace.tell()  # it must be let in again
         if report.waits:
-            if group.tasks:
+            if group.tasks and group.is_growing is None:
                 self._say(group.obj, "gang", "Warning", "Unschedulable", report.waits)
         elif changed and phase != _OVER:
             ready()

@@ -10,6 +10,7 @@ import heapq
 
 from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
+from longshore.scheduler.gang import near
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, PENDING, Task
@@ -49,8 +50,26 @@ def run(session: Session) -> None:
 
 def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> bool:
     """Tries the tasks in order until the gang is ready. Whether the gang wants another turn."""
+
+    def attempt(tasks: list[Task]) -> tuple[list[Task], bool]:
+        return _try(session, group, queue, tasks)
+
+    if group.wish is None:
+        placed, again = attempt(tasks)
+    else:
+        placed, again = near.place(session, group, group.wish, tasks, attempt)
+    if group.is_ready:
+        session.commit(group, placed)
+        return again
+    if not session.keeps_room(group):
+        for task in reversed(placed):
+            session.undo(group, task)
+    return False
+
+
+def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:
+    """The tasks that found room until the gang is ready, and whether more are to be tried in another turn."""
     placed: list[Task] = []
-    again = False
     while tasks:
         task = tasks.pop(0)
         if not session.limits.allow(queue, task):
@@ -58,7 +77,7 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
             continue
         if any(group.tasks[uid].role == task.role for uid in group.misfits):
             continue
-        now, later, said = session.rooms.candidates(task)
+        now, later, said = session.rooms.candidates(task, near.home(session, group, task))
         if not now and not later:
             _note_misfit(group, task, said)
             if group.goes_on():
@@ -70,15 +89,8 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
             session.pipeline(group, task, session.rooms.best(task, later or now))
         placed.append(task)
         if group.is_ready and tasks:
-            again = True
-            break
-    if group.is_ready:
-        session.commit(group, placed)
-        return again
-    if not session.keeps_room(group):
-        for task in reversed(placed):
-            session.undo(group, task)
-    return False
+            return placed, True
+    return placed, False
 
 
 def backfill(session: Session) -> None:
@@ -92,7 +104,7 @@ def backfill(session: Session) -> None:
         if group.phase in ("", "Pending") or group.invalid:
             continue
         for task in [t for t in group.in_status(PENDING) if t.best_effort and not t.gated]:
-            now, _, said = session.rooms.candidates(task)
+            now, _, said = session.rooms.candidates(task, near.around(session, group))
             if not now:
                 _note_misfit(group, task, said)
                 continue

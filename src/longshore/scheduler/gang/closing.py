@@ -39,7 +39,7 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
         if group.has_minimum:
             new = _condition("Scheduled", "tasks in gang are ready to be scheduled", "", cycle, now)
             conditions = _with(conditions, new)
-        elif not _settled(group):
+        elif not _settled(group) and group.is_growing is None:
             short = group.min_member - _schedulable(group)
             message = f"{short}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
             new = _condition("Unschedulable", "NotEnoughResources", message, cycle, now)
@@ -62,7 +62,14 @@ def report(group: Group, cycle: str, now: str) -> GroupReport:
             waits = f"{pending}/{len(group.tasks)} tasks in gang unschedulable: {fit_error(group)}"
     changed = status != old
     group.phase = phase
-    return GroupReport(group, status, changed, waits, _tasks(group), _explained(group, waits))
+    return GroupReport(
+        group,
+        status,
+        changed,
+        waits,
+        [] if group.is_growing is not None else _tasks(group),
+        _explained(group, waits),
+    )
 
 
 def _explained(group: Group, waits: str) -> tuple[Reason, ...]:

@@ -7,7 +7,7 @@ and compared, and `restored` gives one that the same is decided on again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,8 @@ from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.gang.model.sums import Sums
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.view import Snapshot, View
+
+_OLD: Final = float("inf")
 
 
 class Member(NamedTuple):
@@ -37,6 +39,8 @@ class SeenGroup(NamedTuple):
     priority: int
     deadline: float | None = None
     """When it is let in whatever is free, in seconds since 1970."""
+    age: float = _OLD
+    """Seconds since its first pod was seen."""
 
 
 class Cycle(msgspec.Struct, frozen=True):
@@ -53,6 +57,8 @@ class Cycle(msgspec.Struct, frozen=True):
     """The moment of the cycle, as objects write it."""
     settled: Mapping[str, Sums] = msgspec.field(default_factory=dict)
     """The amounts of settled gangs, which need no decision, by queue."""
+    hyper_nodes: tuple[Obj, ...] = ()
+    """The network between nodes."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
 
@@ -69,6 +75,8 @@ class SavedGroup(msgspec.Struct, frozen=True):
     members: list[SavedMember]
     priority: int
     deadline: float | None
+    age: float | None
+    """None for a gang whose pods are long known."""
 
 
 class SavedCycle(msgspec.Struct, frozen=True):
@@ -82,6 +90,7 @@ class SavedCycle(msgspec.Struct, frozen=True):
     now: float
     time: str
     settled: dict[str, Sums]
+    hyper_nodes: list[Obj]
     gate: bool
 
 
@@ -96,13 +105,15 @@ def saved(cycle: Cycle) -> SavedCycle:
         cycle.now,
         cycle.time,
         dict(cycle.settled),
+        [*cycle.hyper_nodes],
         cycle.gate,
     )
 
 
 def _saved_group(group: SeenGroup) -> SavedGroup:
     members = [SavedMember(member.pod.obj, member.status, member.node) for member in group.members]
-    return SavedGroup(group.obj, group.status, members, group.priority, group.deadline)
+    age = group.age if group.age < _OLD else None
+    return SavedGroup(group.obj, group.status, members, group.priority, group.deadline, age)
 
 
 def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
@@ -116,10 +127,12 @@ def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
         data.now,
         data.time,
         data.settled,
+        tuple(data.hyper_nodes),
         data.gate,
     )
 
 
 def _seen_group(group: SavedGroup, shapes: Shapes) -> SeenGroup:
     members = (Member(shapes.pod(each.pod), each.status, each.node) for each in group.members)
-    return SeenGroup(group.obj, group.status, tuple(members), group.priority, group.deadline)
+    age = _OLD if group.age is None else group.age
+    return SeenGroup(group.obj, group.status, tuple(members), group.priority, group.deadline, age)

@@ -58,10 +58,12 @@ def _many(count: int, noun: str) -> str:
 
 
 def _look_again(reports: tuple[GroupReport, ...], now: float) -> float | None:
-    """Until the first gang that is not let in has waited for as long as it may."""
-    deadlines = [
-        report.group.deadline
+    """Until the first gang that is not let in has waited for as long as it may, or one whose pods are being
+    made has taken too long."""
+    due = [
+        report.group.deadline - now
         for report in reports
         if report.group.deadline is not None and report.status["phase"] == "Pending"
     ]
-    return max(min(deadlines) - now, 0.0) if deadlines else None
+    due += [left for report in reports if (left := report.group.is_growing) is not None]
+    return max(min(due), 0.0) if due else None

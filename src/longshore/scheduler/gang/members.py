@@ -14,6 +14,8 @@ class Members:
     def __init__(self) -> None:
         self._pods: dict[str, Pod] = {}
         self._of: dict[Key, dict[str, Pod]] = {}
+        self._begun: dict[Key, float] = {}
+        """When the first pod of each gang was seen."""
         self._blocked: dict[str, float] = {}
         """Until when each is left alone."""
 
@@ -31,7 +33,7 @@ class Members:
         known.obj = pod
         return True
 
-    def put(self, pod: Pod) -> tuple[Pod | None, list[Key]]:
+    def put(self, pod: Pod, now: float) -> tuple[Pod | None, list[Key]]:
         """A pod that is new, or not what it was. What it was, and the gangs that this changes."""
         before = self._pods.get(pod.uid)
         changed = [] if before is None else self._leave(before)
@@ -39,6 +41,7 @@ class Members:
         key = group_of(pod.obj)
         if key is not None:
             self._of.setdefault(key, {})[pod.uid] = pod
+            self._begun.setdefault(key, now)
             changed.append(key)
         return before, changed
 
@@ -57,11 +60,16 @@ class Members:
         self._of[key].pop(pod.uid, None)
         if not self._of[key]:
             del self._of[key]
+            del self._begun[key]
         return [key]
 
     def count(self, key: Key) -> int:
         """How many pods a gang has, those that are left alone included."""
         return len(self._of.get(key, ()))
+
+    def age(self, key: Key, now: float) -> float:
+        """Seconds since the first pod of a gang was seen."""
+        return now - self._begun.get(key, now)
 
     def of(self, key: Key) -> list[Pod]:
         """The pods of a gang that are not left alone."""

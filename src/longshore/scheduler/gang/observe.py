@@ -34,6 +34,7 @@ def groups(
     pods: Mapping[Key, Iterable[Pod]],
     ledger: Ledger,
     priorities: Cache,
+    ages: Mapping[Key, float],
     *,
     sla: Plugin | None,
 ) -> list[SeenGroup]:
@@ -50,6 +51,7 @@ def groups(
                 members,
                 _priority(obj, priorities, default),
                 _deadline(obj, sla) if sla is not None else None,
+                ages[key_of(obj)],
             )
         )
     return found

@@ -73,4 +73,5 @@ class Plan(msgspec.Struct, frozen=True):
     why: tuple[Reason, ...] = ()
     """The reasons of the whole cycle; `GroupReport.why` has those of each group."""
     look_again: float | None = None
-    """Seconds until a gang has waited so long that it is let in whatever is free; None if there is none."""
+    """Seconds until a gang has waited so long that it is let in whatever is free, or that its pods should all
+    be there; None if there is none."""

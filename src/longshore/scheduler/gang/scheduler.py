@@ -17,6 +17,7 @@ from longshore.api.types import Obj
 from longshore.machinery import views
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting import verdict
@@ -64,6 +65,7 @@ class GangScheduler:
         """Whether the last cycle left anybody waiting for room."""
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
+        self._hyper_nodes = cluster.follow(kinds.HYPER_NODES, OnChange(lambda _: self.pace.room()))
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
@@ -80,7 +82,7 @@ class GangScheduler:
     def pod_changed(self, pod: Obj) -> None:
         if self._members.still(pod):
             return
-        before, changed = self._members.put(self._cluster.shapes.pod(pod))
+        before, changed = self._members.put(self._cluster.shapes.pod(pod), self._clock.monotonic())
         for key in changed:
             self.touch(key)
         if pod["spec"].get("nodeName"):
@@ -201,12 +203,15 @@ class GangScheduler:
         self._active = dict.fromkeys(there)
         changed = [key for key in there if key not in self._seen]
         pods = {key: self._members.of(key) for key in changed}
+        monotonic = self._clock.monotonic()
+        ages = {key: self._members.age(key, monotonic) for key in changed}
         found = observe.groups(
             [there[key] for key in changed],
             self._act.statuses.latest,
             pods,
             self._ledger,
             self._priorities,
+            ages,
             sla=self._settings.plugin("sla"),
         )
         sums = self._settled.sums
@@ -218,7 +223,10 @@ class GangScheduler:
             found = [each for each in found if key_of(each.obj) not in self._seen]
             sums = together(sums, self._seen.sums)
         else:
-            found += [group.seen for group in self._seen.groups]
+            found += [
+                group.seen._replace(age=self._members.age(group.key, monotonic))
+                for group in self._seen.groups
+            ]
             self._seen = Settled()
         wall = self._clock.now()
         return Cycle(
@@ -230,6 +238,7 @@ class GangScheduler:
             wall.timestamp(),
             rfc3339.from_moment(wall),
             sums,
+            tuple(self._hyper_nodes),
             gate,
         )
 

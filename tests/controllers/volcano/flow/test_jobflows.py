@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from controllers.volcano.flow.flows import FLOWS, JOBS, TEMPLATES, flow, jobs, move, template
+from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.controllers.volcano import flow as controller
 from longshore.machinery.reasons import Reason
@@ -152,6 +153,7 @@ def test_a_flow_waits_for_its_template_and_says_so() -> None:
         await flow(scene.client, {"a": []})
         await scene.settle(3600)
         said = [event for event in await scene.events() if event[0] == "Warning"]
+        assert "status" not in await scene.client.get(kinds.JOB_FLOWS, "f", "default")
         assert said == [
             ("Warning", "SyncJobFlow",
              'SyncJobFlow JobFlow failed for getting JobTemplate "a" in ns "default": not found'),
@@ -159,6 +161,22 @@ def test_a_flow_waits_for_its_template_and_says_so() -> None:
         await template(scene.client, "a")
         await scene.settle()
         assert await jobs(scene.client) == ["f-a"]
+
+    play(script, controller.run)
+
+
+def test_entries_before_a_missing_template_are_started_and_those_after_it_wait() -> None:
+    async def script(scene: Scene) -> None:
+        for name in ("a", "c"):
+            await template(scene.client, name)
+        await flow(scene.client, {"a": [], "b": [], "c": []})
+        await scene.settle()
+        assert await jobs(scene.client) == ["f-a"]
+        assert "status" not in await scene.client.get(kinds.JOB_FLOWS, "f", "default")
+        await template(scene.client, "b")
+        await scene.settle()
+        assert await jobs(scene.client) == ["f-a", "f-b", "f-c"]
+        assert "status" in await scene.client.get(kinds.JOB_FLOWS, "f", "default")
 
     play(script, controller.run)
 
@@ -172,7 +190,6 @@ def test_the_reasons_of_a_flow_are_remembered_with_what_is_in_its_way() -> None:
         assert [(why.code, str(why)) for why in first.why if isinstance(why, Reason)] == [
             ("JobsDue", "starts f-a"),
             ("TemplateMissing", "needs JobTemplate z, which is not there"),
-            ("PhaseChanged", "is Pending now"),
         ]
         assert last.problem == 'getting JobTemplate "z" in ns "default": not found'
 

@@ -27,6 +27,7 @@ from longshore.controllers.volcano.job.view import Remembered
 from longshore.controllers.volcano.job.waking import intents
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.job_requests import SYNC, Request
+from longshore.machinery.work_limits import WorkLimits
 
 KNOWN = Remembered(known=True)
 FORBIDDEN = StatusError(403, "Forbidden", "forbidden")
@@ -208,6 +209,18 @@ def test_what_is_refused_too_often_terminates_the_job() -> None:
         "Job failed on action SyncJob for retry limit reached"
     )
     assert (end.problem, end.remember.failures, end.left) == (None, 0, (SYNC,))
+
+
+def test_where_refusals_are_not_counted_the_job_goes_on_trying() -> None:
+    remembered = Remembered({}, known=True, failures=99)
+    seen = view(a_job(phase="Pending"), a_pod(0), requests=(SYNC,), remembered=remembered)
+    patient = seen._replace(limits=WorkLimits(max_requeues=-1))
+    plans, end = through(patient, {"create Pod j-w-1": FORBIDDEN})
+    assert "status Terminating" not in [step for steps in in_order(plans) for step in steps]
+    assert (end.remember.failures, end.left) == (100, (SYNC,))
+    hasty = seen._replace(limits=WorkLimits(max_requeues=1), remembered=Remembered({}, True, failures=1))
+    plans, _ = through(hasty, {"create Pod j-w-1": FORBIDDEN})
+    assert "status Terminating" in [step for steps in in_order(plans) for step in steps]
 
 
 def test_a_termination_that_fails_is_tried_again() -> None:

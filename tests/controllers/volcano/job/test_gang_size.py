@@ -108,3 +108,23 @@ def test_a_group_follows_the_sizes_of_its_job_and_nothing_else() -> None:
     assert changed["spec"]["priorityClassName"] == "p"
     assert changed["spec"]["minTaskMember"] == {"w": 2, "v": 3}
     assert changed["spec"]["minResources"]["pods"] == "3"
+
+
+def test_a_job_scaled_to_zero_has_no_minimum_and_needs_nothing() -> None:
+    spec = podgroup.wanted(a_job(a_task("w", 0, 0, "1"), least=0), {})["spec"]
+    assert "minMember" not in spec
+    assert spec["minResources"] == {}
+    assert spec["minTaskMember"] == {"w": 0}
+
+
+def test_a_group_follows_a_job_to_zero_and_back() -> None:
+    small, none = a_job(a_task("w", 2, 2, "1"), least=2), a_job(a_task("w", 0, 0, "1"), least=0)
+    group = podgroup.wanted(small, {})
+    scaled = podgroup.updated(group, none, {})
+    assert scaled is not None
+    assert "minMember" not in scaled["spec"]
+    assert scaled["spec"]["minResources"] == {}
+    assert podgroup.updated(scaled, none, {}) is None
+    back = podgroup.updated(scaled, small, {})
+    assert back is not None
+    assert (back["spec"]["minMember"], back["spec"]["minResources"]["cpu"]) == (2, "2")

@@ -13,7 +13,7 @@ from longshore.api import errors, reads
 from longshore.api.codec import DecodeError
 from longshore.api.defaults import volcano as defaults
 from longshore.api.types import Obj
-from longshore.api.validation.volcano import cronjob, job_update, jobflow, pod, typed
+from longshore.api.validation.volcano import cronjob, hypernode, job_update, jobflow, pod, typed
 from longshore.apiserver.admission.lookup import Get, List
 from longshore.apiserver.admission.volcano import job, podgroup, queue
 
@@ -22,6 +22,7 @@ _CRON_JOBS: Final = "batch.volcano.sh/cronjobs"
 _FLOWS: Final = "flow.volcano.sh/jobflows"
 _POD_GROUPS: Final = "scheduling.volcano.sh/podgroups"
 _QUEUES: Final = "scheduling.volcano.sh/queues"
+_HYPER_NODES: Final = "topology.volcano.sh/hypernodes"
 _Mutation: TypeAlias = Callable[[Obj, Get], None]
 _Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
 """(spec as Go reads it, object, get, list) -> what is wrong"""
@@ -48,6 +49,8 @@ def mutate_applied(storage: str, obj: Obj) -> None:
 
 def validate_create(storage: str, obj: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a new object that has passed its schema."""
+    if storage == _HYPER_NODES:
+        _hyper_node(obj)
     if storage not in _CHECKS:
         return
     webhook, check = _CHECKS[storage]
@@ -61,6 +64,8 @@ def rules_of(storage: str) -> tuple[Callable[..., object], ...]:
 
 def validate_update(storage: str, new: Obj, old: Obj, get: Get, every: List) -> None:
     """Refuses what Volcano refuses of a change of the main resource."""
+    if storage == _HYPER_NODES:
+        _hyper_node(new)
     if storage in _UPDATE_CHECKS:
         webhook, check = _UPDATE_CHECKS[storage]
         _refuse(webhook, check(_read(storage, new, webhook), new, old, get, every))
@@ -76,6 +81,14 @@ def validate_pod(obj: Obj) -> None:
     """Refuses a new pod of Volcano's scheduler whose annotations make no sense."""
     if annotations := obj["metadata"].get("annotations"):
         _refuse("validatepod", pod.validate(annotations))
+
+
+def _hyper_node(obj: Obj) -> None:
+    """First the rules of the definition, then those of the webhook."""
+    spec = obj.get("spec") or {}
+    if problems := hypernode.unselected(spec):
+        raise errors.invalid("topology.volcano.sh", "HyperNode", obj["metadata"]["name"], problems)
+    _refuse("validatehypernode", hypernode.validate(spec))
 
 
 def _read(storage: str, obj: Obj, webhook: str) -> Obj:

@@ -25,19 +25,18 @@ class Act:
         self._client, self._recorder, self._counters = client, recorder, counters
 
     async def carry_out(self, flow: Obj, plan: Plan) -> None:
-        """Jobs first, then the status. Raises `TryAgain` when a template is missing."""
+        """Jobs first, then the status. Raises `TryAgain` when a template is missing: the status waits."""
         namespace = flow["metadata"]["namespace"]
         for name in plan.delete:
             await self._delete(name, namespace)
         for job in plan.create:
             await self._create(flow, job)
+        if plan.missing:
+            raise TryAgain(f'getting JobTemplate "{plan.missing}" in ns "{namespace}": not found')
         if plan.status is not None:
             await self._client.update_status(kinds.JOB_FLOWS, {**flow, "status": plan.status}, namespace)
             if plan.ended:
                 self._counters[plan.ended].inc(namespace)
-        if plan.missing:
-            name = plan.missing[0]
-            raise TryAgain(f'getting JobTemplate "{name}" in ns "{namespace}": not found')
 
     async def _create(self, flow: Obj, job: Obj) -> None:
         name = job["metadata"]["name"]

@@ -38,8 +38,8 @@ class Plan(msgspec.Struct, frozen=True):
     why: tuple[Reason, ...]
     delete: tuple[str, ...] = ()
     create: tuple[Obj, ...] = ()
-    missing: tuple[str, ...] = ()
-    """Templates that are needed and not there."""
+    missing: str = ""
+    """The first template that is needed and not there. All that comes after it waits, the status too."""
     status: Obj | None = None
     """The new status; None when it is right already."""
     ended: str = ""
@@ -58,32 +58,28 @@ def decide(view: View) -> Plan:
         why = Reason("KeepsNoJobs", "has succeeded and keeps no Jobs", {"jobs": len(doomed)})
         return Plan((why,), delete=doomed)
     create: list[Obj] = []
-    missing: list[str] = []
     for entry in _due(view) if phase != "Succeed" else ():
         template = view.templates.get(entry)
         if template is None:
-            missing.append(entry)
-        else:
-            create.append(made(flow, entry, template))
+            return Plan((*_why(create, entry),), create=tuple(create), missing=entry)
+        create.append(made(flow, entry, template))
     status = statuses.updated(flow, view.jobs, view.now)
     ended = status["state"]["phase"] if status["state"]["phase"] in ("Succeed", "Failed") else ""
     return Plan(
-        (*_why(create, missing), *_change(phase, status["state"]["phase"])),
+        (*_why(create), *_change(phase, status["state"]["phase"])),
         create=tuple(create),
-        missing=tuple(missing),
         status=None if status == flow.get("status") else status,
         ended=ended if ended != phase else "",
     )
 
 
-def _why(create: Sequence[Obj], missing: Sequence[str]) -> Iterator[Reason]:
-    """The Jobs to start, and those that cannot be started."""
+def _why(create: Sequence[Obj], missing: str = "") -> Iterator[Reason]:
+    """The Jobs to start, and the template without which no more can be."""
     if create:
         names = ", ".join(job["metadata"]["name"] for job in create)
         yield Reason("JobsDue", f"starts {names}", {"jobs": len(create)})
     if missing:
-        words = f"needs JobTemplate {', '.join(missing)}, which is not there"
-        yield Reason("TemplateMissing", words, {"templates": len(missing)})
+        yield Reason("TemplateMissing", f"needs JobTemplate {missing}, which is not there")
     if not create and not missing:
         yield Reason("NothingDue", "no Job is due")
 

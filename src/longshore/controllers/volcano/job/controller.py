@@ -48,7 +48,7 @@ class VolcanoJobController:
     def __init__(self, context: ControllerContext, keys: KeyMaker, namespace: str) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._client, self._clock, self._informers = client, clock, informers
-        self._explanations = context.explanations
+        self._explanations, self._limits = context.explanations, context.limits
         self._jobs = informers.get(kinds.VOLCANO_JOBS, namespace=namespace)
         self._pods = informers.get(kinds.PODS, namespace=namespace)
         self._pods.cache.add_index(observe.PODS_BY_JOB, observe.pods_by_job)
@@ -129,6 +129,7 @@ class VolcanoJobController:
             priorities=self._priorities.cache,
             unwritten=key in self._unwritten,
             busy=self._is_busy(key),
+            limits=self._limits,
         )
 
     def _explain(self, key: Key, view: View, plan: Plan | End, problem: BaseException | None) -> None:

@@ -13,6 +13,7 @@ from longshore.controllers.volcano.job.waking import job_requests as asking
 from longshore.controllers.volcano.job.waking.job_requests import Request
 from longshore.controllers.volcano.names import group_name
 from longshore.machinery.informers.cache import Cache
+from longshore.machinery.work_limits import WorkLimits
 
 PODS_BY_JOB: Final = "pods by Volcano Job"
 
@@ -45,6 +46,7 @@ def observe(
     priorities: Cache,
     unwritten: bool,
     busy: bool,
+    limits: WorkLimits,
 ) -> View:
     """The Job as of now, and what it is asked to do."""
     queue = job["spec"].get("queue")
@@ -60,6 +62,7 @@ def observe(
         memory.remembered,
         unwritten,
         busy,
+        limits,
     )
 
 

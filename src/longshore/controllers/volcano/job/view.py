@@ -11,6 +11,7 @@ from longshore.controllers.volcano import names
 from longshore.controllers.volcano.job.pods import tasks
 from longshore.controllers.volcano.job.waking.delays import Delayed
 from longshore.controllers.volcano.job.waking.job_requests import Request
+from longshore.machinery.work_limits import WorkLimits
 
 Pods = Mapping[str, Mapping[str, Obj]]
 """By task, then by name."""
@@ -56,6 +57,8 @@ class View(NamedTuple):
     """Whether counters wait to be written."""
     busy: bool = False
     """Whether other Jobs wait for this Job's worker."""
+    limits: WorkLimits = WorkLimits()
+    """How many refusals are too many."""
 
     def having(self, job: Obj, group: Obj | None) -> View:
         """The view of the same moment with the latest writes."""

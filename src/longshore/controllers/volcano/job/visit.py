@@ -37,8 +37,6 @@ from longshore.controllers.volcano.plugins import PluginError
 from longshore.machinery.reasons import Reason
 
 _NO_NOTES: Final[Mapping[str, str | None]] = {intents.LATER: None, intents.LEAVING: None}
-MAX_REQUEUES: Final = 15
-"""Upstream's: a Job whose action is refused so often in a row is terminated."""
 RETRIES: Final = Doubling(0.005, 1000.0)
 """Upstream's seconds after an error."""
 _JOB_ENDED: Final = Reason("NothingLeftToDo", "the Job has ended, and nothing of it is left to clean up")
@@ -171,7 +169,7 @@ def _attempt(draft: Draft, request: Request, action: str) -> Course[Synced]:
         except FAILURES as err:
             if _is_refusal(err):
                 draft.failures += 1
-            if not _is_refusal(err) or draft.failures <= MAX_REQUEUES:
+            if not _is_refusal(err) or not draft.view.limits.gives_up(draft.failures):
                 raise
             said = f"Job failed on action {action} for retry limit reached"
             draft.event("Normal", "ExecuteAction", said)

@@ -22,7 +22,6 @@ from longshore.machinery.queues.workers import Shards, run_workers
 
 COMPONENT: Final = "vc-controller-manager"
 WORKERS: Final = 5
-MAX_REQUEUES: Final = 15
 _PHASES: Final = ("Pending", "Running", "Unknown", "Inqueue", "Completed")
 _ISSUED: Final = "Start to execute command {}, and clean it up to make sure executed not more than once."
 _SUCCEEDED: Final = {deciding.OPEN: "Open queue succeed", deciding.CLOSE: "Close queue succeed"}
@@ -162,7 +161,7 @@ class QueueController(Handler):
 
     def _failed(self, request: Request, queue: Obj, err: Exception) -> None:
         """Tries again, but not for ever: what was asked may never become possible."""
-        if self._shards.queue_of(request).requeues(request) < MAX_REQUEUES:
+        if not self._context.limits.gives_up(self._shards.queue_of(request).requeues(request) + 1):
             raise err
         text = f"{request[1]} queue failed for {err}"
         self._recorder.event(reference(queue, kinds.QUEUES), "Warning", request[1], text)

@@ -15,9 +15,13 @@ from longshore.machinery.reasons import Reason
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import Amounts, rest, total
 from longshore.scheduler.gang.cycle import SeenGroup
+from longshore.scheduler.gang.model import topology
 from longshore.scheduler.gang.model.task import HOLDING, PENDING, PIPELINED, READY, VALID, Subgroup, Task
+from longshore.scheduler.gang.model.topology import Wish
 
 _COUNT: Final = "count/"
+GROWING_SECONDS: Final = 1.0
+"""Real clusters make the pods of a gang one by one."""
 
 
 def _order(task: Task) -> tuple[int, int, str, str]:
@@ -55,6 +59,7 @@ class Group:
         tasks.sort(key=_order if rules.by_priority else _age)
         self.tasks: dict[str, Task] = {task.pod.uid: task for task in tasks}
         self.priority, self.deadline = seen.priority, seen.deadline
+        self._age = seen.age
         self.queue: str = spec.get("queue") or "default"
         self.min_member: int = spec.get("minMember") or 0
         self.min_roles: dict[str, int] = spec.get("minTaskMember") or {}
@@ -79,6 +84,11 @@ class Group:
         self._idle = 0
         self._met: dict[str, int] = {}
         self._later: dict[str, int] = {}
+        self.wish = topology.wish_of(spec.get("networkTopology"))
+        """How near to each other its pods want to be."""
+        self._wishes = [
+            topology.wish_of(each.get("networkTopology")) for each in spec.get("subGroupPolicy") or ()
+        ]
         self._policies = [
             (policy.get("subGroupSize") or 1, policy.get("minSubGroups") or 0)
             for policy in spec.get("subGroupPolicy") or ()
@@ -88,6 +98,10 @@ class Group:
         self._divide(spec.get("subGroupPolicy") or ())
         for task in self.tasks.values():
             self._count(task, 1)
+
+    def wish_of(self, task: Task) -> Wish | None:
+        """How near the pods of the task's subgroup want to be."""
+        return self._wishes[task.subgroup[0]] if task.subgroup is not None else None
 
     def in_status(self, *statuses: str) -> list[Task]:
         if not any(self.counts.get(status) for status in statuses):
@@ -137,6 +151,13 @@ class Group:
     def has_minimum(self) -> bool:
         """`is_ready` but for roles and subgroups: what groups are told goes by the number alone."""
         return self.ready_count + self._idle >= self.min_member
+
+    @property
+    def is_growing(self) -> float | None:
+        """Seconds for which a gang whose pods are still being made is not told that it cannot be scheduled;
+        None when all are there, or it has taken too long."""
+        left = GROWING_SECONDS - self._age
+        return left if left > 0 and 0 < len(self.tasks) < self.min_member else None
 
     @property
     def is_pipelined(self) -> bool:

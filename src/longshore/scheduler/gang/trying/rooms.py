@@ -29,6 +29,7 @@ from longshore.scheduler.view import View
 _FULL: Final = "Too many pods"
 _CROWDED: Final = "node(s) pod number exceeded"
 """Volcano's words for it."""
+_FAR: Final = "node(s) too far from the rest of the gang"
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 
 
@@ -59,6 +60,8 @@ class Rooms:
     def __init__(self, view: View, settings: Settings) -> None:
         self._view = view
         self._settings = settings
+        self.only: frozenset[str] | None = None
+        """The nodes that tasks may be tried on for now; None for all."""
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
         """The nodes as they are, whatever is tried."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
@@ -104,8 +107,11 @@ class Rooms:
             task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._without
         )
 
-    def candidates(self, task: Task) -> tuple[list[Room], list[Room], str]:
-        """Nodes with room now, nodes that will have it, and what all nodes said if there are none."""
+    def candidates(
+        self, task: Task, home: frozenset[str] | None = None
+    ) -> tuple[list[Room], list[Room], str]:
+        """Nodes with room now, nodes that will have it, and what all nodes said if there are none. `home` are
+        the nodes where the task may be, None for all."""
         context = self.context(task)
         if isinstance(context, Refusal):
             return [], [], f"0/{len(self._rooms)} nodes are unavailable: {context.reason}."
@@ -114,6 +120,9 @@ class Rooms:
         reasons: Counter[str] = Counter()
         found = self._found_for(task.pod.shape) if context.is_plain else {}
         for name, room in self._rooms.items():
+            if (self.only is not None and name not in self.only) or (home is not None and name not in home):
+                reasons[_FAR] += 1
+                continue
             stand = found.get(name)
             if stand is None:
                 stand = found[name] = self._stand(task, room, context)

@@ -7,6 +7,7 @@ its groups.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from longshore.scheduler import amounts
@@ -18,6 +19,7 @@ from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.model.group import Group, GroupRules
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
+from longshore.scheduler.gang.model.topology import Topology
 from longshore.scheduler.gang.plan import Bind, Event, Evict
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
@@ -38,6 +40,7 @@ class Session:
         groups = (Group(seen, rules) for seen in cycle.groups)
         self.groups = {group.uid: group for group in groups if group.queue in self.queues}
         self.rooms = Rooms(cycle.view, cycle.settings)
+        self._hyper_nodes = cycle.hyper_nodes
         shares = cycle.settings.shares
         self.limits = Limits(self.queues, shares)
         self._by_share = shares is not None and shares.speaks_at(plugin_table.QUEUE_ORDER)
@@ -61,6 +64,11 @@ class Session:
             settled=cycle.settled,
         )
         """The amounts promised to gangs before and not used yet."""
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The network between nodes. Most cycles have nobody who asks."""
+        return Topology(self._hyper_nodes, {node.name: node.labels for node in self.rooms.nodes})
 
     # ---- order
 

@@ -34,12 +34,12 @@ def _spec(job: Obj, priorities: Mapping[str, int]) -> Obj:
         "minMember": spec.get("minAvailable") or 0,
         "minTaskMember": task_members(job),
         "queue": spec.get("queue") or "",
-        "minResources": least_resources(job, priorities),
         "priorityClassName": spec.get("priorityClassName") or "",
         "networkTopology": spec.get("networkTopology"),
         "subGroupPolicy": [*_sub_groups(job)],
     }
-    return {key: value for key, value in body.items() if value or value == 0}
+    least = least_resources(job, priorities)  # a Job scaled to zero says that it needs nothing
+    return {**{key: value for key, value in body.items() if value}, "minResources": least}
 
 
 class _Specs:
@@ -74,7 +74,7 @@ def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
             made[key] = new[key]
         else:
             made.pop(key, None)
-    made["minTaskMember"] = {**(old.get("minTaskMember") or {}), **new["minTaskMember"]}
+    made["minTaskMember"] = {**(old.get("minTaskMember") or {}), **new.get("minTaskMember", {})}
     if _plain(made) == _plain(old):
         return None
     return {**group, "spec": made}
@@ -82,7 +82,7 @@ def updated(group: Obj, job: Obj, priorities: Mapping[str, int]) -> Obj | None:
 
 def _plain(spec: Obj) -> Obj:
     """The part of a spec that counts; amounts compare by their canonical text, absent and empty are equal."""
-    kept = {key: value for key, value in spec.items() if value or value == 0}
+    kept = {key: value for key, value in spec.items() if value}
     if "minResources" in kept:
         kept["minResources"] = {
             key: quantity.parse(str(value)).amount for key, value in kept["minResources"].items()
