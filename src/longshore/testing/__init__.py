@@ -14,19 +14,22 @@ same seed gives the same run. Imports only what every operating system has.
 | a process that dies at one of its writes | `MortalClient`, `every_crash`; `Telling` for whole stories |
 """
 
-from longshore.testing.cluster_for_tests import Cluster, WaitFailed
-from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
-from longshore.testing.directories import MemoryDirectories
-from longshore.testing.faults import FaultyClient
-from longshore.testing.keys import SeededKeys
-from longshore.testing.pod_outcomes import Chance, Exit, Run
-from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
-from longshore.testing.scripted_node import ScriptedNode
-from longshore.testing.scripted_preparer import ScriptedPreparer
-from longshore.testing.scripted_runtime import Exec, ScriptedMachine, ScriptedRuntime
-from longshore.testing.scripts import Rule, Scripts
-from longshore.testing.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
-from longshore.testing.stories import Telling, an_api, beside
+from longshore.testing.resting_collector import resting_collector
+
+with resting_collector():
+    from longshore.testing.cluster_for_tests import Cluster, WaitFailed
+    from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
+    from longshore.testing.directories import MemoryDirectories
+    from longshore.testing.faults import FaultyClient
+    from longshore.testing.keys import SeededKeys
+    from longshore.testing.pod_outcomes import Chance, Exit, Run
+    from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
+    from longshore.testing.scripted_node import ScriptedNode
+    from longshore.testing.scripted_preparer import ScriptedPreparer
+    from longshore.testing.scripted_runtime import Exec, ScriptedMachine, ScriptedRuntime
+    from longshore.testing.scripts import Rule, Scripts
+    from longshore.testing.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
+    from longshore.testing.stories import Telling, an_api, beside
 
 __all__ = [
     "Chance",

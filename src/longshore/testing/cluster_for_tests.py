@@ -46,6 +46,7 @@ from longshore.testing.held_loop import HeldLoop
 from longshore.testing.installation import Installation
 from longshore.testing.loop_thread import LoopThread
 from longshore.testing.ready_clients import ClientName
+from longshore.testing.resting_collector import resting_collector
 from longshore.testing.seen_requests import SeenRequests
 from longshore.testing.settings import ClockName, NodeName, Settings
 from longshore.testing.spreads import Duration, seconds
@@ -107,9 +108,10 @@ class Cluster:
 
             self._inside.door = LanguageDoor(self)
         try:
-            self._loop.run(self._inside.start())
-            if is_held:
-                self.settle()
+            with resting_collector():
+                self._loop.run(self._inside.start())
+                if is_held:
+                    self.settle()
             self.kubeconfig.write_text(self._kubeconfig_text)
         except BaseException:
             self.close()
