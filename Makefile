@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-ui test-walls lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -15,6 +15,7 @@ help:
 	@echo 'make test-simulation  seeds of the simulation, and planted faults that it has to find'
 	@echo 'make fresh-seeds  a minute of seeds that nobody has played before'
 	@echo 'make test-examples  the examples of tests with Airflow and Prefect, which are too heavy for make test'
+	@echo 'make test-deploy  the Helm chart with a real helm, and the image where podman can build it'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
 	@echo 'make lint      the same without the tests'
@@ -72,6 +73,13 @@ test-ui:
 	@tools/venv dev
 	tools/lint-ui
 	LONGSHORE_TEST_UI=1 $(BIN)/pytest -q -n 0 tests/ui
+
+# The chart with a real helm (tools/install-helm), installed into a longshore; and the image.
+test-deploy:
+	@tools/venv dev
+	tools/install-helm
+	LONGSHORE_TEST_DEPLOY=1 $(BIN)/pytest -q -n 0 tests/deploy
+	tools/build-image
 
 # Outside /tmp, of which containers of level full have their own.
 test-walls:

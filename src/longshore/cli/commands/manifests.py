@@ -1,7 +1,8 @@
 """Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
 
-With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. The
-image must contain longshore; docs/how-to/move-to-a-cluster.md says how to build one.
+With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. With --crds
+it prints the resource definitions that Volcano's controllers and the scheduler need. The image must contain
+longshore; docs/how-to/move-to-a-cluster.md says how to build one.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add_controllers(parser)
     add_shards(parser)
+    switch(parser, "--crds", help="print Volcano's resource definitions instead (default: no)")
     switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
 
 
@@ -45,6 +47,9 @@ def run(arguments: Namespace) -> int:
     from longshore.cli.commands.controllers import check_namespace
     from longshore.up import manifests
 
+    if arguments.crds:
+        print(manifests.definitions(), end="")
+        return 0
     check_namespace("--only-namespace", arguments.only_namespace, arguments.controllers)
     wanted = manifests.Wanted(
         arguments.namespace,

@@ -2,7 +2,7 @@
 
 The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
 `rights.yaml`. The scheduler, where it is wanted, gets the same again under its own name. Volcano's resource
-definitions are not among them: they come with Volcano's release that the cluster is meant for.
+definitions are a stream of their own: they must be there before everything else.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ _LEASES_OF_SHARDS: Final[list[Obj]] = [
     }
 ]
 """Leases of shards and replicas are found by their label, and have names that nobody knows beforehand."""
-_CHART: Final = "installer/helm/chart/volcano"
-_VOLCANO: Final = f"""\
-# Volcano's resource definitions must be there first. They come with Volcano, which need not run itself; in a
-# checkout of github.com/volcano-sh/volcano:
-#   kubectl apply --server-side -f {_CHART}/crd/bases -f {_CHART}/charts/jobflow/crd/bases
+_VOLCANO: Final = """\
+# Volcano's resource definitions must be there first, those of its release or longshore's own:
+#   longshore manifests --crds | kubectl apply --server-side -f -
 # Its webhooks (volcano-admission) give Jobs their defaults and may run beside longshore. volcano-controllers
 # must not, nor volcano-scheduler beside longshore's own.
 """
@@ -62,8 +60,15 @@ class Wanted(msgspec.Struct, frozen=True):
 def text(wanted: Wanted) -> str:
     """The objects as one YAML stream, to be applied as it is."""
     volcano = wanted.scheduler or any(name.startswith("volcano-") for name in wanted.controllers)
-    objects = yaml.dump_all(documents(wanted), Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    objects = _dumped(documents(wanted))
     return _VOLCANO + objects if volcano else objects
+
+
+def definitions() -> str:
+    """Volcano's resource definitions as one YAML stream."""
+    from longshore.up.manifests import volcano_definitions
+
+    return _dumped(volcano_definitions.documents())
 
 
 def documents(wanted: Wanted) -> list[Obj]:
@@ -144,6 +149,11 @@ def _narrow(obj: Obj, namespace: str) -> None:
         obj["metadata"] = {"name": _NARROW_ROLE, "namespace": namespace}
         if "roleRef" in obj:
             obj["roleRef"] |= {"kind": "Role", "name": _NARROW_ROLE}
+
+
+def _dumped(objects: list[Obj]) -> str:
+    text: str = yaml.dump_all(objects, Dumper=_Dumper, sort_keys=False, explicit_start=True)
+    return text
 
 
 def _read(name: str) -> str:

@@ -1,0 +1,120 @@
+"""The chart with a real helm renders what `longshore manifests` prints, is installed, changes, and goes.
+
+Part of `make test-deploy`, which fetches helm.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.charted import CHART, DEPLOY, ROOT, helm, identity, rendered
+from longshore.api.types import Obj
+from longshore.up import manifests
+from longshore.up.manifests import Wanted
+from support.longshore_process import RunningLongshore, longshore_up
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("LONGSHORE_TEST_DEPLOY"), reason="make test-deploy runs this"
+)
+
+ALL = "cronjob,garbage,job,namespace,podgc,ttl,volcano-gc,volcano-job,volcano-podgroup,volcano-queue"
+CASES = {
+    "as it comes": ([], Wanted()),
+    "all controllers in shards, and the scheduler": (
+        ["--set", f"controllers={{{ALL}}},shards=8,shardBy=object,scheduler.enabled=true"],
+        Wanted(controllers=tuple(ALL.split(",")), shards=8, shard_by="object", scheduler=True),
+    ),
+    "one namespace, all Jobs": (
+        ["--set", "onlyNamespace=team,managedBy=kubernetes.io/job-controller"],
+        Wanted(only="team", managed_by="kubernetes.io/job-controller"),
+    ),
+}
+
+
+def bare(obj: Obj) -> Obj:
+    """Without labels of helm's own."""
+    return {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "labels"}}
+
+
+def test_helm_finds_nothing_wrong() -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", str(CHART))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_chart_renders_what_longshore_manifests_prints(case: str) -> None:
+    words, wanted = CASES[case]
+    found = {identity(obj): bare(obj) for obj in rendered(*words)}
+    printed = [obj for obj in manifests.documents(wanted) if obj["kind"] not in ("Namespace", "Queue")]
+    assert found == {identity(obj): bare(obj) for obj in printed}
+
+
+def test_alerts_monitor_and_dashboard_come_when_asked_for() -> None:
+    words = ["--set", "prometheusRule.enabled=true,podMonitor.enabled=true,dashboard.enabled=true"]
+    more = {identity(obj)[0] for obj in rendered(*words)} - {identity(obj)[0] for obj in rendered()}
+    assert more == {"PrometheusRule", "PodMonitor", "ConfigMap"}
+
+
+def test_values_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(AssertionError, match="shardBy"):
+        rendered("--set", "shardBy=color")
+
+
+@pytest.fixture
+def longshore() -> Iterator[RunningLongshore]:
+    with longshore_up("--in-memory", "--controllers", "garbage,namespace,serviceaccount") as running:
+        yield running
+
+
+def test_the_chart_is_installed_upgraded_rolled_back_and_removed(
+    longshore: RunningLongshore, tmp_path: Path
+) -> None:
+    def run(*words: str) -> str:
+        # longshore serves no Deployments; their pods are checked below.
+        return helm(
+            *words,
+            *("--kubeconfig", str(longshore.kubeconfig), "--namespace", "longshore-system"),
+            HOME=str(tmp_path),
+        )
+
+    def rules() -> list[Obj]:
+        path = "/apis/rbac.authorization.k8s.io/v1/namespaces/longshore-system/roles/longshore-controllers"
+        code, role = longshore.request("GET", path)
+        assert code == 200, role
+        found: list[Obj] = role["rules"]
+        return found
+
+    plain = ("--set", "createDeployments=false")
+    run("install", "longshore", str(CHART), "--create-namespace", *plain)
+    assert rules()[1]["resourceNames"] == ["longshore-controllers"]
+    run("upgrade", "longshore", str(CHART), *plain, "--set", "shards=4,scheduler.enabled=true")
+    assert "list" in rules()[0]["verbs"]
+    code, _ = longshore.request("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/longshore-scheduler")
+    assert code == 200
+    run("rollback", "longshore", "1")
+    assert rules()[1]["resourceNames"] == ["longshore-controllers"]
+    code, _ = longshore.request("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/longshore-scheduler")
+    assert code == 404
+    (deployment,) = [obj for obj in rendered("--set", "shards=4") if obj["kind"] == "Deployment"]
+    template = deployment["spec"]["template"]
+    pod = {"metadata": {"name": "p", **template["metadata"]}, "spec": template["spec"]}
+    code, answer = longshore.request("POST", "/api/v1/namespaces/longshore-system/pods", pod)
+    assert code == 201, answer
+    run("uninstall", "longshore")
+    code, found = longshore.request("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles")
+    assert not [role for role in found["items"] if role["metadata"]["name"].startswith("longshore-")]
+    code, found = longshore.request("GET", "/api/v1/namespaces/longshore-system/secrets")
+    assert not [secret for secret in found["items"] if secret["type"] == "helm.sh/release.v1"]
+
+
+def test_kubectl_builds_the_base_of_kustomize() -> None:
+    kubectl = ROOT / ".tools" / "kubectl"
+    built = subprocess.run(
+        [kubectl, "kustomize", DEPLOY / "kustomize"], capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr
+    assert "kind: Deployment" in built.stdout
