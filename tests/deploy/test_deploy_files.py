@@ -46,8 +46,8 @@ def test_every_metric_of_the_alerts_and_the_dashboard_exists(monkeypatch: pytest
 
 
 def test_the_chart_has_the_rights_of_the_package() -> None:
-    packaged = (DEPLOY.parent / "src" / "longshore" / "up" / "manifests" / "rights.yaml").read_text()
-    assert (CHART / "files" / "rights.yaml").read_text() == packaged
+    packaged = DEPLOY.parent / "src" / "longshore" / "up" / "manifests" / "rights.yaml"
+    assert (CHART / "files" / "rights.yaml").resolve() == packaged  # helm follows links
 
 
 def test_the_base_of_kustomize_is_what_longshore_manifests_prints() -> None:
