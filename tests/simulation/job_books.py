@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from longshore.api.facts import owners, pod_state
+from longshore.api.facts import job_state, owners, pod_state
 from longshore.api.types import Obj
 from longshore.testing.scripted_kubelet import TRACKING
 from simulation.record import JOBS, PODS, Change, Record
@@ -25,6 +25,8 @@ class JobBook:
     is_gone: bool = False
     pods: dict[str, tuple[CountsAs, int | None]] = field(default_factory=dict)
     """By uid: what a pod counts as, and its index."""
+    late: dict[str, str] = field(default_factory=dict)
+    """By uid: the names of pods that were made when the Job had ended. Nobody counts them."""
     _deleted: dict[str, bool] = field(default_factory=dict)
     """Pods that were deleted, and whether the Job had succeeded by then."""
 
@@ -53,6 +55,10 @@ class JobBook:
         pod = change.obj
         meta = pod["metadata"]
         uid = meta["uid"]
+        if change.type == "ADDED" and job_state.has_ended(self.job):
+            self.late[uid] = meta["name"]
+        if uid in self.late:
+            return
         if "deletionTimestamp" in meta:
             self._deleted.setdefault(uid, "SuccessCriteriaMet" in self._verdicts)
         if uid in self.pods:

@@ -36,10 +36,10 @@ PLANTS = (
         "        await act.strip(tracking.strip)\n        if tracking.flush:\n",
     ),
     Plant(
-        "creations are not expected",
+        "what was just created is forgotten",
         f"{_JOB}/act.py",
-        "expectations.expect_creations(self._key, len(bodies))",
-        "pass",
+        "            expectations.creations_observed(self._key, len(bodies) - created)\n",
+        "            expectations.forget(self._key), self._memory.own_writes.forget(self._key)\n",
     ),
     Plant(
         "a write of its own is not waited for",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from longshore.api.facts import pod_state
+from longshore.api.facts import owners, pod_state
+from longshore.api.types import Obj
 from longshore.testing.scripted_kubelet import TRACKING
-from simulation.record import PODS, Record
+from simulation.record import JOBS, PODS, Record
 
 
 def a_container_starts_at_most_once(record: Record) -> Iterator[str]:
@@ -40,16 +41,25 @@ def the_end_of_a_pod_is_final(record: Record) -> Iterator[str]:
 
 
 def nothing_runs_on_in_the_end(record: Record) -> Iterator[str]:
-    """When all is at rest no process is left, and no pod waits for its finalizer or its grace period."""
+    """When all is at rest no process is left, and no pod waits for its finalizer or its grace period.
+
+    A failed pod carries the failures of its index until there is another. A Job that is suspended,
+    or whose parallelism is 0, has none to come.
+    """
     if not record.ended_quietly:
         return
+    jobs = record.last(JOBS)
     for key in record.machine.running:
         yield f"{key} still runs"
     for pod in record.last(PODS).values():
         meta = pod["metadata"]
         if "deletionTimestamp" in meta:
             yield f"{meta['name']}: deleted, and still there: {meta.get('finalizers')}"
-        elif pod_state.has_ended(pod) and TRACKING in (meta.get("finalizers") or ()):
+        elif (
+            pod_state.has_ended(pod)
+            and TRACKING in (meta.get("finalizers") or ())
+            and not _carries_failures(pod, jobs)
+        ):
             yield f"{meta['name']}: has ended, and nobody counted it"
 
 
@@ -59,3 +69,9 @@ INVARIANTS = (
     nothing_runs_on_in_the_end,
     the_end_of_a_pod_is_final,
 )
+
+
+def _carries_failures(pod: Obj, jobs: dict[str, Obj]) -> bool:
+    spec = jobs.get((owners.controller_of(pod) or {}).get("uid", ""), {}).get("spec") or {}
+    stands_still = spec.get("suspend") or spec.get("parallelism") == 0
+    return bool(stands_still and "backoffLimitPerIndex" in spec and pod_state.phase_of(pod) == "Failed")

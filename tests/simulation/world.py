@@ -23,6 +23,7 @@ from longshore.api.types import Obj
 from longshore.client import Client, DeleteOptions, What
 from longshore.client.local import LocalClient
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import controllers, scheduling
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.wiring import Wiring, informers_of
@@ -46,10 +47,15 @@ _FOR: Final = {
     "cronjob": ("cronjob",),
     "gang": ("volcano-gc", "volcano-job", "volcano-podgroup", "volcano-queue"),
 }
+_LIMITS: Final = WorkLimits(
+    workers=dict.fromkeys(("garbage", "job", "ttl", "volcano-job", "volcano-podgroup", "volcano-queue"), 4)
+)
+"""As many objects side by side as a scenario has: a run makes 440 tasks instead of 650."""
 _REST_SECONDS: Final = 320.0
 """Nothing happens for so long only if nothing is left to do: the longest wait of any part, for pods that are
 never seen, is five minutes."""
-_LOOKS: Final = 40
+_UNREST_SECONDS: Final = 12_800.0
+"""What has not come to rest by then never does."""
 _REFUSALS: Final = frozenset((400, 404, 409, 422, 429))
 """Answers to a deed that comes at the wrong moment."""
 
@@ -102,7 +108,9 @@ class _World:
         parts = Parts(
             self._store, clock, rng, zone, keys, self._controllers, shortcuts=self._scenario.shortcuts
         )
-        return Plane(parts)
+        plane = Plane(parts)
+        plane.api.quiet_watches = self._scenario.quiet_watches
+        return plane
 
     def _dice(self, who: str) -> random.Random:
         return random.Random(f"{who} {self._lives} {self._scenario.seed}")
@@ -183,7 +191,7 @@ class _World:
         parts = plane.parts
         informers = informers_of(client, self._controllers, clock=clock, rng=rng)
         keys, zone = SeededKeys(rng), parts.zone
-        wiring = Wiring(clock, rng, informers, zone=zone, keys=keys, reasons=plane.book)
+        wiring = Wiring(clock, rng, informers, zone=zone, keys=keys, reasons=plane.book, limits=_LIMITS)
         tasks: list[asyncio.Task[None]] = []
         try:
             if who in ("all", "controllers"):
@@ -284,13 +292,15 @@ class _World:
             await self._plane.client.patch(
                 kinds.CRON_JOBS, cron_job["metadata"]["name"], {"spec": {"suspend": True}}, NS
             )
-        changes = self._record.changes
-        for _ in range(_LOOKS):
-            before = len(changes)
-            await self._clock.sleep(_REST_SECONDS)
-            if not any(change.key.storage in WORK for change in changes[before:]):
+        begun = self._clock.monotonic()
+        while (now := self._clock.monotonic()) < begun + _UNREST_SECONDS:
+            changes = reversed(self._record.changes)
+            last = next((change.at for change in changes if change.key.storage in WORK), 0.0)
+            rest = max(begun, last) + _REST_SECONDS - now
+            if rest <= 0:
                 self._record.ended_quietly = True
                 return
+            await self._clock.sleep(rest)
 
     async def ask_why(self) -> None:
         """Has the stories of the Jobs told that are left."""

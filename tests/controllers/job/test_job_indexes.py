@@ -44,6 +44,15 @@ def test_a_success_makes_up_for_a_failure_of_the_same_index() -> None:
     assert done.status["failed"] == 1
 
 
+def test_a_pod_that_was_written_down_as_failed_completes_no_index() -> None:
+    """It succeeded just when the Job was given up."""
+    target = {"type": "FailureTarget", "status": "True", "reason": "DeadlineExceeded", "message": "m"}
+    given_up = status(uncountedTerminatedPods={"failed": ["s"]}, conditions=[target])
+    done = sync(indexed(1, 2, status=given_up), a_pod("s", "Succeeded", index=0))
+    assert done.counts("succeeded", "failed") == (0, 1)
+    assert "completedIndexes" not in done.status
+
+
 @pytest.mark.parametrize("index", [None, "foo", "-1", "5", "8"])
 class TestPodsWithoutAValidIndex:
     def test_a_running_one_is_removed(self, index: Any) -> None:

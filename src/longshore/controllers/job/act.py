@@ -65,6 +65,7 @@ class Act:
         """Writes the status over exactly the version of the Job that it was derived from."""
         answer = await self._client.update_status(kinds.JOBS, {**job, "status": status}, self._key[0])
         self._memory.own_writes.wrote(self._key, self._uid, "jobs.batch", answer)
+        self._memory.written[self._key] = self._uid
         return answer
 
     async def settled(self) -> None:

@@ -113,9 +113,8 @@ class JobController:
             skipped = "Skipped Job sync because completion mode is unknown"
             self._recorder.event(reference(job, kinds.JOBS), "Warning", "UnknownCompletionMode", skipped)
             return
-        if self._memory.looked_at.get(key) != uid:
+        if self._memory.written.get(key) != uid:
             await first_look.wait_for_pods(self._tools.client, self._tools.clock, job, self._pods.cache)
-            self._memory.looked_at[key] = uid
         await Sync(self._tools, key, job).run()
 
     async def _caught_up(self, key: Key) -> None:

@@ -1,9 +1,10 @@
-"""The first look of a controller at a Job that another has looked after: are the pods as new as the Job?
+"""The first looks of a controller at a Job that another has looked after: are the pods as new as the Job?
 
 Whoever comes after a crash, or takes over from another, may be shown an old list of pods beside a new Job.
 Then a pod that was counted would be counted again, and one that waits to be counted would be taken for gone.
-So if the cache of pods is older than the Job, the API is asked once for the pods of that Job. That is one
-request for a Job that changed while its controller was away, and none for the others.
+So until this controller has written the status of the Job itself, the API is asked for the pods of the Job
+whenever the cache of pods is older than the Job. That is about one request for a Job that changed while its
+controller was away, and none for the others.
 """
 
 from __future__ import annotations
