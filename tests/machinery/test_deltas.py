@@ -60,25 +60,26 @@ def test_what_was_taken_does_not_fold_with_what_comes_later() -> None:
     assert shown(deltas.take()) == [("MODIFIED", "a", "2")]
 
 
-def test_a_list_begins_a_batch_of_its_own_after_what_came_before() -> None:
+def test_the_end_of_a_list_begins_a_batch_of_its_own_after_what_came_before() -> None:
     deltas = Deltas()
     deltas.modified(obj("a", 1), 1)
-    deltas.listed([obj("a", 5), obj("b", 4)], 6)
+    deltas.listed([obj("a", 5), obj("b", 4)])
+    deltas.list_ended({("ns", "a"), ("ns", "b")}, 6)
     deltas.modified(obj("a", 7), 7)
     first, second = deltas.take(), deltas.take()
-    assert shown(first) == [("MODIFIED", "a", "1")]
+    assert shown(first) == [("MODIFIED", "a", "1"), ("LISTED", "a", "5"), ("LISTED", "b", "4")]
     assert second is not None
-    assert [o["metadata"]["name"] for o in second.listing or ()] == ["a", "b"]
+    assert second.everything == {("ns", "a"), ("ns", "b")}
     assert shown(second) == [("MODIFIED", "a", "7")]
     assert second.revision == 7
 
 
 def test_an_empty_list_is_told_too() -> None:
     deltas = Deltas()
-    deltas.listed([], 0)
+    deltas.list_ended(set(), 0)
     batch = deltas.take()
     assert batch is not None
-    assert batch.listing == []
+    assert batch.everything == set()
 
 
 def test_a_resync_is_not_told_of_objects_with_news() -> None:

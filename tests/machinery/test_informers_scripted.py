@@ -129,6 +129,30 @@ def test_a_stream_that_breaks_off_before_its_end_tells_nothing_and_begins_again(
     assert heard == ["add a@7 initial"]
 
 
+def many(version: int) -> list[Any]:
+    """More initial events than are passed on together."""
+    return [added(f"n{number}", version + number) for number in range(600)]
+
+
+def test_a_long_first_stream_is_told_as_it_comes_and_the_next_one_sets_it_right() -> None:
+    first = [*many(1), Unreachable("it is away")]
+    again = [added("n0", 1000), bookmark(1001, ends=True)]
+    heard, _ = follow(lambda: Scripted([], [first, again], streams=True))
+    told = len([line for line in heard if line.startswith("add")])
+    assert 0 < told < 600
+    assert heard[:told] == [f"add n{number}@{number + 1} initial" for number in range(told)]
+    assert heard[told] == "update n0@1 n0@1000"
+    assert heard[told + 1 :] == [f"delete n{number}@{number + 1} stale" for number in range(1, told)]
+
+
+def test_a_later_stream_that_breaks_off_tells_nothing_however_long_it_is() -> None:
+    first = [added("a", 3), bookmark(4, ends=True), GONE]
+    broken = [*many(10), Unreachable("it is away")]
+    again = [added("a", 1000), bookmark(1001, ends=True)]
+    heard, _ = follow(lambda: Scripted([], [first, broken, again], streams=True))
+    assert heard == ["add a@3 initial", "update a@3 a@1000"]
+
+
 def test_a_watch_that_ends_goes_on_from_its_last_event_without_a_pause() -> None:
     async def check(clock: VirtualClock, *_: Any) -> None:
         assert clock.monotonic() == 300

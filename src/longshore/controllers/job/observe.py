@@ -47,14 +47,14 @@ async def observe(
 async def _claimed(
     client: Client, job: Obj, pods: Cache, rolls: Rolls, on_write: Callable[[Obj], Any]
 ) -> Roll:
-    kept, matches = rolls.now(job), selector_index.matcher(job)
+    kept = rolls.now(job)
     unclear = [*kept.strangers.values()]
     for pod in pods.by_index(selector_index.PODS_BY_JOB, selector_index.orphans_key(job)):
-        if matches(pod["metadata"].get("labels") or {}):
+        if kept.matches(pod["metadata"].get("labels") or {}):
             unclear.append(pod)
     if unclear:
         claims = Claims(
-            client, kinds.PODS, job, kinds.JOBS, matches, finalizers=(FINALIZER,), on_write=on_write
+            client, kinds.PODS, job, kinds.JOBS, kept.matches, finalizers=(FINALIZER,), on_write=on_write
         )
         for adopted in await claims.claim(unclear):
             kept.roll.put(adopted)

@@ -8,7 +8,7 @@ creation showed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Set
 from enum import Enum
 from typing import TypeAlias
 
@@ -34,9 +34,10 @@ Delta: TypeAlias = tuple[Kind, Key, Obj]
 
 
 class Batch(msgspec.Struct):
-    """A list of everything, if there is one, then changes in order; all of it as of `revision`."""
+    """Changes in order; all of it as of `revision`, unless that is 0."""
 
-    listing: Sequence[Obj] | None = None
+    everything: Set[Key] | None = None
+    """If a list has ended before these changes: the keys of all that was on it."""
     deltas: list[Delta] = msgspec.field(default_factory=list)
     revision: int = 0
 
@@ -52,10 +53,15 @@ class Deltas:
         self.folds = True
         """Whether updates that come together are folded into one."""
 
-    def listed(self, objects: Sequence[Obj], revision: int) -> None:
-        """Takes the complete list of objects. Changes collected before are still told first."""
+    def listed(self, objects: Iterable[Obj]) -> None:
+        """Takes some objects of a list."""
+        for obj in objects:
+            self._append((Kind.LISTED, key_of(obj), obj))
+
+    def list_ended(self, keys: Set[Key], revision: int) -> None:
+        """The list is complete: it had these keys. Changes collected before are still told first."""
         self._next()
-        self._batch = Batch(listing=objects, revision=revision)
+        self._batch = Batch(everything=keys, revision=revision)
 
     def added(self, obj: Obj, revision: int) -> None:
         self._append((Kind.ADDED, key_of(obj), obj))
@@ -95,6 +101,6 @@ class Deltas:
 
     def _next(self) -> None:
         batch = self._batch
-        if batch.deltas or batch.revision or batch.listing is not None:
+        if batch.deltas or batch.revision or batch.everything is not None:
             self._full.append(batch)
             self._batch, self._last = Batch(), {}

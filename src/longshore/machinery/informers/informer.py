@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Set
 from typing import Final, Literal, TypeAlias
 
 from longshore.api.errors import StatusError
@@ -26,7 +26,7 @@ from longshore.api.facts import settled_objects
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable
 from longshore.client.ask import known
-from longshore.machinery.informers.cache import Cache, Key, key_of
+from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
 from longshore.machinery.informers.heard_objects import Handler, Newcomer, OnChange, Only, OnlySome
 from longshore.machinery.informers.reflector import Reflector, Selection, revision_of
@@ -242,10 +242,12 @@ class FollowedSelection:
 
     # ---- what the reflector tells
 
-    def listed(self, objects: Sequence[Obj], revision: int) -> None:
-        if self._transform is not None:
-            objects = [self._transform(obj) for obj in objects]
-        self._deltas.listed(objects, revision)
+    def listed(self, objects: Iterable[Obj]) -> None:
+        self._deltas.listed(objects if self._transform is None else map(self._transform, objects))
+        self._wake()
+
+    def list_ended(self, keys: Set[Key], revision: int) -> None:
+        self._deltas.list_ended(keys, revision)
         self._wake()
 
     def added(self, obj: Obj, revision: int) -> None:
@@ -302,10 +304,8 @@ class FollowedSelection:
 
     def _steps(self, batch: Batch) -> list[Delta]:
         steps: list[Delta] = []
-        if batch.listing is not None:
-            steps += ((Kind.LISTED, key_of(obj), obj) for obj in batch.listing)
-            there = {key for _, key, _ in steps}
-            gone = (key for key in self.cache.all_keys() if key not in there)
+        if batch.everything is not None:
+            gone = [key for key in self.cache.all_keys() if key not in batch.everything]
             steps += ((Kind.VANISHED, key, old) for key in gone if (old := self.cache.get(*key)))
         steps += batch.deltas
         steps.reverse()
@@ -314,7 +314,7 @@ class FollowedSelection:
     def _finish(self, batch: Batch) -> None:
         if batch.revision:
             self.cache.advance(batch.revision)
-        if batch.listing is not None:
+        if batch.everything is not None:
             self.synced.set()
 
     def _apply(self, delta: Delta) -> None:

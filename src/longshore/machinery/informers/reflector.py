@@ -7,9 +7,10 @@ longer each time and are never the end. Says what it saw to a `Sink`; keeps no o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Set
 from typing import Any, Final, NamedTuple, Protocol
 
 from longshore.api.errors import StatusError
@@ -25,6 +26,8 @@ _WATCH_SECONDS: Final = (300, 600)
 """Each watch asks the server to end it after a time in this range, so that not all end together."""
 _SHORT_WATCH_SECONDS: Final = 1.0
 """A watch that ends sooner than this and told nothing is a failure in disguise."""
+_PASSED_ON_TOGETHER: Final = 512
+"""Objects of a list; a sink takes as many in one turn of the loop."""
 _NOT_OFFERED: Final = frozenset((400, 405, 422))
 """Answers of servers that know no initial events."""
 
@@ -56,7 +59,11 @@ def named(what: What) -> tuple[str, str]:
 class Sink(Protocol):
     """Hears what a reflector sees."""
 
-    def listed(self, objects: Sequence[Obj], revision: int) -> None: ...
+    def listed(self, objects: Iterable[Obj]) -> None:
+        """Some objects of a list of everything."""
+
+    def list_ended(self, keys: Set[Key], revision: int) -> None:
+        """The list is complete: it had these keys, as of this revision."""
 
     def added(self, obj: Obj, revision: int) -> None: ...
 
@@ -79,6 +86,8 @@ class Reflector:
         self._version = ""
         """Where to go on; empty when everything must be read again."""
         self._backoff = Backoff(clock, rng)
+        self._filled = False
+        """Whether the sink was ever told of everything."""
         self._heard = 0
         """Events told since the reflector began."""
         self._is_open = False
@@ -146,29 +155,46 @@ class Reflector:
 
     async def _list(self) -> None:
         found = await self._client.list(self._what, **self._selection)
-        self._sink.listed(found.items, revision_of(found.resource_version))
+        self._sink.listed(found.items)
+        self._sink.list_ended({*map(key_of, found.items)}, revision_of(found.resource_version))
+        self._filled = True
         self._version = found.resource_version
         self._heard += 1
         self._last_success = self._clock.monotonic()
 
     async def _stream(self) -> None:
-        """One watch that tells first what exists, then what changes."""
+        """One watch that tells first what exists, then what changes.
+
+        The first time objects are passed on as they come, so that 100,000 are never unpacked at once. Later
+        a stream that breaks off must tell nothing: there are those who work with what was told before.
+        """
         async with self._client.watch(
             self._what, **self._selection, initial_events=True, timeout=self._timeout()
         ) as events:
             self._is_open = True
-            existing: dict[Key, Obj] = {}
+            everything: set[Key] = set()
+            some: dict[Key, Obj] = {}
             async for event in events:
                 if event.type == "BOOKMARK":
                     if event.ends_initial_events:
                         break
-                elif event.type == "DELETED":
-                    existing.pop(key_of(event.object), None)
-                else:
-                    existing[key_of(event.object)] = event.object
+                    continue
+                key = key_of(event.object)
+                if event.type == "DELETED":
+                    some.pop(key, None)
+                    everything.discard(key)
+                    continue
+                everything.add(key)
+                some[key] = event.object
+                if len(some) == _PASSED_ON_TOGETHER and not self._filled:
+                    self._sink.listed(some.values())
+                    some = {}
+                    await asyncio.sleep(0)  # the sink gets its turn
             else:
                 return
-            self._sink.listed([*existing.values()], revision_of(event.resource_version))
+            self._sink.listed(some.values())
+            self._sink.list_ended(everything, revision_of(event.resource_version))
+            self._filled = True
             self._version = event.resource_version
             self._heard += 1
             await self._follow(events)

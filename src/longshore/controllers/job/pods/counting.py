@@ -58,10 +58,20 @@ def count(view: View, spec: Spec) -> Count:
     uncounted: Mapping[str, list[str]] = status.get("uncountedTerminatedPods") or {}
     uncounted_succeeded = frozenset(uncounted.get("succeeded") or ())
     uncounted_failed = frozenset(uncounted.get("failed") or ())
-    ended = [h for h in held(view, spec, roll.leaving.values()) if h.failed or h.phase == "Succeeded"]
-    new = [h for h in ended if not h.going and (not spec.indexed or valid(h.completion_index, spec))]
-    new_succeeded = [h.pod for h in new if h.phase == "Succeeded" and h.uid not in uncounted_succeeded]
-    new_failed = [h.pod for h in new if h.failed and h.uid not in uncounted_failed]
+    ended: list[Held] = []
+    new_succeeded: list[Obj] = []
+    new_failed: list[Obj] = []
+    for h in held(view, spec, roll.leaving.values()) if roll.leaving else ():
+        if not h.failed and h.phase != "Succeeded":
+            continue
+        ended.append(h)
+        if h.going or (spec.indexed and not valid(h.completion_index, spec)):
+            continue
+        if h.failed:
+            if h.uid not in uncounted_failed:
+                new_failed.append(h.pod)
+        elif h.uid not in uncounted_succeeded:
+            new_succeeded.append(h.pod)
     ignored = 0
     if spec.failure_rules:
         ignored = sum(not failure_policy.judge(spec.failure_rules, pod).counted for pod in new_failed)

@@ -103,6 +103,7 @@ class PodHandler(_Waker):
         self._failure_batches = failure_batches
 
     def on_add(self, obj: Obj, initial: bool) -> None:
+        """Pods that were there at the start wake nobody: their Jobs were, too, and are all looked at."""
         if pod_state.has_ended(obj) and pod_facts.tracked(obj):
             self._metrics.waits(True)
         if pod_facts.deleting(obj):
@@ -112,7 +113,7 @@ class PodHandler(_Waker):
         ref = controller_of(obj)
         if ref is None:
             self._unowned(obj)
-        elif (job := self._job(obj, ref)) is not None:
+        elif not initial and (job := self._job(obj, ref)) is not None:
             key = key_of(job)
             self._memory.expectations.creations_observed(key)
             if not self._memory.own_writes.own(key, "pods", obj):

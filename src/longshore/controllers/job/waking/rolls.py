@@ -7,6 +7,8 @@ again. So a roll stands still while a sync works with it, and several changes of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import msgspec
 
 from longshore.api.facts.owners import controller_of
@@ -22,6 +24,10 @@ class Kept(msgspec.Struct):
 
     uid: str
     """Of the Job."""
+    owned: str
+    """The key of its pods in the index of the cache."""
+    matches: Callable[[Mapping[str, str]], bool]
+    """Whether the Job's selector, which never changes, matches these labels."""
     roll: Roll = msgspec.field(default_factory=Roll)
     strangers: dict[str, Obj] = msgspec.field(default_factory=dict)
     """The Job's pods that its selector does not match, by name: it has to let them go."""
@@ -48,6 +54,8 @@ class Rolls(Handler):
         self._note(obj)
 
     def _note(self, pod: Obj) -> None:
+        if not self._kept:
+            return
         ref, meta = controller_of(pod), pod["metadata"]
         if ref is None:
             return
@@ -58,25 +66,29 @@ class Rolls(Handler):
     def now(self, job: Obj) -> Kept:
         """The Job's pods as the cache shows them now."""
         key, meta = key_of(job), job["metadata"]
-        owned, matches = selector_index.owned_key(job), selector_index.matcher(job)
         kept = self._kept.get(key)
         if kept is None or kept.uid != meta["uid"]:
-            kept = self._kept[key] = Kept(meta["uid"])
+            owned, matches = selector_index.owned_key(job), selector_index.matcher(job)
+            kept = self._kept[key] = Kept(meta["uid"], owned, matches)
             pods = self._pods.by_index(selector_index.PODS_BY_JOB, owned)
             kept.changed = dict.fromkeys(pod["metadata"]["name"] for pod in pods)
+        if kept.changed:
+            self._take_in(kept, key[0])
+        return kept
+
+    def _take_in(self, kept: Kept, namespace: str) -> None:
         for name in kept.changed:
-            pod = self._pods.indexed(selector_index.PODS_BY_JOB, owned, (key[0], name))
+            pod = self._pods.indexed(selector_index.PODS_BY_JOB, kept.owned, (namespace, name))
             if pod is None:
                 kept.roll.remove(name)
                 kept.strangers.pop(name, None)
-            elif matches(pod["metadata"].get("labels") or {}):
+            elif kept.matches(pod["metadata"].get("labels") or {}):
                 kept.roll.put(pod)
                 kept.strangers.pop(name, None)
             else:
                 kept.roll.remove(name)
                 kept.strangers[name] = pod
         kept.changed.clear()
-        return kept
 
     def forget(self, key: Key, uid: str = "") -> None:
         """Forgets the Job of this key; with `uid`, only that very one."""
