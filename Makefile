@@ -62,7 +62,7 @@ fresh-seeds:
 # our own tests do not count: other people's packages warn.
 test-examples:
 	tools/install-examples
-	for name in airflow; do \
+	for name in airflow prefect; do \
 	  .venv-examples/$$name/bin/python -m pytest -c /dev/null --rootdir examples/testing/with_$$name \
 	    -q -p no:cacheprovider examples/testing/with_$$name || exit 1; \
 	done

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ ANSWER_SECONDS: Final = 0.02
 _HALF_REQUEST_SECONDS: Final = 5.0
 """Real seconds to wait for the rest of a request, or for a thread."""
 _SOON_SECONDS: Final = 1e-6
+_STEP_SECONDS: Final = 1.0
 
 
 class Outside:
@@ -77,6 +78,13 @@ class HeldLoop(VirtualLoop):
                 return await way.arrived
             finally:
                 self._way = None
+
+    async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does the work, and lets as much time pass as it waits for."""
+        doing = self.create_task(work)
+        while not doing.done() and not self._is_let_go:
+            await self.advance(_STEP_SECONDS, doing.done)
+        await doing
 
     def flow(self, speed: float) -> None:
         """Lets time pass `speed` times as fast as real time; 0 holds it."""

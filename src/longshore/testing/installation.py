@@ -201,8 +201,11 @@ class Installation:
         listener = Listener(self.front, tls=self._identity.tls, timeouts=_PATIENT if is_held else _BRISK)
         self.port = await listening.start(listener, (), self.port)
         self._serving = AsyncExitStack()
-        self._serving.push_async_callback(listener.close)
-        if isinstance(loop, HeldLoop):
+        if not isinstance(loop, HeldLoop):
+            self._serving.push_async_callback(listener.close)
+        else:
+            # It gives clients a moment to hang up, and nobody else lets time pass meanwhile.
+            self._serving.push_async_callback(lambda: loop.let_pass(listener.close()))
             self.front.outside.listener = listener
             loop.outside = self.front.outside
 

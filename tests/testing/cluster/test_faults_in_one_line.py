@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import queue
+import ssl
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -141,3 +143,17 @@ def test_a_fault_on_something_that_is_no_method_is_refused(c: Cluster) -> None:
         c.faults.conflict(on="jobs/status")
     with pytest.raises(ValueError, match="429, 500 or 503"):
         c.faults.throttle(404)
+
+
+def test_a_server_restarts_and_goes_back_to_a_snapshot_while_a_client_watches(c: Cluster) -> None:
+    tls = ssl.create_default_context(cadata=c.kubeconfig_ca)
+    state = c.snapshot()
+    for again in (c.faults.restart, lambda: c.restore(state)):
+        client = http.client.HTTPSConnection(c.url.removeprefix("https://"), context=tls)
+        with contextlib.closing(client):
+            path = "/apis/batch/v1/jobs?watch=true"
+            client.request("GET", path, headers={"Authorization": f"Bearer {c.token}"})
+            with client.getresponse() as answer:
+                again()
+                assert answer.read() == b""
+    assert c.list("jobs") == []
