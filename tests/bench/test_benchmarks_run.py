@@ -143,3 +143,18 @@ def test_a_go_clients_load_is_answered_to_the_last_job(form: str, tmp_path: Path
     told = json.loads(run.stdout)
     assert (told["content"], told["jobs"]) == (form, 30)
     assert told["server_cpu_ms_per_job"] > 0
+
+
+def test_controllers_outside_run_against_a_server_that_costs_nothing() -> None:
+    words = ["--jobs", "2", "--pods", "3", "--cached", "0"]
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "bench" / "outside.py"), *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    figures = json.loads(run.stdout)
+    assert figures["complete"] == 2
+    assert figures["requests"]["POST pods"] == figures["requests"]["PATCH pods"] == 6
+    assert figures["CPU ms for a pod"] > 0

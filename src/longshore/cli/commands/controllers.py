@@ -58,6 +58,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     flags.one_of_several(parser)
     add_shards(parser)
+    parser.add_argument(
+        "--kube-api-qps",
+        type=_rate,
+        default=0.0,
+        metavar="N",
+        help="requests a second to the API server, at most (default: 0, the server sets the pace)",
+    )
+    parser.add_argument(
+        "--kube-api-burst",
+        type=_burst,
+        default=0,
+        metavar="N",
+        help="requests that need not wait for their turn (default: twice --kube-api-qps)",
+    )
     controller_flags.add_logging(parser)
 
 
@@ -116,6 +130,8 @@ def run(arguments: Namespace) -> int:
         lease_namespace=lease_namespace,
         shards=arguments.shards,
         shard_by=arguments.shard_by,
+        qps=arguments.kube_api_qps,
+        burst=arguments.kube_api_burst or round(2 * arguments.kube_api_qps) or 1,
         keep_reasons=arguments.keep_reasons,
         metrics=arguments.metrics_port,
         logging=controller_flags.logging_of(arguments),
@@ -148,6 +164,22 @@ def check_namespace(flag: str, namespace: str, controllers: Sequence[str]) -> No
 def _shards(text: str) -> int:
     if not text.isdigit() or int(text) > _MAX_SHARDS:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 0 to {_MAX_SHARDS}")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate < 1e6:
+        raise ArgumentTypeError(f"{text!r} is not a number of requests a second")
+    return rate
+
+
+def _burst(text: str) -> int:
+    if not text.isdigit():
+        raise ArgumentTypeError(f"{text!r} is not a whole number of requests")
     return int(text)
 
 

@@ -15,6 +15,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Final, Self
 
+from longshore.api import types
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
@@ -23,8 +24,9 @@ from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import answers, discovery, watch_stream
 from longshore.client.http.transport import Transport
+from longshore.client.http.trimmed_objects import PackedJson, Trim
 from longshore.client.http.url_paths import METHODS, path_of
-from longshore.client.protocol import Request, Response, WatchEvent, What
+from longshore.client.protocol import Packed, Request, Response, WatchEvent, What
 
 _JSON: Final = {"Accept": "application/json"}
 _MIN_WATCH_SECONDS: Final = 300
@@ -45,15 +47,21 @@ class HttpClient(Client):
         seconds: float = 65.0,
         dice: random.Random | None = None,
         fence: Callable[[], None] | None = None,
+        trims: Mapping[str, Trim] | None = None,
+        pace: Callable[[], float] | None = None,
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """`seconds` limits a request with all its retries: a little more than the server's own minute.
-        `fence` is asked right before each write is sent, and raises what the caller is to see instead."""
+        `fence` is asked right before each write is sent, and raises what the caller is to see instead.
+        `trims` are applied to objects of lists and watches, by resource; see trimmed_objects.py.
+        `pace` says before each request how many seconds it has to wait for its turn."""
         super().__init__(manager)
         self.namespace = connection.namespace
-        self._transport = Transport(connection, agent=manager, environ=environ, sleep=sleep, fence=fence)
-        self._seconds = seconds
+        self._transport = Transport(
+            connection, agent=manager, environ=environ, sleep=sleep, fence=fence, pace=pace
+        )
+        self._seconds, self._trims = seconds, trims or {}
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}
 
@@ -94,6 +102,9 @@ class HttpClient(Client):
                 raise answers.error(response.status, await response.read(), response.headers)
             yield response.content.iter_any()
 
+    def packed(self, resource: Resource, obj: Obj) -> Packed | None:
+        return PackedJson(types.encode(obj))
+
     async def close(self) -> None:
         await self._transport.close()
 
@@ -106,6 +117,9 @@ class HttpClient(Client):
             return Page([], "")
         meta = answer.get("metadata") or {}
         items = [untyped(ask.resource, item) for item in answer.get("items") or ()]
+        if trim := self._trims.get(ask.resource.qualified):
+            for item in items:
+                trim(item)
         return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
 
     @asynccontextmanager
@@ -120,7 +134,8 @@ class HttpClient(Client):
         async with opened as response:
             if response.status != 200:
                 raise answers.error(response.status, await response.read(), response.headers)
-            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent)
+            trim = self._trims.get(ask.resource.qualified)
+            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent, trim=trim)
             async with aclosing(events):
                 yield events
 

@@ -43,11 +43,12 @@ class Transport:
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         fence: Callable[[], None] | None = None,
+        pace: Callable[[], float] | None = None,
     ) -> None:
         self._connection, self._fence = connection, fence
         self._base = connection.server
         self._proxy = proxy.proxy_for(connection, environ)
-        self._sleep = sleep
+        self._sleep, self._pace = sleep, pace
         self._session: aiohttp.ClientSession | None = None
         self._certificate: tuple[bytes, bytes] | None = None
         self._headers = CIMultiDict(connection.headers)
@@ -117,6 +118,8 @@ class Transport:
         raise AssertionError("the last try returns or raises")
 
     async def _send(self, request: Request) -> aiohttp.ClientResponse:
+        if self._pace is not None and (pause := self._pace()) > 0:
+            await self._sleep(pause)
         credentials = self._connection.credentials
         url = URL(self._base + request.path, encoded=True)
         sent = CIMultiDict(self._headers)

@@ -13,6 +13,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import untyped
 from longshore.client.errors import TimedOut, Unreachable
+from longshore.client.http.trimmed_objects import Trim
 from longshore.client.protocol import WatchEvent
 
 
@@ -25,12 +26,17 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 async def events(
-    response: aiohttp.ClientResponse, resource: Resource, *, seconds: float, silent: float | None
+    response: aiohttp.ClientResponse,
+    resource: Resource,
+    *,
+    seconds: float,
+    silent: float | None,
+    trim: Trim | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
     """The events of a watch until its end. Raises the error that an ERROR event carries.
 
     `seconds` limits the whole stream, and `silent` the time without a word: a peer that vanished sends
-    nothing, not even an end.
+    nothing, not even an end. `trim` is applied to each object.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
@@ -54,7 +60,10 @@ async def events(
             line = b"".join(parts)
             parts = [start_of_next]
             if line:
-                yield _event(line, resource)
+                event = _event(line, resource)
+                if trim is not None and event.type != "BOOKMARK":
+                    trim(event.object)
+                yield event
 
 
 def _event(line: bytes, resource: Resource) -> WatchEvent:

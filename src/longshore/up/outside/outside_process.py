@@ -13,6 +13,7 @@ import random
 import socket
 import sys
 import uuid
+from collections.abc import Callable
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -21,8 +22,10 @@ from longshore import __version__
 from longshore.client import CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
 from longshore.client.http import HttpClient
+from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
+from longshore.machinery.queues.retry_limiter import RetryLimiter
 from longshore.machinery.reason_book import Untold
 from longshore.machinery.sharding import replica
 from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
@@ -111,12 +114,17 @@ async def _clients(
 ) -> Clients:
     """Each with connections of its own, so that no renewal waits behind other requests."""
 
-    async def client(fence: Fence | None) -> HttpClient:
-        check = None if fence is None else fence.check
-        return await stack.enter_async_context(HttpClient(connection, manager=MANAGER, fence=check))
+    trims = None if settings.schedulers else FOR_CONTROLLERS
+    turns = RetryLimiter(RealClock(), settings.qps, settings.burst) if settings.qps else None
 
-    working = await client(fences.first if settings.leader_elect else None)
-    leading = await client(fences.leader) if settings.shards else working
+    async def client(fence: Fence | None, pace: Callable[[], float] | None = None) -> HttpClient:
+        check = None if fence is None else fence.check
+        made = HttpClient(connection, manager=MANAGER, fence=check, trims=trims, pace=pace)
+        return await stack.enter_async_context(made)
+
+    pace = None if turns is None else turns.pause
+    working = await client(fences.first if settings.leader_elect else None, pace)
+    leading = await client(fences.leader, pace) if settings.shards else working
     return Clients(working, leading, await client(None))
 
 

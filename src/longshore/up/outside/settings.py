@@ -44,6 +44,10 @@ class Settings(msgspec.Struct, frozen=True):
     shards: int = 0
     """Parts into which objects are divided among replicas that work at the same time; 0 for one leader."""
     shard_by: By = "namespace"
+    qps: float = 0.0
+    """Requests a second of this process, renewals of Leases aside; 0 sets no limit."""
+    burst: int = 0
+    """Requests that need not wait for their turn."""
     keep_reasons: bool = False
     """Whether reasons are kept as Events of the cluster, beside those that Kubernetes and Volcano write."""
     metrics: tuple[str, int] | None = None
