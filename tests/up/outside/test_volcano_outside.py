@@ -90,7 +90,7 @@ def test_the_kit_finds_what_volcano_itself_does(longshore: RunningLongshore) -> 
 def test_the_manifests_say_where_volcanos_definitions_are(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifests", "--controllers", "volcano-job", "--scheduler"]) == 0
     text = capsys.readouterr().out
-    assert "crd/bases" in text
+    assert "longshore manifests --crds" in text
     objects = list(yaml.safe_load_all(text))
     commands = [o["spec"]["template"]["spec"]["containers"][0] for o in objects if o["kind"] == "Deployment"]
     assert [each["command"][1] for each in commands] == ["controllers", "scheduler"]
