@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -155,3 +156,18 @@ def test_however_short_a_pause_is_time_passes() -> None:
         return looked
 
     assert virtual.run(main) < 10
+
+
+def test_a_socket_is_heard_while_a_virtual_loop_is_busy() -> None:
+    async def story(clock: VirtualClock) -> bytes:
+        near, far = socket.socketpair()
+        with near, far:
+            near.setblocking(False)
+            heard = asyncio.create_task(asyncio.get_running_loop().sock_recv(near, 9))
+            await asyncio.sleep(0)
+            far.send(b"hello")
+            while not heard.done():  # noqa: ASYNC110 - the loop is to be busy
+                await asyncio.sleep(0)
+            return heard.result()
+
+    assert virtual.run(story) == b"hello"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from longshore.api.errors import StatusError
@@ -110,3 +112,9 @@ def test_a_pod_that_ignores_its_end_is_killed_after_its_grace_period() -> None:
 def test_a_manifest_that_the_api_refuses_is_refused_here() -> None:
     with pytest.raises(StatusError, match="parallelism"):
         played(job(parallelism=-1))
+
+
+def test_the_collector_of_garbage_is_as_it_was_after_a_simulation() -> None:
+    before = gc.get_threshold(), bool(gc.get_freeze_count())
+    played(job())
+    assert (gc.get_threshold(), bool(gc.get_freeze_count())) == before

@@ -22,6 +22,7 @@ T = TypeVar("T")
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _RESOLUTION_SECONDS: Final = 1e-6
 """Timers this near count as due: less would drown in a float's error after some years."""
+_BUSY_TURNS: Final = 8
 _STUCK_SECONDS: Final = 10.0
 """Real seconds to wait for a thread or a socket when no timer is set."""
 
@@ -122,17 +123,22 @@ Ready: TypeAlias = list[tuple[selectors.SelectorKey, int]]
 
 
 class Jumping(selectors.BaseSelector):
-    """Looks at the sockets without waiting; where the loop would wait, lets virtual time pass instead."""
+    """Looks at the sockets without waiting; where the loop would wait, lets virtual time pass instead.
+
+    While there is work it looks in one turn of `_BUSY_TURNS` only: a look takes 5 µs, a Job 30 to 70 turns,
+    and a plane on its own has no sockets.
+    """
 
     def __init__(self, jump: Callable[[float], None]) -> None:
         self._real = selectors.DefaultSelector()
         self._jump = jump
+        self._turn = 0
 
     def select(self, timeout: float | None = None) -> Ready:
-        ready = self._real.select(0)
-        if ready or timeout == 0:
-            return ready
-        return self.idle(timeout)
+        if timeout == 0:
+            self._turn += 1
+            return self._real.select(0) if self._turn % _BUSY_TURNS == 0 else []
+        return self._real.select(0) or self.idle(timeout)
 
     def idle(self, timeout: float | None) -> Ready:
         """Nothing is left to do for so long, or, with None, until something comes from outside."""
