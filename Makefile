@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-ui test-walls lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -16,6 +16,7 @@ help:
 	@echo 'make fresh-seeds  a minute of seeds that nobody has played before'
 	@echo 'make test-examples  the examples of tests with Airflow and Prefect, which are too heavy for make test'
 	@echo 'make test-deploy  the Helm chart with a real helm, and the image where podman can build it'
+	@echo 'make test-outside  leaders that are stopped and continued, for real'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
 	@echo 'make lint      the same without the tests'
@@ -80,6 +81,11 @@ test-deploy:
 	tools/install-helm
 	LONGSHORE_TEST_DEPLOY=1 $(BIN)/pytest -q -n 0 tests/deploy
 	tools/build-image
+
+# Controllers outside whose leader is stopped and continued: Leases take their time.
+test-outside:
+	@tools/venv dev
+	LONGSHORE_TEST_OUTSIDE=1 $(BIN)/pytest -q -n 2 tests/up/outside/test_stopped_and_continued.py
 
 # Outside /tmp, of which containers of level full have their own.
 test-walls:

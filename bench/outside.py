@@ -29,6 +29,8 @@ import yaml
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
+BALANCE_SECONDS = 2.0
+"""Replicas hand over one shard at a time, every second and a half."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -96,6 +98,8 @@ def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             for each in running:
                 assert each.stdout is not None
                 each.stdout.readline()  # ready
+            if arguments.replicas > 1:
+                time.sleep(BALANCE_SECONDS * arguments.shards)
             before = [cpu(each.pid) for each in running]
             with urllib.request.urlopen(f"{server.address}/begin"):
                 begun = time.monotonic()
