@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import nullcontext
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from longshore.api import indexes
+from longshore.api.indexes import IndexListError
 
 SETS = st.frozensets(st.integers(0, 200))
 
@@ -52,6 +56,30 @@ def test_indexes_put_in_and_taken_out_one_by_one_leave_the_runs_of_the_set(
             left.add(index)
             indexes.add(found, index)
         assert tuple(found) == runs(frozenset(left))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.integers(0, 2**32).map(lambda seed: random.Random(seed).sample(range(400), 120)).map(frozenset),
+    SETS,
+    st.integers(380, 410),
+)
+def test_a_long_list_that_was_written_before_reads_as_any_other(
+    a: frozenset[int], b: frozenset[int], completions: int
+) -> None:
+    for found in (
+        runs(a),
+        indexes.merge(runs(a), runs(b)),
+        indexes.merge(runs(a), runs(frozenset([*b][:1]))),
+    ):
+        text = indexes.write(found)
+        again = f"{text},x"  # never written, and the same to a reader who forgives
+        assert indexes.read(text, completions) == indexes.read(again, completions)
+        for check in (indexes.check, indexes.parse):
+            with pytest.raises(IndexListError) if members(found) - set(range(completions)) else nullcontext():
+                check(text, completions)
+        assert members(found) == {i for i in range(401) if indexes.contains(found, i)}
+    assert members(indexes.merge(runs(a), runs(b))) == a | b
 
 
 def test_two_in_a_row_are_written_apart_and_three_as_a_range() -> None:

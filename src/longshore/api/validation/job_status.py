@@ -210,7 +210,7 @@ def _finished_with_uncounted(now: _View) -> FieldError | None:
 
 def _list_problem(name: str, text: str, spec: Obj) -> FieldError | None:
     try:
-        indexes.parse(text, spec["completions"])
+        indexes.check(text, spec["completions"])
     except indexes.IndexListError as problem:
         return field.invalid(f"status.{name}", text, f"error parsing {name}: {problem}")
     return None
