@@ -1,4 +1,4 @@
-"""Small charts as SVG: costs against a size, which has a logarithmic scale."""
+"""Small charts as SVG: costs against a size, which has a logarithmic scale, and bars that compare."""
 
 from __future__ import annotations
 
@@ -44,6 +44,26 @@ def chart(title: str, across: str, up: str, lines: Mapping[str, Points]) -> str:
         out += [f'<circle cx="{x(s):.1f}" cy="{y(v):.1f}" r="3.5" fill="{colour}"/>' for s, v in points]
         size, value = points[-1]
         out.append(_text(x(size) + 10, y(value) + 4, name, colour=colour))
+    return "\n".join([*out, "</svg>", ""])
+
+
+def bars(title: str, across: str, lengths: Mapping[str, float]) -> str:
+    """The SVG of a bar for each name, longest first."""
+    names = sorted(lengths, key=lambda name: -lengths[name])
+    most, left, height = max(lengths.values()), 250, 60 + 24 * len(names)
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
+        'font-size="12">',
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
+        _text(12, 24, title, size=15),
+        _text(left, 44, across),
+    ]
+    for number, name in enumerate(names):
+        top, width = 54 + 24 * number, max(1.0, lengths[name] / most * (_WIDTH - left - 70))
+        colour = _COLOURS[0] if name.startswith("longshore") else "#9aa5b1"
+        out.append(_text(left - 8, top + 14, name, anchor="end"))
+        out.append(f'<rect x="{left}" y="{top}" width="{width:.1f}" height="18" fill="{colour}"/>')
+        out.append(_text(left + width + 6, top + 14, f"{lengths[name]:,.0f}"))
     return "\n".join([*out, "</svg>", ""])
 
 

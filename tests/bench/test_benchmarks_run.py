@@ -94,6 +94,29 @@ def test_a_quick_count_of_writes_names_each_of_them() -> None:
         assert f"1.00  {name}\n" in run.stdout
 
 
+def test_peers_have_a_row_each_with_figures_or_the_reason_why_not(tmp_path: Path) -> None:
+    tools = ["longshore", "xargs", "pueue", "dask"]
+    run = subprocess.run(
+        [
+            sys.executable,
+            str(API.with_name("peers.py")),
+            "--quick",
+            "--environments",
+            str(tmp_path),
+            *tools,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert run.returncode == 0, run.stderr
+    rows = run.stdout.splitlines()[2:]
+    for row, title in zip(rows[:2], ("longshore up, longshore run", "xargs -P8"), strict=True):
+        assert re.match(rf"\| {title} \| [0-9.]+ s \| [0-9.,]+ \(of 5\) \| [0-9,]+ MB \|", row), row
+    assert "not in PyPI or apt" in rows[2]
+    assert "not installed: dask, distributed (--install)" in rows[3]
+
+
 def test_a_short_soak_prints_memory_and_its_growth() -> None:
     words = ["--minutes", "0.1", "--rate", "5"]
     run = subprocess.run(
