@@ -171,24 +171,11 @@ def only_what_has_ended_is_cleaned_up(record: Record) -> Iterator[str]:
             yield f"{change.key.name}: is deleted before its end"
 
 
-def a_story_tells_of_the_end(record: Record) -> Iterator[str]:
-    """`longshore why` of a Job that has ended says so."""
-    for uid, job in record.last(JOBS).items():
-        end = job_state.end_of(job)
-        if end is None or uid not in record.stories:
-            continue
-        story = record.stories[uid]
-        codes = [line.get("code") for line in story.get("story") or ()]
-        if end["type"] not in codes:
-            yield f"{job['metadata']['name']}: {end['type']}, and its story ends with {codes[-3:]}"
-
-
 INVARIANTS = (
     a_deadline_is_kept,
     a_finished_job_leaves_nothing_behind,
     a_finished_pod_is_counted_exactly_once,
     a_job_goes_when_its_time_is_up,
-    a_story_tells_of_the_end,
     a_suspended_job_runs_nothing,
     a_verdict_never_changes,
     counters_never_go_down,

@@ -13,6 +13,8 @@ from simulation import (
     job_invariants,
     pod_invariants,
     rest_invariants,
+    shortcut_invariants,
+    story_invariants,
     world,
 )
 from simulation.record import Record
@@ -24,6 +26,7 @@ INVARIANTS = (
     *job_invariants.INVARIANTS,
     *cron_invariants.INVARIANTS,
     *gang_invariants.INVARIANTS,
+    *story_invariants.INVARIANTS,
 )
 _MOST_SAID = 3
 
@@ -46,7 +49,11 @@ def faults(record: Record) -> list[Fault]:
 def judged(scenario: Scenario) -> list[Fault]:
     """What is wrong when this scenario is played. An exception is a fault, too."""
     try:
-        return faults(world.play(scenario))
+        found = faults(world.play(scenario))
+        if shortcut_invariants.can_be_compared(scenario):
+            alike = shortcut_invariants.shortcuts_on_and_off_end_in_the_same_state
+            found += [Fault(alike.__name__, said) for said in alike(scenario, world.play)]
+        return found
     except Exception as err:  # whatever ends a run is a fault of what was run
         return [Fault("the_run_ends", repr(err))]
 

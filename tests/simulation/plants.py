@@ -14,6 +14,14 @@ from support.places import ROOT
 
 MAX_SEEDS = 2000
 """A fault that takes more seeds counts as not found."""
+QUICK = (
+    "the finalizer goes before the status is written",
+    "what was just created is forgotten",
+    "a failed pod is listed a second time",
+    "counters move while the finalizer is there",
+    "pods are killed before the verdict is written",
+)
+"""Faults that were found within 40 seeds from 0 on, as bugs-found.md tells: CI plants some of these."""
 
 
 class Plant(NamedTuple):
@@ -195,12 +203,12 @@ def planted(plant: Plant, folder: Path) -> None:
     file.write_text(text.replace(plant.old, plant.new))
 
 
-def seeds_needed(plant: Plant, jobs: int, first: int) -> tuple[int | None, str]:
-    """How many seeds it takes to find the fault, and what is said then; None if it is not found."""
+def seeds_needed(plant: Plant, jobs: int, first: int, most: int = MAX_SEEDS) -> tuple[int | None, str]:
+    """How many seeds it takes to find the fault, and what is said then; None if it is not found in `most`."""
     with tempfile.TemporaryDirectory() as name:
         planted(plant, Path(name))
         environment = {**os.environ, "PYTHONPATH": f"{name}:{ROOT / 'tests'}"}
-        command = [sys.executable, "-m", "simulation.hunt", str(first), str(MAX_SEEDS), str(jobs)]
+        command = [sys.executable, "-m", "simulation.hunt", str(first), str(most), str(jobs)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{plant.name}: {done.stderr}")
@@ -208,13 +216,13 @@ def seeds_needed(plant: Plant, jobs: int, first: int) -> tuple[int | None, str]:
     return (int(number) if number else None), said
 
 
-def run(names: list[str], jobs: int, first: int) -> int:
+def run(names: list[str], jobs: int, first: int, most: int = MAX_SEEDS) -> int:
     """Plants the named faults, or all, one after the other, and prints the table."""
     chosen = [plant for plant in PLANTS if not names or plant.name in names]
     missed = 0
     print("| fault | seeds needed | found by |\n| --- | --- | --- |")
     for plant in chosen:
-        number, said = seeds_needed(plant, jobs, first)
+        number, said = seeds_needed(plant, jobs, first, most)
         missed += number is None
-        print(f"| {plant.name} | {number or f'not in {MAX_SEEDS}'} | {said.partition(':')[0]} |", flush=True)
+        print(f"| {plant.name} | {number or f'not in {most}'} | {said.partition(':')[0]} |", flush=True)
     return 1 if missed else 0

@@ -43,7 +43,7 @@ class Record:
     ended_quietly: bool = False
     """Whether nothing was left to do in the end."""
     stories: dict[str, Obj] = field(default_factory=dict)
-    """The stories of Jobs, by name, as `longshore why` tells them in the end."""
+    """The stories of what is left, by uid, as `longshore why` tells them in the end."""
 
     def of(self, storage: str) -> Iterator[Change]:
         return (change for change in self.changes if change.key.storage == storage)

@@ -33,18 +33,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, metavar="N", help="play this one, and say all that happened")
     parser.add_argument("--plants", nargs="*", metavar="NAME", help="plant these faults, or all of them")
     parser.add_argument(
-        "--some-plants", type=int, metavar="N", help="plant so many of them, by the first seed"
+        "--most", type=int, default=plants.MAX_SEEDS, metavar="N", help="seeds to find a planted fault in"
+    )
+    parser.add_argument(
+        "--some-plants", type=int, metavar="N", help="plant so many of those soon found, drawn by --from"
     )
     options = parser.parse_args()
     logging.getLogger("longshore").propagate = False  # a bad day has many warnings; errors are judged
     if options.seed is not None:
         return _one(options.seed)
     if options.some_plants is not None:
-        names = [plant.name for plant in plants.PLANTS]
-        chosen = random.Random(options.first).sample(names, options.some_plants)
-        return plants.run(chosen, options.jobs, options.first)
+        chosen = random.Random(options.first).sample(plants.QUICK, options.some_plants)
+        return plants.run(chosen, options.jobs, 0, options.most)
     if options.plants is not None:
-        return plants.run(options.plants, options.jobs, options.first)
+        return plants.run(options.plants, options.jobs, options.first, options.most)
     count = options.count if options.count or options.seconds else 200
     return _many(options.first, count, options.seconds, options.jobs)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation import drawing, judging
+from simulation import drawing, judging, shortcut_invariants, world
 from simulation.scenario import Scenario
 
 KEPT = (
@@ -37,6 +37,13 @@ def test_what_must_hold_holds(block: int) -> None:
 
 def _judged(seed: int) -> list[judging.Fault]:
     return judging.judged(drawing.scenario(seed))
+
+
+def test_shortcuts_on_and_off_end_in_the_same_state() -> None:
+    calm = [s for s in map(drawing.scenario, range(400)) if shortcut_invariants.can_be_compared(s)]
+    alike = shortcut_invariants.shortcuts_on_and_off_end_in_the_same_state
+    assert len(calm) >= 4
+    assert {s.seed: said for s in calm[:4] if (said := [*alike(s, world.play)])} == {}
 
 
 def test_every_kind_of_work_trouble_and_death_is_drawn() -> None:

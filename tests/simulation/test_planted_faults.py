@@ -17,6 +17,7 @@ def test_a_planted_fault_changes_one_place(plant: Plant) -> None:
 
 def test_names_are_unique_and_many() -> None:
     assert len({plant.name for plant in PLANTS}) == len(PLANTS) >= 20
+    assert set(plants.QUICK) <= {plant.name for plant in PLANTS}
 
 
 def test_a_planted_fault_is_found() -> None:

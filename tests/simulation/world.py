@@ -32,7 +32,7 @@ from simulation import mortal_node, shuffled
 from simulation.mortal_node import Life
 from simulation.old_looks import OldLooks
 from simulation.outcomes import Outcomes
-from simulation.record import JOBS, WORK, BugLog, Record, RecordingStore
+from simulation.record import CRONJOBS, GANGS, JOBS, PODS, WORK, BugLog, Record, RecordingStore
 from simulation.scenario import Crash, Deed, Scenario, Who
 
 NS: Final = "default"
@@ -42,6 +42,8 @@ KINDS: Final[dict[str, What]] = {
     "gang": kinds.VOLCANO_JOBS,
     "queue": kinds.QUEUES,
 }
+_TOLD: Final = {JOBS: "job", CRONJOBS: "cronjob", GANGS: "vcjob", PODS: "pod"}
+"""The words of `longshore why` for what is stored."""
 _ALWAYS: Final = ("garbage", "job", "podgc", "ttl")
 _FOR: Final = {
     "cronjob": ("cronjob",),
@@ -303,9 +305,9 @@ class _World:
             await self._clock.sleep(rest)
 
     async def ask_why(self) -> None:
-        """Has the stories of the Jobs told that are left."""
-        for uid, job in self._record.last(JOBS).items():
-            name = job["metadata"]["name"]
-            path = f"/apis/longshore.dev/v1/namespaces/{NS}/explanations/job.{name}"
-            answer = await self._plane.client.request("GET", path)
-            self._record.stories[uid] = msgspec.json.decode(answer.body)
+        """Has the stories of all objects told that are left."""
+        for storage, word in _TOLD.items():
+            for uid, obj in self._record.last(storage).items():
+                path = f"/apis/longshore.dev/v1/namespaces/{NS}/explanations/{word}.{obj['metadata']['name']}"
+                answer = await self._plane.client.request("GET", path)
+                self._record.stories[uid] = msgspec.json.decode(answer.body)
