@@ -90,7 +90,9 @@ def test_a_quick_count_of_writes_names_each_of_them() -> None:
     assert run.returncode == 0, run.stderr
     assert "pods of one Indexed Job: writes for a pod" in run.stdout
     assert "Jobs of one pod: writes for a pod" in run.stdout
-    for name in ("Pod created, with its node", "Pod: metadata.finalizers", "Event Scheduled", "Job created"):
+    for name in ("Pod created, with its node", "Event Scheduled", "Event Created"):
+        assert f"  {name}\n" in run.stdout
+    for name in ("Pod: metadata.finalizers", "Job created"):
         assert f"1.00  {name}\n" in run.stdout
 
 
