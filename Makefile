@@ -5,7 +5,7 @@
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-ui test-walls lint format kubectl man clean
+.PHONY: help demo docs pictures test test-hostile test-long-way test-simulation fresh-seeds test-examples test-deploy test-outside test-storm test-ui test-walls lint format kubectl man clean
 
 help:
 	@echo 'make demo      see longshore at work: an Indexed Job of sixty processes'
@@ -17,6 +17,7 @@ help:
 	@echo 'make test-examples  the examples of tests with Airflow and Prefect, which are too heavy for make test'
 	@echo 'make test-deploy  the Helm chart with a real helm, and the image where podman can build it'
 	@echo 'make test-outside  leaders that are stopped and continued, for real'
+	@echo 'make test-storm  a hundred kill -9 of longshore and its keeper while Jobs run behind walls'
 	@echo 'make test-ui   the dashboard in a real Chromium (tools/install-chromium)'
 	@echo 'make test-walls  the tests of the keeper again, with walls of level full around every container'
 	@echo 'make lint      the same without the tests'
@@ -67,6 +68,13 @@ test-examples:
 	  .venv-examples/$$name/bin/python -m pytest -c /dev/null --rootdir examples/testing/with_$$name \
 	    -q -p no:cacheprovider examples/testing/with_$$name || exit 1; \
 	done
+
+# Kills of longshore, of its keeper and of both (tests/hostile/storm): nothing is run twice, lost or stuck.
+KILLS := 100
+
+test-storm:
+	@tools/venv dev
+	LONGSHORE_STORM=$(KILLS) $(BIN)/pytest -q -n 0 -s tests/hostile/storm
 
 # The dashboard: its JavaScript linted and type-checked, then used in a real browser. Not part of `make test`: it needs
 # Chromium and npm.

@@ -7,13 +7,9 @@ truth from the processes themselves, and compares it with what the API says in t
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from support.longshore_process import READY, RunningLongshore
+from support.killed_longshore import Up, containers, end_keeper
 
 ROUNDS = int(os.environ.get("LONGSHORE_KILLS", "30"))
 PROCESSES = 200
@@ -39,36 +35,6 @@ exit $code
 """
 
 
-class Up:
-    """A `longshore up` that can be killed and started again on the same directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.errors = directory.parent / "stderr"
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "longshore", "up", "--data-dir", str(self.directory)]
-        command += ["--port", "0"]  # not the same again: while it is dead, anybody may take it
-        with self.errors.open("a") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        assert self.process.stdout is not None
-        ready = READY.fullmatch(self.process.stdout.readline())
-        assert ready is not None, f"longshore did not start: {self.errors.read_text()[-2000:]}"
-        self.client = RunningLongshore(ready[1], Path(ready[2]))
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-
-
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Up]:
     data = tmp_path / "data"
@@ -79,35 +45,7 @@ def up(tmp_path: Path) -> Iterator[Up]:
     finally:
         if running.process.poll() is None:
             running.stop()
-        _end_keeper(data)
-
-
-def _end_keeper(data: Path) -> None:
-    """It outlives longshore by design; the test's own does not outlive the test."""
-    for pid, words in _processes():
-        if b"longshore.node.keeper" in words and os.fsencode(data) in words:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _processes() -> Iterator[tuple[int, bytes]]:
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                yield int(entry), Path(f"/proc/{entry}/cmdline").read_bytes()
-
-
-def _containers(uids: set[str]) -> list[int]:
-    """Processes of this machine that belong to one of these pods."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with contextlib.suppress(OSError):
-                environ = Path(f"/proc/{entry}/environ").read_bytes()
-                at = environ.find(b"LONGSHORE_CONTAINER=")
-                if at >= 0 and environ[at + 20 : at + 56].decode() in uids:
-                    found.append(int(entry))
-    return found
+        end_keeper(data)
 
 
 def _job(name: str, book: Path, nap: float) -> dict[str, Any]:
@@ -171,7 +109,7 @@ def _check(up: Up, job: dict[str, Any], book: Path) -> None:
     assert status["completedIndexes"] == f"0-{PROCESSES - 1}"
     assert status.get("failed", 0) == sum(1 for code in codes.values() if code)
     assert status.get("failed", 0) == len(range(7, PROCESSES, 20))
-    assert _containers(set(began)) == [], "a process was left behind"
+    assert containers(set(began)) == [], "a process was left behind"
 
 
 def test_nothing_is_lost_run_twice_or_counted_twice(up: Up, tmp_path: Path) -> None:
