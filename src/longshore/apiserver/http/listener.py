@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import ssl
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from longshore.apiserver.http.begun import Front
 from longshore.apiserver.http.client_connection import Connection
+from longshore.apiserver.http.doorway import Doorway
 from longshore.apiserver.http.timeouts import Timeouts
 
 _BACKLOG: Final = 1024
@@ -25,23 +28,24 @@ class Listener:
         self._connections: set[Connection] = set()
         self._newcomers: dict[Connection, None] = {}
         self._servers: list[asyncio.Server] = []
+        self._doorways: list[Doorway] = []
 
     async def start(self, host: str, port: int) -> int:
         """Begins to listen and returns the port (the one chosen, for port 0)."""
         loop = asyncio.get_running_loop()
-        limits: dict[str, Any] = {}
-        if self._tls is not None:
-            limits["ssl_handshake_timeout"] = min(self._timeouts.handshake, self._timeouts.head)
-            limits["ssl_shutdown_timeout"] = self._timeouts.linger
-        server = await loop.create_server(
-            lambda: Connection(self._front, self._timeouts, loop, self._connections, self._newcomers),
-            host,
-            port,
-            ssl=self._tls,
-            backlog=_BACKLOG,
-            **limits,
-        )
+
+        def protocol() -> Connection:
+            return Connection(self._front, self._timeouts, loop, self._connections, self._newcomers)
+
+        is_plain = self._tls is None
+        server = await loop.create_server(protocol, host, port, backlog=_BACKLOG, start_serving=is_plain)
         self._servers.append(server)
+        if self._tls is not None:
+            for bound in server.sockets:
+                listening = socket.socket(fileno=os.dup(bound.fileno()))
+                listening.setblocking(False)
+                listening.listen(_BACKLOG)
+                self._doorways.append(Doorway(listening, protocol, self._tls, self._timeouts))
         chosen: int = server.sockets[0].getsockname()[1]
         return chosen
 
@@ -53,6 +57,8 @@ class Listener:
     async def close(self) -> None:
         """Stops listening, ends all streams, lets running requests finish for a moment, then hangs up."""
         self._front.close()
+        for doorway in self._doorways:
+            doorway.close()
         for server in self._servers:
             server.close()
         for connection in tuple(self._connections):

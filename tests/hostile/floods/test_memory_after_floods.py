@@ -1,0 +1,81 @@
+"""Floods of connections without credentials: other clients are served, memory and descriptors come back."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from longshore.apiserver.http.doorway import MAX_HANDSHAKES, MAX_SILENT
+from support.killed_longshore import Up
+
+CLIENTS = 3000
+MAX_GROWTH_MIB = 40
+"""With TLS begun for each of 3,000 connections it is 150."""
+_BEGINNING = b"\x16\x03\x01\x02\x00"
+"""The first bytes of a TLS record of 512, and no more."""
+_SOME_DESCRIPTORS = 64
+_PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    one = Up(tmp_path_factory.mktemp("flood") / "data", "--no-node", "--controllers", "none")
+    one.start()
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+def _memory_mib(up: Up) -> float:
+    text = Path(f"/proc/{up.process.pid}/smaps_rollup").read_text()
+    found = re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+def _descriptors(up: Up) -> int:
+    return len(os.listdir(f"/proc/{up.process.pid}/fd"))
+
+
+def _until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+@contextmanager
+def _clients(up: Up, first_words: bytes) -> Iterator[None]:
+    port = int(up.client.server.rpartition(":")[2])
+    with ExitStack() as stack:
+        for _ in range(CLIENTS):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            if first_words:
+                client.sendall(first_words)
+        yield
+
+
+def test_clients_that_say_nothing_take_little_memory_and_are_given_up(up: Up) -> None:
+    before, open_before = _memory_mib(up), _descriptors(up)
+    with _clients(up, b""):
+        up.client.made("GET", "/api/v1/namespaces/default/configmaps")
+        _until(lambda: _descriptors(up) <= open_before + MAX_SILENT + _SOME_DESCRIPTORS, "there are too many")
+        assert _memory_mib(up) - before < MAX_GROWTH_MIB
+        _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
+
+
+def test_clients_that_stop_amid_their_handshake_are_given_up_and_others_are_served(up: Up) -> None:
+    open_before = _descriptors(up)
+    with _clients(up, _BEGINNING):
+        up.client.made("GET", "/api/v1/namespaces/default/configmaps")
+        most = open_before + MAX_HANDSHAKES + _SOME_DESCRIPTORS
+        _until(lambda: _descriptors(up) <= most, "there are too many")
+        _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
