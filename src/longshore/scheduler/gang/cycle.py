@@ -59,6 +59,11 @@ class Cycle(msgspec.Struct, frozen=True):
     """The amounts of settled gangs, which need no decision, by queue."""
     hyper_nodes: tuple[Obj, ...] = ()
     """The network between nodes."""
+    quotas: tuple[Obj, ...] = ()
+    awaited: tuple[Obj, ...] = ()
+    """The groups that were let in and have no pods yet, where quotas count."""
+    shuffled: float = 0.0
+    """When the action `shuffle` last removed tasks, in seconds since 1970."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
 
@@ -91,6 +96,9 @@ class SavedCycle(msgspec.Struct, frozen=True):
     time: str
     settled: dict[str, Sums]
     hyper_nodes: list[Obj]
+    quotas: list[Obj]
+    awaited: list[Obj]
+    shuffled: float
     gate: bool
 
 
@@ -106,6 +114,9 @@ def saved(cycle: Cycle) -> SavedCycle:
         cycle.time,
         dict(cycle.settled),
         [*cycle.hyper_nodes],
+        [*cycle.quotas],
+        [*cycle.awaited],
+        cycle.shuffled,
         cycle.gate,
     )
 
@@ -128,6 +139,9 @@ def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
         data.time,
         data.settled,
         tuple(data.hyper_nodes),
+        tuple(data.quotas),
+        tuple(data.awaited),
+        data.shuffled,
         data.gate,
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from longshore.machinery.reasons import Reason
-from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt
+from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt, shuffle
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.plan import GroupReport, Plan
-from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM
+from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM, SHUFFLE
 from longshore.scheduler.gang.trying.trial import Session
 
 _ACTIONS = {
@@ -15,6 +15,7 @@ _ACTIONS = {
     BACKFILL: allocate.backfill,
     PREEMPT: preempt.run,
     RECLAIM: preempt.reclaim,
+    SHUFFLE: shuffle.run,
 }
 
 
@@ -36,8 +37,9 @@ def decide(cycle: Cycle) -> Plan:
         reports,
         tuple(event for event in session.events if not (cycle.gate and event.group.tasks)),
         {} if cycle.gate else closing.allocated(session),
+        session.shuffles,
         _why(session, reports),
-        _look_again(reports, cycle.now),
+        _look_again(session, reports, cycle.now),
     )
 
 
@@ -57,13 +59,17 @@ def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _look_again(reports: tuple[GroupReport, ...], now: float) -> float | None:
-    """Until the first gang that is not let in has waited for as long as it may, or one whose pods are being
-    made has taken too long."""
+def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) -> float | None:
+    """Until the first gang that is not let in has waited for as long as it may, one whose pods are being
+    made has taken too long, or the hours of a zone begin or are over."""
     due = [
         report.group.deadline - now
         for report in reports
         if report.group.deadline is not None and report.status["phase"] == "Pending"
     ]
     due += [left for report in reports if (left := report.group.is_growing) is not None]
+    if session.zones is not None and (change := session.zones.next_change()) is not None:
+        due.append(change)
+        if SHUFFLE in session.settings.actions and session.zones.period:
+            due.append(session.zones.period)
     return max(min(due), 0.0) if due else None

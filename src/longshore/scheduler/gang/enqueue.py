@@ -31,6 +31,7 @@ def run(session: Session) -> None:
             if not gate.admits(group, queue):
                 continue
             group.phase = "Inqueue"
+            session.quotas.promise(group.obj)
             promised = group.promise
             if promised is not None:
                 gate.reserved = total((gate.reserved, promised))
@@ -48,6 +49,7 @@ class _Gate:
             "proportion": self._queue,
             "capacity": self._queue,
             "sla": self._sla,
+            "resourcequota": self._quota,
         }
         self.reserved = session.reserved
         overcommit = session.settings.plugin("overcommit")
@@ -83,6 +85,17 @@ class _Gate:
         group.notes.append(Reason("WaitedTooLong", words, {"seconds": round(waited, 3)}))
         return PERMIT
 
+    def _quota(self, group: Group, queue: Queue) -> int:
+        short = self._session.quotas.lacking(group.obj)
+        if not short:
+            return PERMIT
+        names = ", ".join(f"insufficient {name}" for name in short)
+        _refuse(self._session, group, f"resource quota insufficient: {names}")
+        group.notes.append(
+            Reason("QuotaUsedUp", f"quotas of namespace {group.key[0]} have too little: {names}")
+        )
+        return REJECT
+
     def _overcommit(self, group: Group, queue: Queue) -> int:
         wanted = group.min_resources or {}
         short = lacking(total((self.reserved, wanted)), self._idle, wanted)
@@ -100,12 +113,23 @@ class _Gate:
         wanted = group.min_resources or {}
         have = rest(total((queue.allocated, queue.inqueue)), queue.elastic)
         short = lacking(total((wanted, have)), queue.limit, wanted)
+        short = short or self._branch_lacks(queue, wanted)
         if not short:
             return PERMIT
         names = ", ".join(f"insufficient {name}" for name in short)
         _refuse(self._session, group, f"queue resource quota insufficient: {names}")
         group.notes += (_queue_is_short(queue, have, name) for name in short)
         return REJECT
+
+    def _branch_lacks(self, queue: Queue, wanted: Amounts) -> list[str]:
+        """The resources of which a queue above has too little left for all below it."""
+        tree = self._session.limits.tree
+        for above in tree.path(queue)[:-1] if tree is not None else ():
+            limited = [name for name in wanted if name in above.capability]
+            promised = tree.promised(above) if tree is not None else {}
+            if short := lacking(total((promised, wanted)), above.capability, limited):
+                return short
+        return []
 
 
 def _cluster_is_short(session: Session, factor: float, reserved: Amounts, name: str) -> Reason:

@@ -24,7 +24,7 @@ from longshore.scheduler.fitting import verdict
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang import observe, watching
 from longshore.scheduler.gang.act import Actor
-from longshore.scheduler.gang.cycle import Cycle, saved
+from longshore.scheduler.gang.cycle import Cycle, SeenGroup, saved
 from longshore.scheduler.gang.decide import decide
 from longshore.scheduler.gang.members import Members
 from longshore.scheduler.gang.model.group import Group
@@ -66,6 +66,9 @@ class GangScheduler:
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
         self._hyper_nodes = cluster.follow(kinds.HYPER_NODES, OnChange(lambda _: self.pace.room()))
+        self._quotas = cluster.follow(kinds.RESOURCE_QUOTAS, OnChange(lambda _: self._quota_changed()))
+        self._shuffled = 0.0
+        """When tasks were last removed by `shuffle`, in seconds since 1970."""
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
@@ -149,6 +152,10 @@ class GangScheduler:
             self.touch(group.key)
         self.pace.room()
 
+    def _quota_changed(self) -> None:
+        if self._settings.plugin("resourcequota") is not None:
+            self.pace.room()
+
     def priorities_changed(self) -> None:
         self._seen = Settled()
         self.pace.room()
@@ -159,6 +166,8 @@ class GangScheduler:
         plan = self._decide(self._settings)
         if plan is not None:
             self._act.carry_out(plan)
+            if plan.shuffles:
+                self._shuffled = self._clock.now().timestamp()
             self._hungry = any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
@@ -229,6 +238,7 @@ class GangScheduler:
             ]
             self._seen = Settled()
         wall = self._clock.now()
+        quotas = self._settings.plugin("resourcequota") is not None
         return Cycle(
             self._cluster.view(),
             tuple(found),
@@ -239,8 +249,17 @@ class GangScheduler:
             rfc3339.from_moment(wall),
             sums,
             tuple(self._hyper_nodes),
+            tuple(self._quotas) if quotas else (),
+            self._awaited(found) if quotas else (),
+            self._shuffled,
             gate,
         )
+
+    def _awaited(self, found: list[SeenGroup]) -> tuple[Obj, ...]:
+        """Groups that were let in and have no pods yet."""
+        settled = [group for group in self._settled.groups if group.phase == "Inqueue" and not group.tasks]
+        waiting = [each.obj for each in found if not each.members and each.status.get("phase") == "Inqueue"]
+        return tuple(group.obj for group in settled) + tuple(waiting)
 
     # ---- what acting asks, and tells
 

@@ -13,8 +13,9 @@ import msgspec
 from longshore.scheduler.gang.conf import plugin_table
 
 ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM = "enqueue", "allocate", "backfill", "preempt", "reclaim"
-ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM)
-REMOVING: Final = frozenset((PREEMPT, RECLAIM))
+SHUFFLE = "shuffle"
+ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM, SHUFFLE)
+REMOVING: Final = frozenset((PREEMPT, RECLAIM, SHUFFLE))
 """The actions that may remove pods, so that no gang is ever out of sight."""
 DEFAULT_ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL)
 """Volcano's own: nobody is removed for another unless asked for."""

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from longshore.scheduler import amounts
-from longshore.scheduler.amounts import Amounts, rest
+from longshore.scheduler.amounts import Amounts, rest, total
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.group import Group
-from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.model.task import RUNNING, Task
+from longshore.scheduler.gang.rules import revocable_zones
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.single import preemption
 
 _CRITICAL: Final = ("system-cluster-critical", "system-node-critical")
 Owned: TypeAlias = tuple[Group, Task]
@@ -99,11 +101,45 @@ def _beyond_deserved(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
     """Pods of queues that have more than they deserve, until they have no more than that."""
     have: dict[str, Amounts] = {}
     named = []
+    tree, queues = claim.session.limits.tree, claim.session.queues
+    if tree is not None:
+        mine = queues[claim.group.queue]
+        taken: dict[str, Amounts] = {}
+        for owner, victim in found:
+            less: Amounts = taken.get(owner.queue, {})
+            if tree.makes_way(queues[owner.queue], mine, claim.task.requests, victim.requests, less):
+                taken[owner.queue] = total((less, victim.requests))
+                named.append((owner, victim))
+        return named
     for owner, victim in found:
-        queue = claim.session.queues[owner.queue]
+        queue = queues[owner.queue]
         now = have.setdefault(queue.name, dict(queue.allocated))
         if any(now.get(name, 0) > queue.deserved.get(name, 0) for name in victim.requests):
             have[queue.name] = rest(now, victim.requests)
+            named.append((owner, victim))
+    return named
+
+
+def _within_budgets(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
+    """Pods whose removal breaks no disruption budget."""
+    pods = [*claim.session.removed_pods(), *(victim.pod for _, victim in found)]
+    _, kept = preemption.by_budget(pods, [*claim.session.budgets])
+    uids = {pod.uid for pod in kept}
+    return [each for each in found if each[1].pod.uid in uids]
+
+
+def _on_lasting_nodes(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
+    """Preemptable pods on nodes outside revocable zones, so many of each gang as its budget allows. Whoever
+    is preemptable, or may be in such a zone, takes from nobody."""
+    if claim.task.preemptable or revocable_zones.is_guest(claim.task):
+        return []
+    lasting = {node.name for node in claim.session.rooms.nodes if not node.labels.get(revocable_zones.LABEL)}
+    left: dict[str, int] = {}
+    named = []
+    for owner, victim in found:
+        count = left.setdefault(owner.uid, revocable_zones.budget(owner))
+        if victim.node in lasting and victim.status == RUNNING and count > 0:
+            left[owner.uid] = count - 1
             named.append((owner, victim))
     return named
 
@@ -115,6 +151,8 @@ _RULES: Final[dict[str, Callable[[Claim, Sequence[Owned]], list[Owned]]]] = {
     "drf": _of_larger_share,
     "proportion": _beyond_deserved,
     "capacity": _beyond_deserved,
+    "pdb": _within_budgets,
+    "tdm": _on_lasting_nodes,
 }
 """From those who could make way to those who do, by plugin."""
 POINTS: Final = {"preempt": plugin_table.PREEMPTABLE, "reclaim": plugin_table.RECLAIMABLE}

@@ -103,7 +103,7 @@ def _on(
     failure = objection()
     if failure is not None:
         return failure.reasons if isinstance(failure, Failure) else (failure.reason,)
-    broken, kept = _by_budget(sorted(lower, key=_importance), budgets)
+    broken, kept = by_budget(sorted(lower, key=_importance), budgets)
     victims, violations = [], 0
     for group, violates in ((broken, True), (kept, False)):
         for other in group:
@@ -120,7 +120,7 @@ def _importance(pod: Pod) -> tuple[int, str]:
     return -pod.priority, pod.started
 
 
-def _by_budget(pods: Iterable[Pod], budgets: Sequence[Obj]) -> tuple[list[Pod], list[Pod]]:
+def by_budget(pods: Iterable[Pod], budgets: Sequence[Obj]) -> tuple[list[Pod], list[Pod]]:
     """Pods whose removal would break a disruption budget, and the others."""
     allowed = [(budget.get("status") or {}).get("disruptionsAllowed") or 0 for budget in budgets]
     chosen = [selectors.from_selector(budget["spec"].get("selector")) for budget in budgets]

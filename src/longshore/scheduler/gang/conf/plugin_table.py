@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-Kind = Literal["number", "flag", "seconds", "text", "names", "mapping"]
+Kind = Literal["number", "flag", "seconds", "hours", "names", "mapping"]
 
 JOB_ORDER, TASK_ORDER, QUEUE_ORDER = "enableJobOrder", "enableTaskOrder", "enableQueueOrder"
 JOB_READY, JOB_PIPELINED, JOB_ENQUEUED = "enableJobReady", "enableJobPipelined", "enableJobEnqueued"
@@ -54,6 +54,8 @@ def _numbers(**defaults: float) -> tuple[Argument, ...]:
     return tuple(Argument(f"{name}.weight", "number", default, least=0) for name, default in defaults.items())
 
 
+_HIERARCHY: Final = (Argument(HIERARCHY, "flag", False),)
+"""A switch that is off unless said otherwise, given beside the name."""
 PREDICATES: Final = {
     "predicate.NodeAffinityEnable": "node affinity",
     "predicate.NodePortsEnable": "ports",
@@ -69,10 +71,10 @@ PLUGINS: Final[dict[str, Row]] = {
     "gang": Row((JOB_ORDER, JOB_READY, JOB_PIPELINED, PREEMPTABLE, RECLAIMABLE, JOB_STARVING)),
     "conformance": Row((PREEMPTABLE, RECLAIMABLE)),
     "overcommit": Row((JOB_ENQUEUED,), (Argument("overcommit-factor", "number", 1.2),)),
-    "drf": Row((JOB_ORDER, PREEMPTABLE)),
+    "drf": Row((JOB_ORDER, PREEMPTABLE, QUEUE_ORDER), _HIERARCHY),
     "predicates": Row((PREDICATE,), tuple(Argument(name, "flag", True) for name in PREDICATES)),
     "proportion": Row((QUEUE_ORDER, RECLAIMABLE, PREEMPTIVE, OVERUSED, ALLOCATABLE, JOB_ENQUEUED)),
-    "capacity": Row((QUEUE_ORDER, RECLAIMABLE, PREEMPTIVE, OVERUSED, ALLOCATABLE, JOB_ENQUEUED)),
+    "capacity": Row((QUEUE_ORDER, RECLAIMABLE, PREEMPTIVE, OVERUSED, ALLOCATABLE, JOB_ENQUEUED), _HIERARCHY),
     "nodeorder": Row(
         (NODE_ORDER,),
         _numbers(
@@ -95,6 +97,22 @@ PLUGINS: Final[dict[str, Row]] = {
             Argument("binpack.resources.*", "number", {}, least=0),
         ),
     ),
+    "nodegroup": Row((PREDICATE, NODE_ORDER)),
+    "task-topology": Row((TASK_ORDER, NODE_ORDER), (Argument("task-topology.weight", "number", 1, least=0),)),
+    "resource-strategy-fit": Row(
+        (NODE_ORDER,),
+        (Argument("resourceStrategyFitWeight", "number", 10, least=0), Argument("resources", "mapping", {})),
+    ),
+    "tdm": Row(
+        (JOB_ORDER, PREDICATE, NODE_ORDER, PREEMPTABLE, VICTIM),
+        (
+            Argument("tdm.revocable-zone.*", "hours", {}),
+            Argument("tdm.evict.period", "seconds", 60.0, least=0),
+        ),
+    ),
+    "pdb": Row((PREEMPTABLE, RECLAIMABLE, VICTIM)),
+    "resourcequota": Row((JOB_ENQUEUED,)),
+    "network-topology-aware": Row(()),
     "sla": Row(
         (JOB_ORDER, JOB_ENQUEUED, JOB_PIPELINED), (Argument("sla-waiting-time", "seconds", None, least=0),)
     ),
@@ -117,5 +135,6 @@ ACTIONS: Final[dict[str, dict[str, Argument]]] = {
     "backfill": {},
     "preempt": {},
     "reclaim": {},
+    "shuffle": {},
 }
 """The arguments of actions."""

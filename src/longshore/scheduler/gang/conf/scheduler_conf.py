@@ -23,6 +23,7 @@ from longshore.api.codec.decoded import DecodeError
 from longshore.api.time import durations
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.conf.plugin_table import Argument
+from longshore.scheduler.gang.rules.revocable_zones import are_hours
 from longshore.scheduler.gang.settings import (
     ACTIONS,
     DEFAULT_ACTIONS,
@@ -90,6 +91,11 @@ class _Reader:
         if all(name in names for name in _SHARING):
             raise BadConf(
                 'tiers: Invalid value: "capacity": queues share by capacity or by proportion, not both'
+            )
+        drf = settings.plugin("drf")
+        if "proportion" in names and drf is not None and drf.argument(plugin_table.HIERARCHY):
+            raise BadConf(
+                'tiers: Invalid value: "drf": proportion and drf with enableHierarchy exclude each other'
             )
         return Read(settings, tuple(self._warnings))
 
@@ -203,7 +209,7 @@ def _read(argument: Argument, value: Any, path: str) -> Any:
         case "mapping":
             return _is_mapping(value, path)
         case _:
-            return str(value)
+            return _hours(value, path)
 
 
 def _flag(value: Any, path: str) -> bool:
@@ -233,6 +239,12 @@ def _seconds(value: Any, least: float | None, path: str) -> float:
     if least is not None and seconds < least:
         raise BadConf(f'{path}: Invalid value: "{value}": must be at least {least:g}s')
     return seconds
+
+
+def _hours(value: Any, path: str) -> str:
+    if not are_hours(str(value)):
+        raise BadConf(f'{path}: Invalid value: "{value}": must be hours such as 20:00-06:00')
+    return str(value).strip()
 
 
 def _is_mapping(value: Any, path: str) -> dict[str, Any]:

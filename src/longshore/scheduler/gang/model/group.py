@@ -20,6 +20,7 @@ from longshore.scheduler.gang.model.task import HOLDING, PENDING, PIPELINED, REA
 from longshore.scheduler.gang.model.topology import Wish
 
 _COUNT: Final = "count/"
+ROLE_ORDER: Final = "volcano.sh/task-topology-task-order"
 GROWING_SECONDS: Final = 1.0
 """Real clusters make the pods of a gang one by one."""
 
@@ -42,6 +43,8 @@ class GroupRules(NamedTuple):
     """Whether room that others will leave is kept for whole gangs alone."""
     by_priority: bool = True
     """Whether tasks of more priority come first."""
+    by_role: bool = False
+    """Whether tasks come in the order of roles that the Job says."""
 
 
 _VOLCANOS: Final = GroupRules()
@@ -58,6 +61,10 @@ class Group:
         tasks = [Task(*member) for member in seen.members]
         tasks.sort(key=_order if rules.by_priority else _age)
         self.tasks: dict[str, Task] = {task.pod.uid: task for task in tasks}
+        for task in tasks:
+            task.group = self
+        if rules.by_role:
+            self._sort_by_role()
         self.priority, self.deadline = seen.priority, seen.deadline
         self._age = seen.age
         self.queue: str = spec.get("queue") or "default"
@@ -98,6 +105,12 @@ class Group:
         self._divide(spec.get("subGroupPolicy") or ())
         for task in self.tasks.values():
             self._count(task, 1)
+
+    def _sort_by_role(self) -> None:
+        notes = self.obj["metadata"].get("annotations") or {}
+        places = {role.strip(): n for n, role in enumerate(str(notes.get(ROLE_ORDER) or "").split(","))}
+        ordered = sorted(self.tasks.values(), key=lambda task: places.get(task.role, len(places)))
+        self.tasks = {task.pod.uid: task for task in ordered}
 
     def wish_of(self, task: Task) -> Wish | None:
         """How near the pods of the task's subgroup want to be."""

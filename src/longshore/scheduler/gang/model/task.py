@@ -6,12 +6,15 @@ only within a cycle: the first has room now, the second will have it when others
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key
 from longshore.scheduler.amounts import Amounts
 from longshore.scheduler.fitting.pod_shape import Pod
+
+if TYPE_CHECKING:
+    from longshore.scheduler.gang.model.group import Group
 
 PENDING, BOUND, BINDING, RUNNING = "Pending", "Bound", "Binding", "Running"
 ALLOCATED, PIPELINED, RELEASING = "Allocated", "Pipelined", "Releasing"
@@ -38,6 +41,7 @@ class Task:
 
     __slots__ = (
         "gated",
+        "group",
         "index",
         "node",
         "pod",
@@ -61,6 +65,8 @@ class Task:
         self.possible: tuple[str, str] | None = None
         """The placement tried in this cycle and taken back: a status and a node."""
         self.subgroup: Subgroup | None = None
+        self.group: Group
+        """The gang it belongs to, which says so."""
 
     @property
     def requests(self) -> Amounts:

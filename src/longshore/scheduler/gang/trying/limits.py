@@ -10,6 +10,7 @@ from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
+from longshore.scheduler.gang.trying.queue_tree import QueueTree
 
 
 class Limits:
@@ -17,6 +18,8 @@ class Limits:
 
     def __init__(self, queues: Mapping[str, Queue], shares: Plugin | None) -> None:
         self._queues = queues
+        self.tree: QueueTree | None = None
+        """Queues with those below them, where that counts."""
         self._borrows = shares is not None and shares.name == "capacity"
         self._overused = shares is not None and shares.speaks_at(plugin_table.OVERUSED)
         self._allocatable = shares is not None and shares.speaks_at(plugin_table.ALLOCATABLE)
@@ -29,6 +32,8 @@ class Limits:
     def may_reclaim(self, queue: Queue, task: Task) -> bool:
         """Whether the queue deserves what a task asks for, so that others have to make way for it."""
         asked = task.requests
+        if self._preemptive and self.tree is not None:
+            return self.tree.deserves(queue, asked)
         return not self._preemptive or not lacking(total((queue.allocated, asked)), queue.deserved, asked)
 
     def is_used_up(self, queue: Queue) -> bool:

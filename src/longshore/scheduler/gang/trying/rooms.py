@@ -21,6 +21,7 @@ from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Settings
+from longshore.scheduler.gang.trying.node_rules import NodeRules
 from longshore.scheduler.gang.trying.node_scores import NodeScores
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import scoring
@@ -57,8 +58,8 @@ class Stand(NamedTuple):
 class Rooms:
     """All nodes of the view that take part. Iterates over their rooms."""
 
-    def __init__(self, view: View, settings: Settings) -> None:
-        self._view = view
+    def __init__(self, view: View, settings: Settings, rules: NodeRules) -> None:
+        self._view, self._rules = view, rules
         self._settings = settings
         self.only: frozenset[str] | None = None
         """The nodes that tasks may be tried on for now; None for all."""
@@ -118,7 +119,7 @@ class Rooms:
         now: list[Room] = []
         later: list[Room] = []
         reasons: Counter[str] = Counter()
-        found = self._found_for(task.pod.shape) if context.is_plain else {}
+        found = self._found_for(task.pod.shape) if context.is_plain and not self._rules else {}
         for name, room in self._rooms.items():
             if (self.only is not None and name not in self.only) or (home is not None and name not in home):
                 reasons[_FAR] += 1
@@ -162,6 +163,8 @@ class Rooms:
         if any(amount > room.future(name) for name, amount in requests.items()):
             future = {name: room.future(name) for name in requests}
             return tuple(f"Insufficient {name}" for name in lacking(requests, future, requests))
+        if self._rules and (problem := self._rules.problem(task, room.node)):
+            return (problem,)
         failure = filters.check(task.pod, room.node, context)
         if failure is None:
             return ()
@@ -177,11 +180,14 @@ class Rooms:
         if len(rooms) == 1:
             return rooms[0]
         nodes, shape = [room.node for room in rooms], task.pod.shape
-        if self._indifferent and scoring.only_resources_count(shape, nodes):
+        plain = self._indifferent and not self._rules
+        if plain and scoring.only_resources_count(shape, nodes):
             found = self._stands.get(shape, {})
             if all(node.name in found for node in nodes):
                 return max(rooms, key=lambda room: found[room.node.name].score)
         scored = self._scores.of(task, nodes, self._view.namespaces, indifferent=self._indifferent)
+        for node in nodes if self._rules else ():
+            scored[node.name] += self._rules.score(task, node)
         return max(rooms, key=lambda room: scored[room.node.name])
 
     # ---- what is tried

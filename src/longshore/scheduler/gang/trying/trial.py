@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from longshore.scheduler import amounts
 from longshore.scheduler.amounts import total
 from longshore.scheduler.fitting import pod_claims
 from longshore.scheduler.fitting.filters import Context
+from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.model.group import Group, GroupRules
@@ -21,12 +22,16 @@ from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
 from longshore.scheduler.gang.model.topology import Topology
 from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.rules.quotas import Quotas
+from longshore.scheduler.gang.rules.revocable_zones import Zones
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.limits import Limits
+from longshore.scheduler.gang.trying.node_rules import NodeRules
+from longshore.scheduler.gang.trying.queue_tree import QueueTree, WeightedTree
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
-Place: TypeAlias = tuple[float | str, ...]
+Place: TypeAlias = tuple[Any, ...]
 """Where a gang stands among others; no two stand in the same one."""
 
 
@@ -39,11 +44,17 @@ class Session:
         rules = rules_of(cycle.settings)
         groups = (Group(seen, rules) for seen in cycle.groups)
         self.groups = {group.uid: group for group in groups if group.queue in self.queues}
-        self.rooms = Rooms(cycle.view, cycle.settings)
+        tdm = cycle.settings.plugin("tdm")
+        self.zones = None if tdm is None else Zones(tdm, cycle.now)
+        self.rooms = Rooms(cycle.view, cycle.settings, NodeRules(cycle.settings, self.queues, self.zones))
+        self.budgets, self.quotas = cycle.view.budgets, Quotas(cycle.quotas)
+        for obj in cycle.awaited:
+            self.quotas.promise(obj)
+        self.shuffled, self.shuffles = cycle.shuffled, False
+        """When tasks were last removed by `shuffle`, and whether this cycle does."""
         self._hyper_nodes = cycle.hyper_nodes
         shares = cycle.settings.shares
         self.limits = Limits(self.queues, shares)
-        self._by_share = shares is not None and shares.speaks_at(plugin_table.QUEUE_ORDER)
         self._job_order = tuple(
             _ORDERS[plugin.name]
             for tier in cycle.settings.tiers_at(plugin_table.JOB_ORDER)
@@ -64,6 +75,9 @@ class Session:
             settled=cycle.settled,
         )
         """The amounts promised to gangs before and not used yet."""
+        if shares is not None and shares.name == "capacity" and shares.argument(plugin_table.HIERARCHY):
+            self.limits.tree = QueueTree(self.queues)
+        self._queue_order = self._orders_of_queues(cycle.settings)
 
     @cached_property
     def topology(self) -> Topology:
@@ -73,9 +87,25 @@ class Session:
     # ---- order
 
     def queue_order(self, queue: Queue) -> Place:
-        if not self._by_share:
-            return queue.created, queue.name
-        return -queue.priority, sharing.share(queue.allocated, queue.deserved), queue.created, queue.name
+        return *(order(queue) for order in self._queue_order), queue.created, queue.name
+
+    def _orders_of_queues(self, settings: Settings) -> list[Callable[[Queue], Place]]:
+        """Who comes first among queues: one part of a place for each plugin that has a say."""
+        found: list[Callable[[Queue], Place]] = []
+        for plugin in (each for tier in settings.tiers_at(plugin_table.QUEUE_ORDER) for each in tier):
+            if plugin.name != "drf":
+                found.append(self._by_share if self.limits.tree is None else self._by_branch)
+            elif plugin.argument(plugin_table.HIERARCHY):
+                found.append(WeightedTree(self.queues, self._shared).place)
+        return found
+
+    def _by_share(self, queue: Queue) -> Place:
+        return -queue.priority, sharing.share(queue.allocated, queue.deserved)
+
+    def _by_branch(self, queue: Queue) -> Place:
+        tree = self.limits.tree
+        assert tree is not None  # who calls this has one
+        return tuple((-each.priority, tree.share(each), each.created, each.name) for each in tree.path(queue))
 
     def group_order(self, group: Group) -> Place:
         return *(order(self, group) for order in self._job_order), group.created, group.uid
@@ -145,6 +175,15 @@ class Session:
         group.move(task, status)
         self._charge(group, task, 1)
 
+    def removed_pods(self) -> list[Pod]:
+        """The pods that this cycle has removed, in thought or for good."""
+        return [
+            task.pod
+            for group in self.groups.values()
+            for task in group.in_status(RELEASING)
+            if "deletionTimestamp" not in task.pod.obj["metadata"]
+        ]
+
     def _charge(self, group: Group, task: Task, sign: int) -> None:
         queue = self.queues[group.queue]
         for name, amount in task.requests.items():
@@ -156,6 +195,7 @@ _ORDERS: Final[dict[str, Callable[[Session, Group], float]]] = {
     "gang": lambda session, group: group.is_ready,
     "sla": lambda session, group: group.deadline if group.deadline is not None else float("inf"),
     "drf": Session.share_of,
+    "tdm": lambda session, group: any(task.preemptable for task in group.tasks.values()),
 }
 """Who comes first, by plugin; the least does."""
 
@@ -165,6 +205,7 @@ def rules_of(settings: Settings) -> GroupRules:
         settings.plugin("gang", plugin_table.JOB_READY) is not None,
         settings.plugin("gang", plugin_table.JOB_PIPELINED) is not None,
         settings.plugin("priority", plugin_table.TASK_ORDER) is not None,
+        settings.plugin("task-topology", plugin_table.TASK_ORDER) is not None,
     )
 
 

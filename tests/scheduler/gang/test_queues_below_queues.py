@@ -1,0 +1,139 @@
+"""Queues below queues: `capacity` with hierarchy, and `drf` with hierarchy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from longshore.scheduler.gang.conf.scheduler_conf import BadConf
+from longshore.scheduler.gang.settings import DEFAULT_ACTIONS
+from support.scheduler_settings import FIRST, SECOND, settings, swapped
+from support.scheduling_scene import QUEUES, Scene, play
+
+CAPACITY = {"name": "capacity", "enableHierarchy": True}
+BRANCHES = settings(FIRST, swapped(SECOND, "proportion", CAPACITY))
+NOBODY_REMOVED = ", ".join(DEFAULT_ACTIONS)
+
+
+async def leaving(scene: Scene, prefix: str, count: int) -> int:
+    found = [await scene.get(f"{prefix}-{n}") for n in range(count)]
+    return sum(pod is None or "deletionTimestamp" in pod["metadata"] for pod in found)
+
+
+async def departments(scene: Scene, cpus: int = 8) -> None:
+    """`eng` deserves 6 and has `dev` and `test`; `ops` deserves 2 and has `night`."""
+    await scene.node(give={"cpu": str(cpus)})
+    await scene.queue("eng", deserved={"cpu": "6"})
+    await scene.queue("ops", deserved={"cpu": "2"})
+    await scene.queue("dev", parent="eng", deserved={"cpu": "3"})
+    await scene.queue("test", parent="eng", deserved={"cpu": "3"})
+    await scene.queue("night", parent="ops", deserved={"cpu": "2"})
+
+
+def test_a_branch_reclaims_what_another_has_beyond_its_share() -> None:
+    async def story(scene: Scene) -> None:
+        await departments(scene)
+        await scene.gang("n", 1, 8, {"cpu": "1"}, queue="night", minResources={})
+        await scene.settle()
+        assert len(await scene.bound("n-")) == 8
+        await scene.gang("d", 3, 3, {"cpu": "1"}, queue="dev", minResources={})
+        await scene.settle(0.5)
+        assert await leaving(scene, "n", 8) == 3
+
+    tier = swapped(FIRST, "gang", {"name": "gang", "enableReclaimable": False, "enablePreemptable": False})
+    tier = swapped(tier, "conformance", {"name": "conformance", "enableReclaimable": False})
+    play(story, gangs=settings(tier, swapped(SECOND, "proportion", CAPACITY)))
+
+
+def test_a_queue_whose_branch_has_no_more_than_it_deserves_keeps_all() -> None:
+    async def story(scene: Scene) -> None:
+        await departments(scene)
+        await scene.gang("d", 1, 6, {"cpu": "1"}, queue="dev", minResources={})
+        await scene.gang("n", 1, 2, {"cpu": "1"}, queue="night", minResources={})
+        await scene.settle()
+        assert (len(await scene.bound("d-")), len(await scene.bound("n-"))) == (6, 2)
+        await scene.gang("x", 1, 1, {"cpu": "1"}, queue="night", minResources={})
+        await scene.settle(2)
+        assert await leaving(scene, "d", 6) == 0  # dev has more than its own, eng has not
+
+    play(story, gangs=BRANCHES)
+
+
+def test_within_a_branch_each_queue_gets_its_own() -> None:
+    async def story(scene: Scene) -> None:
+        await departments(scene, cpus=6)
+        await scene.gang("d", 6, 6, {"cpu": "1"}, queue="dev", minResources={})
+        await scene.settle()
+        assert len(await scene.bound("d-")) == 6
+        await scene.gang("t", 3, 3, {"cpu": "1"}, queue="test", minResources={})
+        await scene.settle(0.5)
+        assert await leaving(scene, "d", 6) == 3
+
+    play(story, gangs=BRANCHES)
+
+
+def test_the_capability_of_a_queue_above_counts_what_was_promised_below_it() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node(give={"cpu": "8"})
+        await scene.queue("above", capability={"cpu": "2"})
+        for name in ("left", "right"):
+            await scene.queue(name, parent="above")
+            await scene.gang(name, 2, 0, {"cpu": "1"}, queue=name)
+        await scene.settle(2)
+        assert {await scene.phase("left"), await scene.phase("right")} == {"Inqueue", "Pending"}
+
+    play(story, gangs=BRANCHES)
+
+
+def test_the_branch_with_the_smaller_share_goes_first() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node("small", give={"cpu": "1"})
+        await scene.queue("a", deserved={"cpu": "4"})
+        await scene.queue("b", deserved={"cpu": "4"})
+        await scene.queue("a1", parent="a", deserved={"cpu": "2"})
+        await scene.queue("a2", parent="a", deserved={"cpu": "2"})
+        await scene.queue("b1", parent="b", deserved={"cpu": "4"})
+        await scene.gang("first", 1, 1, {"cpu": "1"}, queue="a1", minResources={})
+        await scene.settle(2)
+        await scene.gang("sibling", 1, 1, {"cpu": "1"}, queue="a2", minResources={})
+        await scene.settle(2)
+        await scene.gang("other", 1, 1, {"cpu": "1"}, queue="b1", minResources={})
+        await scene.settle(2)
+        await scene.node("more", give={"cpu": "1"})
+        await scene.settle(2)
+        assert (await scene.bound("other"), await scene.bound("sibling")) == (["other-0"], [])
+
+    play(story, gangs=settings(FIRST, swapped(SECOND, "proportion", CAPACITY), actions=NOBODY_REMOVED))
+
+
+async def weighted(scene: Scene, name: str, path: str, weights: str) -> None:
+    notes = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
+    await scene.client.create(QUEUES, {"metadata": {"name": name, "annotations": notes}, "spec": {}})
+    await scene.client.patch(QUEUES, name, {"status": {"state": "Open"}}, subresource="status")
+
+
+HIERARCHY = {"name": "drf", "enableHierarchy": True, "enablePreemptable": False}
+
+
+@pytest.mark.parametrize(("weights", "shares"), [("1/1/1", (4, 4)), ("1/3/1", (6, 2))])
+def test_by_drf_branches_share_by_their_weights(weights: str, shares: tuple[int, int]) -> None:
+    async def story(scene: Scene) -> None:
+        await weighted(scene, "sci", "root/sci/dev", weights)
+        await weighted(scene, "eng", "root/eng/dev", "1/1/1")
+        for queue in ("sci", "eng"):
+            for number in range(8):
+                least: dict[str, Any] = {"minResources": {}}
+                await scene.gang(f"{queue}{number}", 1, 1, {"cpu": "1"}, queue=queue, **least)
+        await scene.settle()
+        await scene.node(give={"cpu": "8"})
+        await scene.settle(2)
+        assert (len(await scene.bound("sci")), len(await scene.bound("eng"))) == shares
+
+    second = swapped(swapped(SECOND, "proportion"), "drf", HIERARCHY)
+    play(story, gangs=settings(FIRST, second, actions=NOBODY_REMOVED))
+
+
+def test_proportion_and_drf_with_hierarchy_exclude_each_other() -> None:
+    with pytest.raises(BadConf, match="proportion and drf with enableHierarchy exclude each other"):
+        settings(FIRST, swapped(SECOND, "drf", HIERARCHY))
