@@ -90,6 +90,10 @@ CONTROLLERS: dict[str, Factory] = {
     "volcano-queue": _of("volcano.queue", kind="queue", who="queue controller"),
     "volume": _volume,
 }
+ALPHA: Final[dict[str, Factory]] = {
+    "workload": _of("workload", "namespace", kind="workload", who="workload controller"),
+}
+"""The controllers of features that are off unless a person turns them on."""
 """Each imports its controller when it starts: the command line needs only the names."""
 WORKERS: Final = {
     "cronjob": 1000,
@@ -112,7 +116,9 @@ def start(names: Iterable[str], client: Client, wiring: Wiring) -> list[asyncio.
     """Starts the named controllers; cancel the tasks to stop them."""
     return [
         asyncio.create_task(
-            supervised(f"controller {name}", partial(CONTROLLERS[name], client, wiring, name), wiring.clock),
+            supervised(
+                f"controller {name}", partial((CONTROLLERS | ALPHA)[name], client, wiring, name), wiring.clock
+            ),
             name=f"controller {name}",
         )
         for name in names

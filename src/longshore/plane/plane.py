@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from longshore.api import features
 from longshore.api.retention import Retention
 from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
@@ -57,6 +58,8 @@ class Parts(msgspec.Struct, frozen=True):
     """Whether pods are given nodes here."""
     gang_settings: ConfFile | tuple[str, ...] | None = None
     """A file with the settings of cycles for gangs, or their actions; None means Volcano's own choice."""
+    workloads: bool = False
+    """Whether Kubernetes' own gangs, which are alpha, are served and scheduled."""
     volumes: Directories | None = None
     """Makes directories for claims; the volume controller needs it."""
     ca: str = ""
@@ -112,6 +115,11 @@ class Plane:
     async def prepare(self) -> None:
         """Creates the objects every Kubernetes has from its first moment, as far as they are missing."""
         await bootstrap.objects(self.client)
+        if self.parts.workloads:
+            from longshore.plane import workload_kinds
+
+            features.turn_on(features.WORKLOADS)
+            await workload_kinds.define(self.client)
 
     @asynccontextmanager
     async def running(self, node: NodeFactory | None = None) -> AsyncIterator[None]:
@@ -120,7 +128,8 @@ class Plane:
         async with AsyncExitStack() as stack:
             stack.callback(self.book.flush)
             stack.callback(self.history.flush)
-            tasks = controllers.start(parts.controllers, self.client, self.wiring)
+            alpha = controllers.ALPHA if parts.workloads else ()
+            tasks = controllers.start((*parts.controllers, *alpha), self.client, self.wiring)
             if "job" in parts.controllers:
                 tasks.append(self._remember())
             if parts.scheduler:

@@ -42,6 +42,8 @@ class Options(msgspec.Struct, frozen=True):
     """The actions of a gang cycle; None means Volcano's own choice."""
     scheduler_conf: ConfFile | None = None
     """The file with all settings of gang cycles; None means those of Volcano's Helm chart."""
+    workloads: bool = False
+    """Whether Kubernetes' own gangs, which are alpha, are served and scheduled."""
     node: bool = True
     """Whether pods run here."""
     runtime: str = "process"

@@ -92,6 +92,7 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
                 RsaKeys(),
                 controllers=options.controllers if options.controllers is not None else _controllers(options),
                 scheduler=options.scheduler,
+                workloads=options.workloads,
                 gang_settings=options.scheduler_conf or options.scheduler_actions,
                 volumes=LocalDirectories(directory / "volumes"),
                 ca=certificates.ca_cert.read_text(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from longshore.api import features
 from longshore.api.types import Obj
 
 
 def drop_disabled(spec: Obj) -> None:
     """For a pod spec of any kind."""
-    if "schedulingGroup" in spec:
+    if "schedulingGroup" in spec and not features.is_on(features.WORKLOADS):
         del spec["schedulingGroup"]
     for part in ("containers", "initContainers", "ephemeralContainers"):
         for container in spec.get(part) or ():

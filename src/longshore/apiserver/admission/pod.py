@@ -6,7 +6,7 @@ from typing import Final
 
 from longshore.api import errors, reads
 from longshore.api.types import Obj
-from longshore.apiserver.admission import runtimeclass
+from longshore.apiserver.admission import runtimeclass, scheduling_group
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
 _ACCOUNTS: Final = "serviceaccounts"
@@ -91,7 +91,13 @@ def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     add_tolerations(spec)
 
 
-CREATE_RULES: Final = (_set_account, _set_priority, _tolerate_trouble, runtimeclass.set_class)
+CREATE_RULES: Final = (
+    _set_account,
+    _set_priority,
+    _tolerate_trouble,
+    runtimeclass.set_class,
+    scheduling_group.join,
+)
 
 
 def _forbidden(pod: Obj, why: str) -> errors.StatusError:

@@ -75,6 +75,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     scheduler_flags.add(parser)
     parser.add_argument(
+        "--workload-api",
+        action="store_true",
+        help="alpha: serve Workload and PodGroup of scheduling.k8s.io/v1alpha2, and schedule their gangs",
+    )
+    parser.add_argument(
         "--runtime",
         choices=("process", "podman", "auto"),
         default="process",
@@ -142,6 +147,7 @@ def run(arguments: Namespace) -> int:
         scheduler=not arguments.no_scheduler,
         scheduler_actions=arguments.scheduler_actions,
         scheduler_conf=scheduler_flags.conf_of(arguments),
+        workloads=arguments.workload_api,
         node=not arguments.no_node,
         isolation=arguments.isolation,
         runtime=arguments.runtime,

@@ -8,9 +8,8 @@ from typing import Any, Final
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.ledger import Node
 
-MOST: Final = "MostAllocated"
-_LEAST: Final = "LeastAllocated"
-_DEFAULT: Final[Mapping[str, Any]] = {"cpu": {"type": _LEAST}, "memory": {"type": _LEAST}}
+_FULLER_FIRST: Final = "MostAllocated"
+_DEFAULT: Final[Mapping[str, Any]] = {"cpu": {}, "memory": {}}
 
 
 def score(task: Task, node: Node, resources: Mapping[str, Any]) -> float:
@@ -25,7 +24,7 @@ def score(task: Task, node: Node, resources: Mapping[str, Any]) -> float:
             return 0.0
         weight = _weight(strategy)
         part = with_it / all_
-        found += weight * (part if (strategy or {}).get("type") == MOST else 1 - part)
+        found += weight * (part if (strategy or {}).get("type") == _FULLER_FIRST else 1 - part)
         weights += weight
     return 100.0 * found / weights if weights else 0.0
 

@@ -10,7 +10,7 @@ from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
-from longshore.scheduler.gang.trying.queue_tree import QueueTree
+from longshore.scheduler.gang.trying.branches import QueueTree
 
 
 class Limits:

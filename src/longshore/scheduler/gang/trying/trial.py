@@ -26,9 +26,9 @@ from longshore.scheduler.gang.rules.quotas import Quotas
 from longshore.scheduler.gang.rules.revocable_zones import Zones
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying import sharing
+from longshore.scheduler.gang.trying.branches import QueueTree, WeightedTree
 from longshore.scheduler.gang.trying.limits import Limits
 from longshore.scheduler.gang.trying.node_rules import NodeRules
-from longshore.scheduler.gang.trying.queue_tree import QueueTree, WeightedTree
 from longshore.scheduler.gang.trying.rooms import Room, Rooms
 
 Place: TypeAlias = tuple[Any, ...]

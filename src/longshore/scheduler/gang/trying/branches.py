@@ -25,7 +25,7 @@ class QueueTree:
         self._deserved = {name: self._deserve(queue, queues) for name, queue in queues.items()}
 
     def _deserve(self, queue: Queue, queues: Mapping[str, Queue]) -> Amounts:
-        """What a queue says; of one that says nothing, all that those directly below it say."""
+        """The amounts that a queue says; of one that says nothing, all that those directly below it say."""
         if queue.wished or not self._children(queue, queues):
             return queue.deserved or queue.wished or queue.guarantee
         return total(self._deserve(child, queues) for child in self._children(queue, queues))
@@ -41,7 +41,7 @@ class QueueTree:
         return total(each.allocated for each in self._below[queue.name])
 
     def promised(self, queue: Queue) -> Amounts:
-        """What the branch has, and what its gangs were let in for."""
+        """The amounts that the branch has, and that its gangs were let in for."""
         return rest(
             total(part for each in self._below[queue.name] for part in (each.allocated, each.inqueue)),
             total(each.elastic for each in self._below[queue.name]),
