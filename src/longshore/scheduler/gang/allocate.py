@@ -13,8 +13,11 @@ from longshore.scheduler import amounts
 from longshore.scheduler.gang import near
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
-from longshore.scheduler.gang.model.task import ALLOCATED, PENDING, Task
+from longshore.scheduler.gang.model.task import ALLOCATED, PENDING, PIPELINED, Task
 from longshore.scheduler.gang.trying.trial import Place, Session
+
+TRIED = (ALLOCATED, PIPELINED)
+"""The statuses of tasks that a cycle has placed, and may take back."""
 
 
 def run(session: Session) -> None:
@@ -51,13 +54,7 @@ def run(session: Session) -> None:
 def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> bool:
     """Tries the tasks in order until the gang is ready. Whether the gang wants another turn."""
 
-    def attempt(tasks: list[Task]) -> tuple[list[Task], bool]:
-        return _try(session, group, queue, tasks)
-
-    if group.wish is None:
-        placed, again = attempt(tasks)
-    else:
-        placed, again = near.place(session, group, group.wish, tasks, attempt)
+    placed, again = attempt(session, group, queue, tasks)
     if group.is_ready:
         session.commit(group, placed)
         return again
@@ -65,6 +62,18 @@ def _place(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> b
         for task in reversed(placed):
             session.undo(group, task)
     return False
+
+
+def attempt(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:
+    """Tries the tasks in order, near each other if the gang wants that, until the gang is ready: those that
+    found room, and whether there are more to try in another turn."""
+    if group.wish is None:
+        return _try(session, group, queue, tasks)
+
+    def within(tasks: list[Task]) -> tuple[list[Task], bool]:
+        return _try(session, group, queue, tasks)
+
+    return near.place(session, group, group.wish, tasks, within)
 
 
 def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tuple[list[Task], bool]:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from longshore.machinery.reasons import Reason
-from longshore.scheduler.gang import allocate, closing, enqueue, numbers, preempt, shuffle
+from longshore.scheduler.gang import allocate, closing, enqueue, gang_eviction, numbers, preempt, shuffle
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.plan import GroupReport, Plan
-from longshore.scheduler.gang.settings import ALLOCATE, BACKFILL, ENQUEUE, PREEMPT, RECLAIM, SHUFFLE
+from longshore.scheduler.gang.settings import (
+    ALLOCATE,
+    BACKFILL,
+    ENQUEUE,
+    GANG_PREEMPT,
+    GANG_RECLAIM,
+    PREEMPT,
+    RECLAIM,
+    SHUFFLE,
+)
 from longshore.scheduler.gang.trying.trial import Session
 
 _ACTIONS = {
@@ -16,6 +25,8 @@ _ACTIONS = {
     PREEMPT: preempt.run,
     RECLAIM: preempt.reclaim,
     SHUFFLE: shuffle.run,
+    GANG_PREEMPT: gang_eviction.preempt_gangs,
+    GANG_RECLAIM: gang_eviction.reclaim_gangs,
 }
 
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.amounts import lacking
 from longshore.scheduler.fitting import filters
+from longshore.scheduler.fitting.filters import Context
 from longshore.scheduler.fitting.verdict import Refusal
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.group import Group
@@ -31,7 +32,7 @@ Concerns: TypeAlias = Callable[[Group], bool]
 
 def run(session: Session) -> None:
     """Gangs that starve take from other gangs of their queue, then tasks from their own gang."""
-    for group in _starving(session):
+    for group in starving(session):
 
         def rival(owner: Group, group: Group = group) -> bool:
             return owner is not group and owner.queue == group.queue
@@ -49,7 +50,7 @@ def run(session: Session) -> None:
 
 def reclaim(session: Session) -> None:
     """Queues that have less than they deserve take from those that allow it."""
-    for group in _starving(session):
+    for group in starving(session):
         if session.limits.is_used_up(session.queues[group.queue]):
             continue
 
@@ -59,8 +60,9 @@ def reclaim(session: Session) -> None:
         _make_room(session, group, elsewhere, RECLAIM)
 
 
-def _starving(session: Session) -> list[Group]:
-    """Gangs that miss tasks, for their minimum if that is what `gang` looks at, the most important first."""
+def starving(session: Session, *, near: bool = False) -> list[Group]:
+    """Gangs that miss tasks, for their minimum if that is what `gang` looks at, the most important first.
+    Those that want to be near each other only where `near` says that this is looked after."""
     wanted = _wanted(session)
     return sorted(
         (
@@ -68,7 +70,7 @@ def _starving(session: Session) -> list[Group]:
             for group in session.groups.values()
             if group.phase not in ("", "Pending")
             and not group.invalid
-            and not (group.obj.get("spec") or {}).get("networkTopology")
+            and (near or group.wish is None)
             and _occupied(group) < min(wanted(group), len(group.tasks))
         ),
         key=session.group_order,
@@ -133,27 +135,58 @@ def _room_for(claim: Claim, queue: Queue, concerns: Concerns) -> tuple[Room, lis
     context = session.rooms.context(task)
     if isinstance(context, Refusal):
         return None
-    choices = [(*claim.victims(_on(session, room, concerns)), room) for room in session.rooms]
-    for _, found, room in sorted(choices, key=lambda choice: choice[0]):
-        if not found:
+    choices = [
+        (*claim.victims(_on(session, room, concerns)), room)
+        for room in session.rooms
+        if session.rooms.admits(task, room)
+    ]
+    best: tuple[Place, Room, list[Removed]] | None = None
+    for tier, found, room in sorted(choices, key=lambda choice: choice[0]):
+        done = _cleared(claim, queue, room, found, context) if found else None
+        if done is None:
             continue
-        done: list[Removed] = []
-        for owner, victim in found:
-            if _fits(room, task) and session.limits.allow(queue, task):
-                break
-            done.append((owner, victim, victim.status))
-            session.evict(owner, victim)
-        if _fits(room, task) and session.limits.allow(queue, task):
-            tried = room.node.copy()
-            for _, victim, _ in done:
-                tried.remove(victim.pod)
-            for leaving in [p for p in tried.pods.values() if "deletionTimestamp" in p.obj["metadata"]]:
-                tried.remove(leaving)
-            if filters.check(task.pod, tried, context) is None:
-                return room, done
+        if not claim.careful:
+            return room, done
+        harm = (tier, *_harm(done))
+        if best is None or harm < best[0]:
+            best = harm, room, done
         for owner, victim, status in reversed(done):
             session.unevict(owner, victim, status)
+    if best is None:
+        return None
+    for owner, victim, _ in best[2]:
+        session.evict(owner, victim)
+    return best[1:]
+
+
+def _cleared(
+    claim: Claim, queue: Queue, room: Room, found: list[Owned], context: Context
+) -> list[Removed] | None:
+    """Whom to remove from a node, removed already in thought; None if that does not help."""
+    session, task = claim.session, claim.task
+    done: list[Removed] = []
+    for owner, victim in found:
+        if _fits(room, task) and session.limits.allow(queue, task):
+            break
+        done.append((owner, victim, victim.status))
+        session.evict(owner, victim)
+    if _fits(room, task) and session.limits.allow(queue, task):
+        tried = room.node.copy()
+        for _, victim, _ in done:
+            tried.remove(victim.pod)
+        for leaving in [p for p in tried.pods.values() if "deletionTimestamp" in p.obj["metadata"]]:
+            tried.remove(leaving)
+        if filters.check(task.pod, tried, context) is None:
+            return done
+    for owner, victim, status in reversed(done):
+        session.unevict(owner, victim, status)
     return None
+
+
+def _harm(done: list[Removed]) -> tuple[int, int, int]:
+    """How much it hurts to remove these: the most important, all together, how many."""
+    priorities = [owner.priority for owner, _, _ in done]
+    return max(priorities, default=0), sum(priorities), len(done)
 
 
 def _on(session: Session, room: Room, concerns: Concerns) -> list[Owned]:

@@ -52,7 +52,7 @@ class GangScheduler:
     ) -> None:
         """Reasons go to `explanations`, by the key of the group."""
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
-        self._settings = settings
+        self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
         self._members = Members()
         self._settled = Settled()
@@ -147,7 +147,7 @@ class GangScheduler:
 
     def configure(self, settings: Settings) -> None:
         """Other settings from now on. Every group is looked at again."""
-        self._settings = settings
+        self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         for group in (*self._settled.groups, *self._seen.groups):
             self.touch(group.key)
         self.pace.room()
@@ -187,7 +187,7 @@ class GangScheduler:
         if ENQUEUE not in self._settings.actions:
             self.pace.room()
             return
-        plan = self._decide(replace(self._settings, actions=(ENQUEUE,)), gate=True)
+        plan = self._decide(self._gate_settings, gate=True)
         if plan is not None:
             self._act.tell(plan)
             self._hungry = self._hungry or any(_waits(report.group) for report in plan.reports)

@@ -6,6 +6,7 @@ Volcano's model: an action asks all plugins that have a say at a point (`enableP
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -13,9 +14,9 @@ import msgspec
 from longshore.scheduler.gang.conf import plugin_table
 
 ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM = "enqueue", "allocate", "backfill", "preempt", "reclaim"
-SHUFFLE = "shuffle"
-ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM, SHUFFLE)
-REMOVING: Final = frozenset((PREEMPT, RECLAIM, SHUFFLE))
+SHUFFLE, GANG_PREEMPT, GANG_RECLAIM = "shuffle", "gangpreempt", "gangreclaim"
+ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL, PREEMPT, RECLAIM, SHUFFLE, GANG_PREEMPT, GANG_RECLAIM)
+REMOVING: Final = frozenset((PREEMPT, RECLAIM, SHUFFLE, GANG_PREEMPT, GANG_RECLAIM))
 """The actions that may remove pods, so that no gang is ever out of sight."""
 DEFAULT_ACTIONS: Final = (ENQUEUE, ALLOCATE, BACKFILL)
 """Volcano's own: nobody is removed for another unless asked for."""
@@ -57,8 +58,8 @@ DEFAULT_TIERS: Final[Tiers] = (
 """The tiers of Volcano's Helm chart."""
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """Volcano's scheduler configuration."""
+class Settings(msgspec.Struct, frozen=True, dict=True):
+    """Volcano's scheduler configuration. Answers are remembered: cycles ask hundreds of times a second."""
 
     actions: tuple[str, ...] = DEFAULT_ACTIONS
     tiers: Tiers = DEFAULT_TIERS
@@ -67,16 +68,34 @@ class Settings(msgspec.Struct, frozen=True):
 
     def plugin(self, name: str, point: str = "") -> Plugin | None:
         """The plugin, if it is there and has a say at `point`."""
-        for tier in self.tiers:
-            for plugin in tier:
-                if plugin.name == name:
-                    return plugin if not point or plugin.speaks_at(point) else None
-        return None
+        plugin = self._plugins.get(name)
+        return plugin if plugin is not None and (not point or plugin.speaks_at(point)) else None
+
+    @cached_property
+    def _plugins(self) -> dict[str, Plugin]:
+        return {plugin.name: plugin for tier in self.tiers for plugin in tier}
+
+    @cached_property
+    def _asked(self) -> dict[str, Tiers]:
+        return {}
 
     def tiers_at(self, point: str) -> Tiers:
         """The plugins that have a say at a point, without tiers that have none."""
-        found = (tuple(each for each in tier if each.speaks_at(point)) for tier in self.tiers)
-        return tuple(tier for tier in found if tier)
+        found = self._asked.get(point)
+        if found is None:
+            tiers = (tuple(each for each in tier if each.speaks_at(point)) for tier in self.tiers)
+            found = self._asked[point] = tuple(tier for tier in tiers if tier)
+        return found
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        """The filters that no plugin asks for."""
+        predicates = self.plugin("predicates", plugin_table.PREDICATE)
+        return frozenset(
+            name
+            for argument, name in plugin_table.PREDICATES.items()
+            if predicates is None or not predicates.argument(argument)
+        )
 
     @property
     def shares(self) -> Plugin | None:

@@ -30,6 +30,10 @@ class Claim:
     def __init__(self, session: Session, group: Group, task: Task, point: str) -> None:
         self.session, self.group, self.task = session, group, task
         self._tiers = session.settings.tiers_at(point)
+        self.careful: bool = point == plugin_table.PREEMPTABLE and session.settings.option(
+            "preempt", "enableTopologyAwarePreemption"
+        )
+        """Whether all nodes are looked at, and the one taken where removing hurts least."""
 
     def victims(self, found: Sequence[Owned]) -> tuple[int, list[Owned]]:
         """The tasks among `found` that make way, after the number of the tier that says so."""
@@ -74,12 +78,13 @@ def _spare(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
 
 def _harmless(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
     """Nothing that a cluster needs to live."""
-    return [
-        (owner, victim)
-        for owner, victim in found
-        if victim.pod.key[0] != "kube-system"
-        and victim.pod.obj["spec"].get("priorityClassName") not in _CRITICAL
-    ]
+    return [(owner, victim) for owner, victim in found if is_harmless(victim)]
+
+
+def is_harmless(victim: Task) -> bool:
+    """Whether a cluster lives without the task."""
+    spec = victim.pod.obj["spec"]
+    return victim.pod.key[0] != "kube-system" and spec.get("priorityClassName") not in _CRITICAL
 
 
 def _of_larger_share(claim: Claim, found: Sequence[Owned]) -> list[Owned]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
@@ -40,14 +41,18 @@ class Argument(msgspec.Struct, frozen=True):
     """The least number allowed."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class Row(msgspec.Struct, frozen=True, dict=True):
     """A plugin."""
 
     points: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
 
+    @cached_property
+    def _by_name(self) -> dict[str, Argument]:
+        return {each.name: each for each in self.arguments}
+
     def argument(self, name: str) -> Argument:
-        return next(each for each in self.arguments if each.name == name)
+        return self._by_name[name]
 
 
 def _numbers(**defaults: float) -> tuple[Argument, ...]:
@@ -133,8 +138,12 @@ ACTIONS: Final[dict[str, dict[str, Argument]]] = {
     "enqueue": {},
     "allocate": {},
     "backfill": {},
-    "preempt": {},
+    "preempt": {
+        "enableTopologyAwarePreemption": Argument("enableTopologyAwarePreemption", "flag", False),
+    },
     "reclaim": {},
     "shuffle": {},
+    "gangpreempt": {},
+    "gangreclaim": {},
 }
 """The arguments of actions."""

@@ -18,7 +18,6 @@ from longshore.scheduler.fitting import filters
 from longshore.scheduler.fitting.filters import Context
 from longshore.scheduler.fitting.pod_shape import Shape
 from longshore.scheduler.fitting.verdict import Refusal
-from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying.node_rules import NodeRules
@@ -74,16 +73,6 @@ class Rooms:
         return NodeScores(self._settings)
 
     @cached_property
-    def _without(self) -> frozenset[str]:
-        """The filters that no plugin asks for."""
-        predicates = self._settings.plugin("predicates", plugin_table.PREDICATE)
-        return frozenset(
-            name
-            for argument, name in plugin_table.PREDICATES.items()
-            if predicates is None or not predicates.argument(argument)
-        )
-
-    @cached_property
     def _rooms(self) -> dict[str, Room]:
         """By name. Most cycles have nothing to try."""
         found: dict[str, Room] = {}
@@ -105,7 +94,7 @@ class Rooms:
         nodes = [room.node for room in self._rooms.values()]
         view = self._view
         return filters.prepare(
-            task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._without
+            task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._settings.left_out
         )
 
     def candidates(
@@ -174,6 +163,10 @@ class Rooms:
             if not reason.startswith("Insufficient ")  # room enough once others have left
         )
         return reasons
+
+    def admits(self, task: Task, room: Room) -> bool:
+        """Whether no plugin's rule keeps a task off a node, whatever room there is."""
+        return not self._rules or not self._rules.problem(task, room.node)
 
     def best(self, task: Task, rooms: list[Room]) -> Room:
         """By the scores of all plugins together."""

@@ -1,0 +1,138 @@
+"""Room for a gang by removing what others have to spare, or whole other gangs: never a part that breaks one.
+
+`gangpreempt` takes from gangs of less priority in the same queue, `gangreclaim` from reclaimable queues that
+have more than they deserve. Gangs with a network topology may ask, too. Who turns out not to be needed stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from longshore.machinery.reasons import Reason
+from longshore.scheduler.gang import allocate, preempt
+from longshore.scheduler.gang.model.group import Group
+from longshore.scheduler.gang.model.task import BOUND, PENDING, RUNNING, Task
+from longshore.scheduler.gang.plan import Evict
+from longshore.scheduler.gang.settings import GANG_PREEMPT, GANG_RECLAIM
+from longshore.scheduler.gang.trying.trial import Session
+from longshore.scheduler.gang.victims import is_harmless
+
+
+class Bundle(NamedTuple):
+    """Tasks of one gang that go together, and the status each had."""
+
+    owner: Group
+    tasks: tuple[Task, ...]
+    statuses: tuple[str, ...]
+
+
+def preempt_gangs(session: Session) -> None:
+    for group in preempt.starving(session, near=True):
+
+        def weaker(owner: Group, group: Group = group) -> bool:
+            return owner.queue == group.queue and owner.priority < group.priority
+
+        _make_room(session, group, weaker, GANG_PREEMPT)
+
+
+def reclaim_gangs(session: Session) -> None:
+    for group in preempt.starving(session, near=True):
+        queue = session.queues[group.queue]
+        waiting = group.in_status(PENDING)
+        if session.limits.is_used_up(queue) or not all(
+            session.limits.may_reclaim(queue, task) for task in waiting[:1]
+        ):
+            continue
+
+        def richer(owner: Group, group: Group = group) -> bool:
+            queue = session.queues[owner.queue]
+            return owner.queue != group.queue and queue.reclaimable and _exceeds(session, owner)
+
+        _make_room(session, group, richer, GANG_RECLAIM)
+
+
+def _exceeds(session: Session, owner: Group) -> bool:
+    queue = session.queues[owner.queue]
+    return any(queue.allocated.get(name, 0) > queue.deserved.get(name, 0) for name in owner.holding)
+
+
+def _make_room(session: Session, group: Group, concerns: Callable[[Group], bool], action: str) -> None:
+    """Removes bundles in thought until the gang will have room; if it never will, nothing happened."""
+    gone: list[Bundle] = []
+    for spare in (True, False):
+        for owner in sorted(session.groups.values(), key=session.group_order, reverse=True):
+            if owner is group or not concerns(owner):
+                continue
+            bundle = _bundle(owner, spare=spare)
+            if not bundle.tasks:
+                continue
+            _remove(session, bundle)
+            gone.append(bundle)
+            if _fits(session, group):
+                _commit(session, group, _needed(session, group, gone), action)
+                return
+    for bundle in reversed(gone):
+        _put_back(session, bundle)
+
+
+def _needed(session: Session, group: Group, gone: Sequence[Bundle]) -> list[Bundle]:
+    """The bundles without which the gang has no room. The gang is placed when this returns."""
+    kept = [*gone]
+    for bundle in gone[:-1]:
+        _take_back(session, group)
+        _put_back(session, bundle)
+        if _fits(session, group):
+            kept.remove(bundle)
+        else:
+            _remove(session, bundle)
+    if not group.is_pipelined:
+        _fits(session, group)
+    return kept
+
+
+def _fits(session: Session, group: Group) -> bool:
+    """Tries to place the gang on room that others will leave; takes it back if that is not enough."""
+    group.misfits.clear()
+    waiting = [task for task in group.in_status(PENDING) if not task.gated and not task.best_effort]
+    allocate.attempt(session, group, session.queues[group.queue], waiting)
+    if group.is_pipelined:
+        return True
+    _take_back(session, group)
+    return False
+
+
+def _take_back(session: Session, group: Group) -> None:
+    for task in reversed(group.in_status(*allocate.TRIED)):
+        session.undo(group, task)
+        task.possible = None
+
+
+def _commit(session: Session, group: Group, bundles: Sequence[Bundle], action: str) -> None:
+    for bundle in bundles:
+        for task in bundle.tasks:
+            session.evictions.append(Evict(task, bundle.owner, action))
+            words = f"removes {'/'.join(task.pod.key)} to make room ({action})"
+            group.notes.append(Reason("Evicts", words))
+
+
+def _bundle(owner: Group, *, spare: bool) -> Bundle:
+    """The tasks that a gang has beyond its minimum, or all of them if all may go."""
+    removable = owner.in_status(BOUND, RUNNING)
+    willing = [task for task in removable if task.preemptable and is_harmless(task)]
+    willing.sort(key=lambda task: (task.priority, -task.index))
+    if spare:
+        found = willing[: max(owner.ready_count - owner.min_member, 0)]
+    else:
+        found = willing if len(willing) == len(removable) else []
+    return Bundle(owner, tuple(found), tuple(task.status for task in found))
+
+
+def _remove(session: Session, bundle: Bundle) -> None:
+    for task in bundle.tasks:
+        session.evict(bundle.owner, task)
+
+
+def _put_back(session: Session, bundle: Bundle) -> None:
+    for task, status in reversed([*zip(bundle.tasks, bundle.statuses, strict=True)]):
+        session.unevict(bundle.owner, task, status)
