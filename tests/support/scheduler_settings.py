@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from longshore.scheduler.gang.conf import scheduler_conf
-from longshore.scheduler.gang.settings import ACTIONS, Settings
+from longshore.scheduler.gang.settings import Settings
 
 FIRST = ("priority", {"name": "gang", "enablePreemptable": False}, "conformance")
 SECOND = (
@@ -18,9 +18,10 @@ SECOND = (
     "binpack",
 )
 """The tiers of Volcano's Helm chart."""
+USUAL = "enqueue, allocate, backfill, preempt, reclaim"
 
 
-def settings(*tiers: tuple[Any, ...], actions: str = ", ".join(ACTIONS), **options: Any) -> Settings:
+def settings(*tiers: tuple[Any, ...], actions: str = USUAL, **options: Any) -> Settings:
     """Plugins by tier, each a name or a mapping; without any, those of Volcano's Helm chart."""
     conf = {
         "actions": actions,
