@@ -134,19 +134,14 @@ def test_each(longshore, n):
     result.assert_outcomes(passed=4)
 
 
-def test_it_works_in_async_tests_with_clients_of_the_tests_own_loop(pytester: pytest.Pytester) -> None:
-    source = """
+ASYNC_TESTS = """
 import asyncio, aiohttp, ssl
 
-pytestmark = pytest.mark.anyio
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
+{marks}
 
 async def test_async(longshore):
     tls = ssl.create_default_context(cadata=longshore.kubeconfig_ca)
-    headers = {"Authorization": f"Bearer {longshore.token}"}
+    headers = {{"Authorization": f"Bearer {{longshore.token}}"}}
     path = longshore.url + "/apis/batch/v1/namespaces/default/jobs"
     async with aiohttp.ClientSession(headers=headers) as session:
         async with session.post(path, json=JOB, ssl=tls) as answer:
@@ -159,7 +154,31 @@ async def test_async_with():
     async with Cluster() as c:
         assert c.list("jobs") == []
 """
-    run(pytester, source, "-p", "anyio.pytest_plugin").assert_outcomes(passed=2)
+ANYIO = """
+pytestmark = pytest.mark.anyio
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+"""
+ASYNCIO = ("-o", "asyncio_default_fixture_loop_scope=function")  # it warns of its own default
+
+
+@pytest.mark.parametrize(
+    ("plugin", "marks", "arguments"),
+    [
+        pytest.param("anyio.pytest_plugin", ANYIO, (), id="anyio"),
+        pytest.param(
+            "pytest_asyncio.plugin", "pytestmark = pytest.mark.asyncio", ASYNCIO, id="asyncio strict"
+        ),
+        pytest.param("pytest_asyncio.plugin", "", (*ASYNCIO, "--asyncio-mode=auto"), id="asyncio auto"),
+    ],
+)
+def test_it_works_in_async_tests_with_clients_of_the_tests_own_loop(
+    pytester: pytest.Pytester, plugin: str, marks: str, arguments: tuple[str, ...]
+) -> None:
+    source = ASYNC_TESTS.format(marks=marks)
+    run(pytester, source, "-p", plugin, *arguments).assert_outcomes(passed=2)
 
 
 def test_it_works_in_unittest_and_several_at_once(pytester: pytest.Pytester) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import json
 import os
 import shutil
 import tempfile
@@ -23,20 +24,18 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from longshore.api.errors import StatusError
-from longshore.api.facts import kinds, owners
-from longshore.api.resources import Resource
-from longshore.api.types import Obj, copy_of
+from longshore.api.types import Obj
 from longshore.client.local import LocalClient
 from longshore.machinery.time.clock import RealClock
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.testing import (
     cluster_snapshots,
+    cluster_stories,
     identity,
     manifests_given,
     object_names,
     promises,
     ready_clients,
-    reports,
 )
 from longshore.testing.cluster_clock import ClusterClock
 from longshore.testing.cluster_faults import ClusterFaults
@@ -54,11 +53,6 @@ from longshore.testing.wait_verdicts import Condition, Verdict, judge
 
 MANAGER = "longshore-testing"
 """Owns the fields that `apply` sets."""
-
-
-_SHOWN = ("cronjob", "job", "vcjob", "pod")
-"""The kinds of a summary."""
-_MAX_STORIES = 3
 
 
 class WaitFailed(AssertionError):
@@ -263,8 +257,8 @@ class Cluster:
         meta = obj.get("metadata") or {}
         where = (meta.get("namespace") or namespace) if row.namespaced else ""
         if not meta.get("name"):
-            return _plain(row, await self._client.create(row, obj, where, manager=MANAGER))
-        return _plain(row, await self._client.apply(row, obj, where, manager=MANAGER, force=True))
+            return object_names.plain(row, await self._client.create(row, obj, where, manager=MANAGER))
+        return object_names.plain(row, await self._client.apply(row, obj, where, manager=MANAGER, force=True))
 
     def get(self, name: str, *, namespace: str = "default") -> dict[str, Any]:
         """One object as a plain dict: `c.get("job/x")`. Raises StatusError with code 404 without one."""
@@ -273,7 +267,7 @@ class Cluster:
 
     async def _get(self, name: str, namespace: str) -> Obj:
         row, plain, where = object_names.one(name, namespace, await self._client.resources())
-        return _plain(row, await self._client.get(row, plain, where))
+        return object_names.plain(row, await self._client.get(row, plain, where))
 
     def list(
         self, kind: str, *, namespace: str = "default", labels: str = "", fields: str = ""
@@ -285,7 +279,7 @@ class Cluster:
             row = object_names.kind(kind, await self._client.resources())
             where = namespace if row.namespaced else ""
             found = await self._client.list(row, where, labels=labels, fields=fields)
-            return [_plain(row, obj) for obj in found.items]
+            return [object_names.plain(row, obj) for obj in found.items]
 
         return self.loop.run(listed())
 
@@ -313,7 +307,7 @@ class Cluster:
             path = f"/api/v1/namespaces/{namespace}/pods/{pod.removeprefix('pod/')}/log"
             answer = await self._client.request("GET", path, query=query)
             if answer.code >= 400:
-                raise StatusError.from_status(_json(answer.body), answer.code)
+                raise StatusError.from_status(json.loads(answer.body), answer.code)
             return answer.body.decode("utf-8", "replace")
 
         return self.loop.run(read())
@@ -321,39 +315,12 @@ class Cluster:
     def events(self, name: str = "", *, namespace: str = "default") -> builtins.list[dict[str, Any]]:
         """The events about an object, oldest first; without one, all of the namespace."""
         self.settle()
-        return self.loop.run(self._events(name, namespace))
-
-    async def _events(self, name: str, namespace: str) -> builtins.list[Obj]:
-        found = (await self._client.list(kinds.EVENTS, namespace)).items
-        if name:
-            row, plain, _ = object_names.one(name, namespace, await self._client.resources())
-            found = [
-                event
-                for event in found
-                if event["involvedObject"].get("name") == plain
-                and event["involvedObject"].get("kind") == row.kind
-            ]
-        return [copy_of(event) for event in sorted(found, key=_moment_of)]
+        return self.loop.run(cluster_stories.events(self.inside, name, namespace))
 
     def why(self, name: str, *, namespace: str = "default") -> str:
         """The story of an object, as `longshore why` tells it."""
         self.settle()
-        return self.loop.run(self._why(name, namespace))
-
-    async def _why(self, name: str, namespace: str) -> str:
-        from longshore.why import kinds as story_kinds
-        from longshore.why import text
-
-        row, plain, where = object_names.one(name, namespace, await self._client.resources())
-        kind = story_kinds.of_resource(row.group, row.plural)
-        if kind is None:
-            raise ValueError(f"{name}: there are no stories of {row.plural}")
-        answer = await self._client.request("GET", kind.explanation(where, plain))
-        document = _json(answer.body)
-        if answer.code >= 400:
-            raise StatusError.from_status(document, answer.code)
-        now = self.inside.clock.now()
-        return "\n".join(text.lines(document, now.tzinfo, now))
+        return self.loop.run(cluster_stories.why(self.inside, name, namespace))
 
     # ---- waiting
 
@@ -367,7 +334,7 @@ class Cluster:
         verdict, named = self.loop.run(self._waited(name, condition, length, namespace))
         if verdict.is_true:
             found = self.inside.stored_row(named.resource, named.name, named.namespace)
-            return {} if found is None else _plain(named.resource, found)
+            return {} if found is None else object_names.plain(named.resource, found)
         what = condition if isinstance(condition, str) else "what was asked for"
         outcome = f"and never will be: {verdict.never}" if verdict.never else f"after {length:g} s"
         raise WaitFailed(f"{name} is not {what} {outcome}\n{self.report(name, namespace=namespace)}")
@@ -391,47 +358,12 @@ class Cluster:
 
     def report(self, name: str, *, namespace: str = "default") -> str:
         """The story of an object for a person: status, pods, last events, why."""
-        return self.loop.run(self._report(name, namespace))
-
-    async def _report(self, name: str, namespace: str) -> str:
-        row, plain, where = object_names.one(name, namespace, await self._client.resources())
-        obj = self.inside.stored_row(row, plain, where)
-        pods = (await self._client.list(kinds.PODS, where)).items if where else []
-        owned = reports.owned_by(plain, pods)
-        about = {plain, *(pod["metadata"]["name"] for pod in owned)}
-        every = await self._events("", where or "default")
-        events = [each for each in every if each["involvedObject"].get("name") in about]
-        try:
-            why = await self._why(name, namespace)
-        except (StatusError, ValueError):
-            why = ""
-        shown = _plain(row, obj) if obj is not None else None
-        return "\n".join(reports.of_object(shown, name, owned, events, why))
+        return self.loop.run(cluster_stories.report(self.inside, name, namespace))
 
     def summary(self) -> str:
         """Everything a person wants to see of a cluster after a failure: objects, events, why, requests, and
         how to repeat the run."""
-        return self.loop.run(self._summary())
-
-    async def _summary(self) -> str:
-        client, lines = self._client, [f"it is {self.inside.clock.now().isoformat()} in this cluster"]
-        stories: list[str] = []
-        for kind in _SHOWN:
-            row = object_names.kind(kind, await client.resources())
-            for obj in (await client.list(row, "")).items:
-                meta = obj["metadata"]
-                owned = owners.controller_of(obj) is not None
-                if kind == "pod" and owned:
-                    continue
-                where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
-                state = reports.status(_plain(row, obj))
-                lines.append(f"{kind}/{meta['name']}{where}: {state}")
-                if not owned and len(stories) < _MAX_STORIES:
-                    stories.append(await self._report(f"{kind}/{meta['name']}", meta["namespace"]))
-        settings = ", ".join(f"{key}={value!r}" for key, value in vars(self.settings).items())
-        repeat = f"to repeat it: @pytest.mark.longshore({settings})"
-        requests = reports.of_requests(self.requests)
-        return "\n".join([*lines, "", *stories, *requests, repeat])
+        return self.loop.run(cluster_stories.summary(self.inside))
 
     @property
     def _client(self) -> LocalClient:
@@ -443,19 +375,3 @@ def _real_loop() -> asyncio.AbstractEventLoop:
     from longshore.up.foreground import event_loop
 
     return event_loop()
-
-
-def _plain(row: Resource, obj: Obj) -> Obj:
-    """An object of the caller's own."""
-    found: Obj = {"apiVersion": row.group_version, "kind": row.kind, **copy_of(obj)}
-    return found
-
-
-def _json(body: bytes) -> Any:
-    import json
-
-    return json.loads(body)
-
-
-def _moment_of(event: Obj) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or "")

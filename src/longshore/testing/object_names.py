@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from longshore.api.resources import Resource
+from longshore.api.types import Obj, copy_of
 
 
 class Named(NamedTuple):
@@ -55,3 +56,9 @@ def of_object(obj: dict[str, object], served: Iterable[Resource]) -> Resource:
         if row.group_version == version and row.kind == named:
             return row
     raise ValueError(f"{version} {named} is not served here; apply its CustomResourceDefinition first")
+
+
+def plain(row: Resource, obj: Obj) -> Obj:
+    """An object of the caller's own, with its kind."""
+    found: Obj = {"apiVersion": row.group_version, "kind": row.kind, **copy_of(obj)}
+    return found

@@ -63,6 +63,6 @@ def _said(member: object) -> str:
 
 
 def _functions() -> str:
-    names = ("Exit", "Chance", "Uniform", "Normal", "LogNormal", "Exponential", "OneOf")
+    names = ("Exit", "Exec", "Chance", "Uniform", "Normal", "LogNormal", "Exponential", "OneOf")
     entries = [f"**`{name}`**\n: {_said(getattr(testing, name))}" for name in names]
     return "\n\n".join(["## Ends and spreads", *entries])

@@ -1,0 +1,96 @@
+"""Stories of a cluster for a person: events and why of an object, its report, a summary of everything.
+
+To be run on the cluster's event loop. How a story is written down: `reports.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds, owners
+from longshore.api.types import Obj, copy_of
+from longshore.testing import object_names, reports
+
+if TYPE_CHECKING:
+    from longshore.testing.installation import Installation
+
+_SHOWN: Final = ("cronjob", "job", "vcjob", "pod")
+"""The kinds of a summary."""
+_MAX_STORIES: Final = 3
+
+
+async def events(inside: Installation, name: str, namespace: str) -> list[Obj]:
+    """The events about an object, oldest first; with an empty name, all of the namespace."""
+    client = inside.own_client
+    found = (await client.list(kinds.EVENTS, namespace)).items
+    if name:
+        row, plain, _ = object_names.one(name, namespace, await client.resources())
+        found = [
+            event
+            for event in found
+            if event["involvedObject"].get("name") == plain
+            and event["involvedObject"].get("kind") == row.kind
+        ]
+    return [copy_of(event) for event in sorted(found, key=_moment_of)]
+
+
+async def why(inside: Installation, name: str, namespace: str) -> str:
+    """The story of an object, as `longshore why` tells it."""
+    from longshore.why import kinds as story_kinds
+    from longshore.why import text
+
+    client = inside.own_client
+    row, plain, where = object_names.one(name, namespace, await client.resources())
+    kind = story_kinds.of_resource(row.group, row.plural)
+    if kind is None:
+        raise ValueError(f"{name}: there are no stories of {row.plural}")
+    answer = await client.request("GET", kind.explanation(where, plain))
+    document = json.loads(answer.body)
+    if answer.code >= 400:
+        raise StatusError.from_status(document, answer.code)
+    now = inside.clock.now()
+    return "\n".join(text.lines(document, now.tzinfo, now))
+
+
+async def report(inside: Installation, name: str, namespace: str) -> str:
+    """One object with its pods, its last events and why, whether it is there or not."""
+    client = inside.own_client
+    row, plain, where = object_names.one(name, namespace, await client.resources())
+    obj = inside.stored_row(row, plain, where)
+    pods = (await client.list(kinds.PODS, where)).items if where else []
+    owned = reports.owned_by(plain, pods)
+    about = {plain, *(pod["metadata"]["name"] for pod in owned)}
+    every = await events(inside, "", where or "default")
+    told = [each for each in every if each["involvedObject"].get("name") in about]
+    try:
+        story = await why(inside, name, namespace)
+    except (StatusError, ValueError):
+        story = ""
+    shown = object_names.plain(row, obj) if obj is not None else None
+    return "\n".join(reports.of_object(shown, name, owned, told, story))
+
+
+async def summary(inside: Installation) -> str:
+    """All objects in a line each, the reports of some, the requests, and how to repeat the run."""
+    client, lines = inside.own_client, [f"it is {inside.clock.now().isoformat()} in this cluster"]
+    stories: list[str] = []
+    for kind in _SHOWN:
+        row = object_names.kind(kind, await client.resources())
+        for obj in (await client.list(row, "")).items:
+            meta = obj["metadata"]
+            owned = owners.controller_of(obj) is not None
+            if kind == "pod" and owned:
+                continue
+            where = "" if meta["namespace"] == "default" else f" in {meta['namespace']}"
+            lines.append(f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}")
+            if not owned and len(stories) < _MAX_STORIES:
+                stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
+    settings = ", ".join(f"{key}={value!r}" for key, value in vars(inside.settings).items())
+    repeat = f"to repeat it: @pytest.mark.longshore({settings})"
+    return "\n".join([*lines, "", *stories, *reports.of_requests(inside.requests), repeat])
+
+
+def _moment_of(event: Obj) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")
