@@ -8,11 +8,14 @@ every pod again.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, Protocol
 
+from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
+from longshore.client import Unreachable
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -23,6 +26,9 @@ from longshore.scheduler.ledger import Ledger, Node
 from longshore.scheduler.view import View
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
+_PAUSE_SECONDS: Final = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
@@ -73,6 +79,25 @@ class Cluster:
         """The cache of a resource, whose changes `handler` hears once the cluster runs. Ask before that."""
         informer = self.context.informers.get(what)
         self._handlers.append((informer, handler))
+        return informer.cache
+
+    async def follow_if_served(self, what: tuple[str, str], handler: Handler) -> Cache:
+        """As `follow`, while the cluster runs, of a resource that a server may lack: then it is empty."""
+        while True:
+            try:
+                await self.client.list(what)
+                break
+            except StatusError as err:
+                if err.code == 404:
+                    return Cache()
+                problem: Exception = err
+            except Unreachable as err:
+                problem = err
+            log.warning("cannot read %s: %s", what[1], problem)
+            await self.clock.sleep(_PAUSE_SECONDS)
+        informer = self.context.informers.get(what)
+        informer.add_handler(handler)
+        await informer.synced()
         return informer.cache
 
     async def run(self, *schedulers: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -16,7 +16,7 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.machinery import views
 from longshore.machinery.explanations import Explanation, Explanations
-from longshore.machinery.informers.cache import Key, key_of
+from longshore.machinery.informers.cache import Cache, Key, key_of
 from longshore.machinery.informers.informer import OnChange
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.cluster import Cluster
@@ -65,7 +65,7 @@ class GangScheduler:
         """Whether the last cycle left anybody waiting for room."""
         self._groups = cluster.follow(kinds.POD_GROUPS, watching.Groups(self))
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
-        self._hyper_nodes = cluster.follow(kinds.HYPER_NODES, OnChange(lambda _: self.pace.room()))
+        self._hyper_nodes = Cache()
         self._quotas = cluster.follow(kinds.RESOURCE_QUOTAS, OnChange(lambda _: self._quota_changed()))
         self._shuffled = 0.0
         """When tasks were last removed by `shuffle`, in seconds since 1970."""
@@ -74,6 +74,10 @@ class GangScheduler:
 
     async def run(self) -> None:
         """Schedules until cancelled."""
+        # Volcano before 1.11 has no such kind.
+        self._hyper_nodes = await self._cluster.follow_if_served(
+            kinds.HYPER_NODES, OnChange(lambda _: self.pace.room())
+        )
         self.pace.start()
         try:
             await self._act.run()
