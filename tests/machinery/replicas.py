@@ -111,6 +111,7 @@ class Worker:
             waiting=self.waits_for.append,
         )
         self._task = asyncio.create_task(self.replica.run())
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # not warned of
 
     @property
     def lost(self) -> bool:

@@ -69,6 +69,7 @@ class Candidate:
 
     def start(self) -> None:
         self.task = asyncio.create_task(self.election.lead(self.work))
+        self.task.add_done_callback(lambda task: task.cancelled() or task.exception())  # not warned of
 
     async def work(self) -> None:
         self.log.append((round(self.clock.monotonic()), self.identity, "leads"))

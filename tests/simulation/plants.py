@@ -150,8 +150,8 @@ PLANTS = (
     Plant(
         "what vanished between two lists stays in the cache",
         "machinery/informers/informer.py",
-        "for key in self.cache.all_keys() if key not in there)",
-        "for key in self.cache.all_keys() if key in ())",
+        "for key in self.cache.all_keys() if key not in batch.everything]",
+        "for key in self.cache.all_keys() if key in ()]",
     ),
     Plant(
         "a forgotten version is asked for again",

@@ -82,7 +82,7 @@ class Cluster:
         return informer.cache
 
     async def follow_if_served(self, what: tuple[str, str], handler: Handler) -> Cache:
-        """As `follow`, while the cluster runs, of a resource that a server may lack: then it is empty."""
+        """The cache of a resource that a server may lack: then it is empty. Ask while the cluster runs."""
         while True:
             try:
                 await self.client.list(what)

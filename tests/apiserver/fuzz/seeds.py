@@ -180,6 +180,9 @@ _BODIES: Final[dict[str, Obj]] = {
     "jobtemplates": {
         "spec": {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 1, "template": {"spec": _NEVER}}]}
     },
+    "hypernodes": {
+        "spec": {"tier": 1, "members": [{"type": "Node", "selector": {"exactMatch": {"name": "n1"}}}]}
+    },
     "podgroups": {"spec": {"minMember": 2, "queue": "default", "minResources": {"cpu": "2"}}},
     "queues": {"spec": {"weight": 1, "capability": {"cpu": "4"}, "reclaimable": True}},
 }

@@ -48,5 +48,5 @@ def test_a_pod_groups_status_is_part_of_it() -> None:
 
 def test_every_put_must_name_a_version() -> None:
     custom = [r for r in table.RESOURCES if r.style == "custom"]
-    assert len(custom) == 7
+    assert len(custom) == 8
     assert not any(r.strategy.unconditional_update or r.strategy.create_on_update for r in custom)

@@ -43,7 +43,9 @@ def add_node(longshore: RunningLongshore) -> None:
     longshore.made("PUT", "/api/v1/nodes/n1", made)
 
 
-def test_it_works_beside_a_server_and_hands_the_lease_back(longshore: RunningLongshore) -> None:
+def test_it_works_beside_a_server_hands_the_lease_back_and_why_tells_by_its_events(
+    longshore: RunningLongshore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = "--kubeconfig", str(longshore.kubeconfig), "--schedulers", "default-scheduler,volcano"
     process = subprocess.Popen(
         [sys.executable, "-m", "longshore", "scheduler", *words], stdout=subprocess.PIPE, text=True
@@ -66,6 +68,9 @@ def test_it_works_beside_a_server_and_hands_the_lease_back(longshore: RunningLon
         process.stdout.close()  # type: ignore[union-attr]
     lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/longshore-scheduler"
     assert not longshore.made("GET", lease)["spec"].get("holderIdentity")
+    monkeypatch.setenv("KUBECONFIG", str(longshore.kubeconfig))
+    assert main(["why", "pod/p"]) == 0
+    assert "placed: Successfully assigned default/p to n1" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -80,11 +85,3 @@ def test_what_it_does_not_know_it_refuses(
 ) -> None:
     assert main(["scheduler", *words]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_why_tells_of_a_scheduler_outside_by_its_events(
-    longshore: RunningLongshore, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(longshore.kubeconfig))
-    assert main(["why", "pod/p"]) == 0
-    assert "placed: Successfully assigned default/p to n1" in capsys.readouterr().out
