@@ -47,9 +47,6 @@ class Observer(Protocol):
     def waiting_count(self) -> int:
         """How many pods have none."""
 
-    def is_busy(self) -> bool:
-        """Whether there is so much to do that what can wait should."""
-
 
 class Actor:
     """The hands of the gang scheduler. When `run` ends, bindings and statuses on their way are given up."""
@@ -71,9 +68,7 @@ class Actor:
         self.claims = self._binder.claims
         """Hears when claims changed."""
         self._evictor = Evictor(client, self._recorder, clock)
-        self.statuses = Statuses(
-            client, clock=clock, rng=context.rng, gave_up=observer.unwritten, busy=observer.is_busy
-        )
+        self.statuses = Statuses(client, clock=clock, rng=context.rng, gave_up=observer.unwritten)
         """The reports of groups; hears of groups that are seen."""
         self._counts = Counts(client)
         self._metrics = Metrics(context.registry, name, observer.waiting_count)

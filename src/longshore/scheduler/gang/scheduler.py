@@ -102,7 +102,7 @@ class GangScheduler:
             if pod_state.has_ended(pod):
                 self._freed()
             elif before is not None and not before["spec"].get("nodeName"):
-                self.pace.tell(LATER_SECONDS if self.is_busy() else _BOUND_SECONDS)
+                self.pace.tell(LATER_SECONDS if self._traffic.is_busy else _BOUND_SECONDS)
             else:
                 self.pace.tell()
         elif (key := group_of(pod)) is not None and self.complete(key):
@@ -287,9 +287,6 @@ class GangScheduler:
 
     def waiting_count(self) -> int:
         return self._members.waiting_count()
-
-    def is_busy(self) -> bool:
-        return self._traffic.is_busy
 
     # ---- what people ask
 

@@ -21,7 +21,6 @@ from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
 
 _COUNTS: Final = ("running", "succeeded", "failed", "conditions")
-_MAX_WAITS: Final = 5
 log = logging.getLogger(__name__)
 
 
@@ -35,12 +34,10 @@ class Statuses:
         clock: Clock,
         rng: random.Random,
         gave_up: Callable[[Key], None],
-        busy: Callable[[], bool],
     ) -> None:
-        """`gave_up` hears of groups that could not be written, and so are as they were. While `busy`, what
-        can wait waits longer."""
+        """`gave_up` hears of groups that could not be written, and so are as they were."""
         self._client, self._clock, self._rng = client, clock, rng
-        self._gave_up, self._busy = gave_up, busy
+        self._gave_up = gave_up
         self.latest: dict[str, Obj] = {}
         """Statuses that the cache may not show yet."""
         self._held: set[str] = set()
@@ -61,8 +58,8 @@ class Statuses:
     def put(
         self, group: Obj, status: Obj, after: float = 0.0, then: Callable[[], None] | None = None
     ) -> None:
-        """Returns at once. Writes so many seconds later, a few times as many while there is much to do, if
-        the group is still there by then; if so, calls `then` before that."""
+        """Returns at once. Writes so many seconds later, if the group is still there by then; if so, calls
+        `then` before that."""
         uid = group["metadata"]["uid"]
         self.latest[uid] = status
         self._version.pop(uid, None)
@@ -89,10 +86,8 @@ class Statuses:
     async def _write(self, key: Key, uid: str, after: float, then: Callable[[], None] | None) -> None:
         pauses = Backoff(self._clock, self._rng)
         try:
-            for _ in range(_MAX_WAITS if after else 0):
+            if after:
                 await self._clock.sleep(after)
-                if not self._busy() or uid not in self.latest:
-                    break
             if then is not None and uid in self.latest:
                 then()
             while (status := self.latest.get(uid)) is not None and uid not in self._version:
