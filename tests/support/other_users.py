@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,3 +30,18 @@ def python_path() -> str:
     """The PYTHONPATH with which that Python finds longshore and `support`."""
     installed = (path for path in sys.path if path.endswith("-packages"))
     return ":".join([str(ROOT / "tests"), str(ROOT / "src"), *installed])
+
+
+def answer_of(words: Sequence[str], module: str, level: str, directory: Path, **user: Any) -> Any:
+    """What a module of `support` prints as JSON, run for a level of isolation by the Python of `words`."""
+    done = subprocess.run(
+        [*words, "-m", module, level, str(directory)],
+        env={"PYTHONPATH": python_path(), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd="/",
+        **user,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

@@ -7,7 +7,6 @@ nobody else is hit.
 from __future__ import annotations
 
 import functools
-import json
 import os
 import shutil
 import signal
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from support.other_users import python_of_everybody, python_path
+from support.other_users import answer_of, python_of_everybody
 
 USER = 12345
 PEOPLE = ["root", "user"] if os.geteuid() == 0 else ["user"]
@@ -50,16 +49,7 @@ def _trial(level: str, who: str) -> dict[str, object]:
             python = python_of_everybody()
             os.chown(directory, USER, USER)
             words += ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
-        done = subprocess.run(
-            [*words, python, "-m", "support.xcom_case", level, str(directory)],
-            env={"PYTHONPATH": python_path(), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd="/",
-        )
-        assert done.returncode == 0, done.stderr
-        found: dict[str, object] = json.loads(done.stdout)
+        found: dict[str, object] = answer_of([*words, python], "support.xcom_case", level, directory)
         return found
     finally:
         shutil.rmtree(directory)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from support.other_users import python_of_everybody, python_path
+from support.other_users import answer_of, python_of_everybody
 from support.places import ROOT
 from support.wall_attacks import ATTACKS
 
@@ -33,17 +31,7 @@ def results(level: str, who: str) -> dict[str, bool]:
         if who == "user" and os.geteuid() == 0:
             os.chown(directory, USER, USER)
             options = {"user": USER, "group": USER, "extra_groups": []}
-        done = subprocess.run(
-            [python, "-m", "support.wall_attacks", level, str(directory)],
-            env={"PYTHONPATH": python_path(), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd="/",
-            **options,  # type: ignore[call-overload]
-        )
-        assert done.returncode == 0, done.stderr
-        found: dict[str, bool] = json.loads(done.stdout)
+        found: dict[str, bool] = answer_of([python], "support.wall_attacks", level, directory, **options)
         return found
     finally:
         shutil.rmtree(directory)
