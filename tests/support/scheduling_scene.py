@@ -129,6 +129,19 @@ class Scene:
                 raise
             return None
 
+    async def leaving(self, prefix: str, count: int) -> list[int]:
+        """Which of the pods `prefix-0`, `prefix-1`, … are gone or on their way."""
+        found = [(n, await self.get(f"{prefix}-{n}")) for n in range(count)]
+        return [n for n, pod in found if pod is None or "deletionTimestamp" in pod["metadata"]]
+
+    async def full_queue(self, least: int, pods: int, *, a: Obj | None = None, b: Obj | None = None) -> None:
+        """Queues `a` and `b`, and a gang `a` of queue `a` that has the whole cluster."""
+        await self.node(give={"cpu": str(pods)})
+        await self.queue("a", **(a or {}))
+        await self.queue("b", **(b or {}))
+        await self.gang("a", least, pods, {"cpu": "1"}, queue="a", minResources={})
+        await self.settle()
+
     async def node_of(self, name: str) -> str:
         found = await self.get(name)
         assert found is not None

@@ -8,7 +8,6 @@ the first group wins when a short name is ambiguous, so `batch` stands before `b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -42,8 +41,7 @@ class PrinterColumn(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     """One row. `storage` is the key space in the store: events of both groups share one."""
 
     group: str
@@ -58,7 +56,7 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
-    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    subresources: Mapping[str, Subresource] = msgspec.field(default_factory=dict)
     style: Style = "builtin"
     """`custom` kinds: JSON and YAML only, no strategic merge patch, PUT needs resourceVersion,
     list items carry apiVersion and kind."""
@@ -71,14 +69,15 @@ class Resource:
     """Fields beyond metadata that field selectors of a user's own kind may name, as `spec.color`."""
     warning: str = ""
     """Said with every answer: the version of a user's own kind is deprecated."""
-    group_version: str = field(init=False, repr=False, compare=False)
-    """`v1` or `batch/v1`."""
+    group_version: str = ""
+    """`v1` or `batch/v1`: always that of `group` and `version`."""
 
     def __post_init__(self) -> None:
         if not self.storage:
-            object.__setattr__(self, "storage", f"{self.group}/{self.plural}" if self.group else self.plural)
+            storage = f"{self.group}/{self.plural}" if self.group else self.plural
+            msgspec.structs.force_setattr(self, "storage", storage)
         group_version = f"{self.group}/{self.version}" if self.group else self.version
-        object.__setattr__(self, "group_version", group_version)
+        msgspec.structs.force_setattr(self, "group_version", group_version)
 
     @property
     def storage_group(self) -> str:

@@ -22,11 +22,6 @@ def with_plugin(*plugins: Any, actions: str = NOBODY_REMOVED) -> dict[str, Any]:
     return {"gangs": settings(FIRST, (*SECOND, *plugins), actions=actions)}
 
 
-async def leaving(scene: Scene, prefix: str, count: int) -> int:
-    found = [await scene.get(f"{prefix}-{n}") for n in range(count)]
-    return sum(pod is None or "deletionTimestamp" in pod["metadata"] for pod in found)
-
-
 # ---- nodegroup
 
 
@@ -148,11 +143,11 @@ def test_when_the_hours_are_over_shuffle_removes_guests_bit_by_bit() -> None:
         over = with_plugin(zone(hours_around(scene, -3, -2)), actions="enqueue, allocate, shuffle")
         scene.schedulers.gangs.configure(over["gangs"])
         await scene.settle(5)
-        assert await leaving(scene, "g", 3) == 1
+        assert len(await scene.leaving("g", 3)) == 1
         await scene.settle(50)
-        assert await leaving(scene, "g", 3) == 1  # once a minute
+        assert len(await scene.leaving("g", 3)) == 1  # once a minute
         await scene.settle(20)
-        assert await leaving(scene, "g", 3) == 2
+        assert len(await scene.leaving("g", 3)) == 2
 
     play(story, **with_plugin(zone("00:00-23:59")))
 
@@ -168,7 +163,7 @@ def test_a_gangs_budget_says_how_many_go_at_a_time() -> None:
         over = with_plugin(zone(hours_around(scene, -3, -2)), actions="enqueue, allocate, shuffle")
         scene.schedulers.gangs.configure(over["gangs"])
         await scene.settle(5)
-        assert await leaving(scene, "g", 4) == 3
+        assert len(await scene.leaving("g", 4)) == 3
 
     play(story, **with_plugin(zone("00:00-23:59")))
 
@@ -194,14 +189,14 @@ def test_a_disruption_budget_keeps_pods_from_making_way() -> None:
         await scene.client.create(BUDGETS, budget, "default")
         await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(2)
-        assert await leaving(scene, "low", 2) == 0
+        assert len(await scene.leaving("low", 2)) == 0
         allowed = {
             "status": {"disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2}
         }
         await scene.client.patch(BUDGETS, "b", allowed, "default", subresource="status")
         await scene.gang("more", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(0.5)
-        assert await leaving(scene, "low", 2) == 1
+        assert len(await scene.leaving("low", 2)) == 1
 
     first = (*FIRST, "pdb")
     play(story, gangs=settings(first, SECOND, actions="enqueue, allocate, preempt"))

@@ -13,11 +13,6 @@ PREEMPT = settings(actions="enqueue, allocate, gangpreempt")
 RECLAIM = settings(actions="enqueue, allocate, gangreclaim")
 
 
-async def leaving(scene: Scene, prefix: str, count: int) -> int:
-    found = [await scene.get(f"{prefix}-{n}") for n in range(count)]
-    return sum(pod is None or "deletionTimestamp" in pod["metadata"] for pod in found)
-
-
 def test_what_gangs_have_to_spare_goes_before_whole_gangs() -> None:
     async def story(scene: Scene) -> None:
         await scene.priority("hi", 1000)
@@ -27,7 +22,7 @@ def test_what_gangs_have_to_spare_goes_before_whole_gangs() -> None:
         await scene.settle()
         await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(0.6)
-        assert (await leaving(scene, "whole", 2), await leaving(scene, "loose", 2)) == (0, 1)
+        assert (len(await scene.leaving("whole", 2)), len(await scene.leaving("loose", 2))) == (0, 1)
 
     play(story, gangs=PREEMPT)
 
@@ -42,7 +37,7 @@ def test_a_gang_that_must_make_way_goes_as_a_whole() -> None:
         await scene.settle()
         await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(0.6)
-        assert sorted((await leaving(scene, "one", 2), await leaving(scene, "two", 2))) == [0, 2]
+        assert sorted((len(await scene.leaving("one", 2)), len(await scene.leaving("two", 2)))) == [0, 2]
 
     play(story, gangs=PREEMPT)
 
@@ -55,7 +50,7 @@ def test_nobody_goes_if_that_is_not_enough() -> None:
         await scene.settle()
         await scene.gang("high", 5, 5, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(2)
-        assert await leaving(scene, "low", 4) == 0
+        assert len(await scene.leaving("low", 4)) == 0
 
     play(story, gangs=PREEMPT)
 
@@ -67,7 +62,7 @@ def test_gangs_of_equal_priority_stay() -> None:
         await scene.settle()
         await scene.gang("two", 1, 1, {"cpu": "1"}, minResources={})
         await scene.settle(2)
-        assert await leaving(scene, "one", 2) == 0
+        assert len(await scene.leaving("one", 2)) == 0
 
     play(story, gangs=PREEMPT)
 
@@ -85,7 +80,7 @@ def test_a_gang_that_stays_near_may_ask_for_room_too() -> None:
         near: dict[str, Any] = {"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}
         await scene.gang("high", 2, 2, {"cpu": "1"}, minResources={}, priorityClassName="hi", **near)
         await scene.settle(0.6)
-        assert await leaving(scene, "low", 4) >= 2
+        assert len(await scene.leaving("low", 4)) >= 2
         for number in range(4):
             found = await scene.get(f"low-{number}")
             if found is not None and "deletionTimestamp" in found["metadata"]:
@@ -106,21 +101,17 @@ def test_a_queue_takes_whole_gangs_back_from_one_that_has_too_much() -> None:
         await scene.settle()
         await scene.gang("b", 2, 2, {"cpu": "1"}, queue="b", minResources={})
         await scene.settle(0.6)
-        assert sorted((await leaving(scene, "one", 2), await leaving(scene, "two", 2))) == [0, 2]
+        assert sorted((len(await scene.leaving("one", 2)), len(await scene.leaving("two", 2)))) == [0, 2]
 
     play(story, gangs=RECLAIM)
 
 
 def test_a_queue_that_is_not_reclaimable_keeps_its_gangs() -> None:
     async def story(scene: Scene) -> None:
-        await scene.node(give={"cpu": "4"})
-        await scene.queue("a", reclaimable=False)
-        await scene.queue("b")
-        await scene.gang("a", 1, 4, {"cpu": "1"}, queue="a", minResources={})
-        await scene.settle()
+        await scene.full_queue(1, 4, a={"reclaimable": False})
         await scene.gang("b", 1, 1, {"cpu": "1"}, queue="b", minResources={})
         await scene.settle(2)
-        assert await leaving(scene, "a", 4) == 0
+        assert len(await scene.leaving("a", 4)) == 0
 
     play(story, gangs=RECLAIM)
 
@@ -137,7 +128,7 @@ def test_with_a_careful_look_the_node_is_cleared_where_that_hurts_least() -> Non
         await scene.settle()
         await scene.gang("high", 1, 1, {"cpu": "1"}, minResources={}, priorityClassName="hi")
         await scene.settle(0.6)
-        gone.append((await leaving(scene, "mid", 1), await leaving(scene, "lo", 1)))
+        gone.append((len(await scene.leaving("mid", 1)), len(await scene.leaving("lo", 1))))
 
     gone: list[tuple[int, int]] = []
     careful = {"enableTopologyAwarePreemption": True}
@@ -155,7 +146,7 @@ def test_nobody_makes_way_on_a_node_that_the_gang_may_not_use() -> None:
         await scene.settle()
         await scene.gang("high", 1, 1, {"cpu": "1"}, queue="q", minResources={}, priorityClassName="hi")
         await scene.settle(2)
-        assert await leaving(scene, "low", 1) == 0
+        assert len(await scene.leaving("low", 1)) == 0
 
     tier = swapped(FIRST, "gang", {"name": "gang", "enablePreemptable": False, "enableReclaimable": False})
     play(story, gangs=settings(tier, (*SECOND, "nodegroup"), actions="enqueue, allocate, preempt, reclaim"))

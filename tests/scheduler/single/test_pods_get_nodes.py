@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from longshore.client import PatchType
+from longshore.scheduler.fitting import verdict
 from support.scheduling_scene import PODS, Scene, play
 
 
@@ -199,5 +200,34 @@ def test_a_pod_resized_in_place_counts_with_what_it_asks_now() -> None:
         )
         await scene.settle(0.1)
         assert await scene.node_of("q") == "n1"
+
+    play(story)
+
+
+def test_pods_that_wait_are_tried_every_five_minutes_and_nobody_else_wakes_the_scheduler() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.node()
+        await scene.settle(600)
+        single = scene.schedulers.pods
+        assert single is not None
+        woken: list[float] = []
+        wake = single.woken
+
+        def noted(flags: int) -> None:
+            if flags == verdict.EVERYTHING:
+                woken.append(round(scene.clock.monotonic()))
+            wake(flags)
+
+        single.woken = noted  # type: ignore[method-assign]
+        await scene.settle(3600)
+        assert woken == []
+        await scene.pod("huge", {"cpu": "4"})
+        await scene.settle(1000)
+        assert [at - woken[0] for at in woken] == [0, 300, 600]
+        await scene.delete("huge")
+        await scene.settle(600)
+        woken.clear()
+        await scene.settle(3600)
+        assert woken == []
 
     play(story)

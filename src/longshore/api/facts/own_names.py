@@ -59,6 +59,11 @@ SHARD_ROLE: Final = "longshore.dev/shard-role"
 DIVISION: Final = "longshore.dev/division"
 """How objects are divided: `8-by-namespace`."""
 
+# ---- on the Secret with the certificates of webhooks
+
+CERTIFICATE_STEP: Final = "longshore.dev/certificate-step"
+"""When the last part of a change of authority was done."""
+
 # ---- elsewhere
 
 LOG_ATTEMPT: Final = "longshoreAttempt"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from longshore.api import errors, reads
+from longshore.api.facts import queue_gate
 from longshore.api.types import Obj
 from longshore.apiserver.admission import runtimeclass, scheduling_group
 from longshore.apiserver.admission.lookup import Get, List, shown_name
 
+_GANG_SCHEDULER: Final = "volcano"
 _ACCOUNTS: Final = "serviceaccounts"
 _DEFAULT_ACCOUNT: Final = "default"
 _CLASSES: Final = "scheduling.k8s.io/priorityclasses"
@@ -91,7 +93,18 @@ def _tolerate_trouble(pod: Obj, spec: Obj, get: Get, every: List) -> None:
     add_tolerations(spec)
 
 
+@reads.reads(f"metadata.annotations[{queue_gate.KEY}]")
+def _wait_for_queue(pod: Obj, spec: Obj, get: Get, every: List) -> None:
+    """A pod of Volcano's scheduler that asks for it is gated until its queue has room."""
+    gates = spec.get("schedulingGates") or []
+    if spec.get("schedulerName") != _GANG_SCHEDULER or not queue_gate.is_asked_for(pod):
+        return
+    if not any(gate.get("name") == queue_gate.KEY for gate in gates):
+        spec["schedulingGates"] = [*gates, {"name": queue_gate.KEY}]
+
+
 CREATE_RULES: Final = (
+    _wait_for_queue,
     _set_account,
     _set_priority,
     _tolerate_trouble,

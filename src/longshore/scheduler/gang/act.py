@@ -19,6 +19,7 @@ from longshore.machinery.informers.cache import Cache, Key
 from longshore.scheduler.acting.binding import Binder
 from longshore.scheduler.acting.evicting import Evictor
 from longshore.scheduler.acting.reporting import SCHEDULER_ERROR, Reporter
+from longshore.scheduler.acting.ungating import Ungater
 from longshore.scheduler.cluster import Cluster
 from longshore.scheduler.fitting.pod_shape import Pod
 from longshore.scheduler.gang.model.task import BINDING
@@ -68,6 +69,7 @@ class Actor:
         self.claims = self._binder.claims
         """Hears when claims changed."""
         self._evictor = Evictor(client, self._recorder, clock)
+        self._ungater = Ungater(client, failed=self._pace.tell)
         self.statuses = Statuses(client, clock=clock, rng=context.rng, gave_up=observer.unwritten)
         """The reports of groups; hears of groups that are seen."""
         self._counts = Counts(client)
@@ -81,6 +83,7 @@ class Actor:
                 tasks.create_task(self.reporter.run())
         finally:
             self._binder.cancel()
+            self._ungater.cancel()
             self.statuses.cancel()
             self._counts.cancel()
 
@@ -94,6 +97,8 @@ class Actor:
             self._bind(bind)
         for evict in plan.evictions:
             self._evict(evict)
+        for task in plan.ungated:
+            self._ungater.start(task.pod)
         self.tell(plan)
         for name, allocated in plan.allocated.items():
             queue = self._queues.get("", name)

@@ -31,7 +31,8 @@ def run(session: Session) -> None:
         if problem:
             group.notes.append(Reason("GangInvalid", problem))
             continue
-        waiting = [t for t in group.in_status(PENDING) if not t.gated and not t.best_effort]
+        pending = group.in_status(PENDING)
+        waiting = [t for t in pending if t.queue_gated or not (t.gated or t.best_effort)]
         if waiting:
             tasks[group.uid] = waiting
             jobs.setdefault(group.queue, []).append((session.group_order(group), group))
@@ -83,6 +84,9 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
         task = tasks.pop(0)
         if not session.limits.allow(queue, task):
             _note_queue(session, group, queue, [task])
+            continue
+        if task.gated:
+            session.ungate(group, task)  # a cycle that sees it open looks for a node
             continue
         if any(group.tasks[uid].role == task.role for uid in group.misfits):
             continue

@@ -15,6 +15,7 @@ from longshore.api.types import Obj
 from longshore.scheduler import view as views
 from longshore.scheduler.fitting.pod_shape import Pod, Shapes
 from longshore.scheduler.gang.model.sums import Sums
+from longshore.scheduler.gang.rules.node_usage import Load
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.view import Snapshot, View
 
@@ -62,8 +63,10 @@ class Cycle(msgspec.Struct, frozen=True):
     quotas: tuple[Obj, ...] = ()
     awaited: tuple[Obj, ...] = ()
     """The groups that were let in and have no pods yet, where quotas count."""
-    shuffled: float = 0.0
-    """When the action `shuffle` last removed tasks, in seconds since 1970."""
+    shuffled: Mapping[str, float] = msgspec.field(default_factory=dict)
+    """When the action `shuffle` last did what a plugin asks for, by plugin, in seconds since 1970."""
+    loads: Mapping[str, Load] = msgspec.field(default_factory=dict)
+    """The measured use of nodes."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
 
@@ -98,7 +101,8 @@ class SavedCycle(msgspec.Struct, frozen=True):
     hyper_nodes: list[Obj]
     quotas: list[Obj]
     awaited: list[Obj]
-    shuffled: float
+    shuffled: dict[str, float]
+    loads: dict[str, Load]
     gate: bool
 
 
@@ -116,7 +120,8 @@ def saved(cycle: Cycle) -> SavedCycle:
         [*cycle.hyper_nodes],
         [*cycle.quotas],
         [*cycle.awaited],
-        cycle.shuffled,
+        dict(cycle.shuffled),
+        dict(cycle.loads),
         cycle.gate,
     )
 
@@ -142,6 +147,7 @@ def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
         tuple(data.quotas),
         tuple(data.awaited),
         data.shuffled,
+        data.loads,
         data.gate,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.gang import allocate, closing, enqueue, gang_eviction, numbers, preempt, shuffle
+from longshore.scheduler.gang.conf.plugin_table import VICTIM
 from longshore.scheduler.gang.cycle import Cycle
 from longshore.scheduler.gang.plan import GroupReport, Plan
 from longshore.scheduler.gang.settings import (
@@ -48,7 +49,8 @@ def decide(cycle: Cycle) -> Plan:
         reports,
         tuple(event for event in session.events if not (cycle.gate and event.group.tasks)),
         {} if cycle.gate else closing.allocated(session),
-        session.shuffles,
+        tuple(session.ungated.values()),
+        frozenset(session.shuffles),
         _why(session, reports),
         _look_again(session, reports, cycle.now),
     )
@@ -72,7 +74,7 @@ def _many(count: int, noun: str) -> str:
 
 def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) -> float | None:
     """Until the first gang that is not let in has waited for as long as it may, one whose pods are being
-    made has taken too long, or the hours of a zone begin or are over."""
+    made has taken too long, the hours of a zone begin or are over, or it is time to look at busy nodes."""
     due = [
         report.group.deadline - now
         for report in reports
@@ -83,4 +85,7 @@ def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) 
         due.append(change)
         if SHUFFLE in session.settings.actions and session.zones.period:
             due.append(session.zones.period)
+    moves = session.settings.plugin("rescheduling", VICTIM)
+    if moves is not None and SHUFFLE in session.settings.actions:
+        due.append(session.shuffled.get(moves.name, now) + moves.argument("interval") - now)
     return max(min(due), 0.0) if due else None

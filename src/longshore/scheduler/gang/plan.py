@@ -70,8 +70,10 @@ class Plan(msgspec.Struct, frozen=True):
     allocated: Mapping[str, Mapping[str, str]]
     """The amounts on nodes of each queue's gangs, and of the queues below it, as in `status.allocated`.
     Empty when only the gate was open."""
-    shuffles: bool = False
-    """Whether tasks are removed for their own sake, which happens once in a while only."""
+    ungated: tuple[Task, ...] = ()
+    """Tasks that waited for their queue, which has room for them now."""
+    shuffles: frozenset[str] = frozenset()
+    """The plugins for whose sake tasks are removed, which happens once in a while only."""
     why: tuple[Reason, ...] = ()
     """The reasons of the whole cycle; `GroupReport.why` has those of each group."""
     look_again: float | None = None

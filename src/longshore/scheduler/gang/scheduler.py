@@ -5,6 +5,7 @@ When that is, `pacing.py` says; what is decided, `decide.py`; `act.py` carries i
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Final
 
@@ -30,6 +31,7 @@ from longshore.scheduler.gang.members import Members
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.sums import together
 from longshore.scheduler.gang.model.task import PENDING, PIPELINED, group_of
+from longshore.scheduler.gang.node_figures import NodeFigures
 from longshore.scheduler.gang.pacing import LATER_SECONDS, PAUSE_SECONDS, Pace, Traffic
 from longshore.scheduler.gang.plan import Plan
 from longshore.scheduler.gang.settings import ENQUEUE, Settings
@@ -67,8 +69,10 @@ class GangScheduler:
         self._queues = cluster.follow(kinds.QUEUES, watching.Queues(self))
         self._hyper_nodes = Cache()
         self._quotas = cluster.follow(kinds.RESOURCE_QUOTAS, OnChange(lambda _: self._quota_changed()))
-        self._shuffled = 0.0
-        """When tasks were last removed by `shuffle`, in seconds since 1970."""
+        self._shuffled: dict[str, float] = {}
+        """When `shuffle` last did what a plugin asks for, by plugin, in seconds since 1970."""
+        self._figures = NodeFigures(cluster.client, cluster.clock)
+        self._figures.want(self._looks_at_use())
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
@@ -79,10 +83,21 @@ class GangScheduler:
             kinds.HYPER_NODES, OnChange(lambda _: self.pace.room())
         )
         self.pace.start()
+        measuring = asyncio.create_task(self._figures.run(self._measured))
         try:
             await self._act.run()
         finally:
+            measuring.cancel()
             self.pace.stop()
+
+    def _looks_at_use(self) -> bool:
+        return any(self._settings.plugin(name) is not None for name in ("usage", "rescheduling"))
+
+    def _measured(self) -> None:
+        if self._settings.removes:
+            self.pace.room()
+        else:
+            self._freed()
 
     # ---- what the cluster tells
 
@@ -152,6 +167,7 @@ class GangScheduler:
     def configure(self, settings: Settings) -> None:
         """Other settings from now on. Every group is looked at again."""
         self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
+        self._figures.want(self._looks_at_use())
         for group in (*self._settled.groups, *self._seen.groups):
             self.touch(group.key)
         self.pace.room()
@@ -170,8 +186,7 @@ class GangScheduler:
         plan = self._decide(self._settings)
         if plan is not None:
             self._act.carry_out(plan)
-            if plan.shuffles:
-                self._shuffled = self._clock.now().timestamp()
+            self._shuffled |= dict.fromkeys(plan.shuffles, self._clock.now().timestamp())
             self._hungry = any(_waits(report.group) for report in plan.reports)
             self._settle(plan)
 
@@ -255,7 +270,8 @@ class GangScheduler:
             tuple(self._hyper_nodes),
             tuple(self._quotas) if quotas else (),
             self._awaited(found) if quotas else (),
-            self._shuffled,
+            dict(self._shuffled),
+            self._figures.loads(),
             gate,
         )
 

@@ -14,7 +14,7 @@ from longshore.scheduler.amounts import Amounts, rest, total
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import RUNNING, Task
-from longshore.scheduler.gang.rules import revocable_zones
+from longshore.scheduler.gang.rules import cooldown, revocable_zones
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.trial import Session
@@ -149,6 +149,12 @@ def _on_lasting_nodes(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
     return named
 
 
+def _warm(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
+    """Pods whose time after their start is over."""
+    now = claim.session.now
+    return [each for each in found if not cooldown.is_cooling(each[1].pod.obj, now)]
+
+
 _RULES: Final[dict[str, Callable[[Claim, Sequence[Owned]], list[Owned]]]] = {
     "priority": _of_less_priority,
     "gang": _spare,
@@ -158,6 +164,7 @@ _RULES: Final[dict[str, Callable[[Claim, Sequence[Owned]], list[Owned]]]] = {
     "capacity": _beyond_deserved,
     "pdb": _within_budgets,
     "tdm": _on_lasting_nodes,
+    "cdp": _warm,
 }
 """From those who could make way to those who do, by plugin."""
 POINTS: Final = {"preempt": plugin_table.PREEMPTABLE, "reclaim": plugin_table.RECLAIMABLE}

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-Kind = Literal["number", "flag", "seconds", "hours", "names", "mapping"]
+Kind = Literal["number", "flag", "seconds", "hours", "names", "mapping", "percents", "strategies"]
 
 JOB_ORDER, TASK_ORDER, QUEUE_ORDER = "enableJobOrder", "enableTaskOrder", "enableQueueOrder"
 JOB_READY, JOB_PIPELINED, JOB_ENQUEUED = "enableJobReady", "enableJobPipelined", "enableJobEnqueued"
@@ -115,6 +115,23 @@ PLUGINS: Final[dict[str, Row]] = {
             Argument("tdm.evict.period", "seconds", 60.0, least=0),
         ),
     ),
+    "cdp": Row((PREEMPTABLE, RECLAIMABLE)),
+    "usage": Row(
+        (PREDICATE, NODE_ORDER),
+        (
+            Argument("usage.weight", "number", 5, least=0),
+            Argument("cpu.weight", "number", 1, least=0),
+            Argument("memory.weight", "number", 1, least=0),
+            Argument("thresholds", "percents", {}),
+        ),
+    ),
+    "rescheduling": Row(
+        (VICTIM,),
+        (
+            Argument("interval", "seconds", 300.0, least=1),
+            Argument("strategies", "strategies", ({"name": "lowNodeUtilization"},)),
+        ),
+    ),
     "pdb": Row((PREEMPTABLE, RECLAIMABLE, VICTIM)),
     "resourcequota": Row((JOB_ENQUEUED,)),
     "network-topology-aware": Row(()),
@@ -127,10 +144,7 @@ PLUGINS: Final[dict[str, Row]] = {
 LEFT_OUT: Final = {
     "numaaware": "nodes do not tell their NUMA layout here",
     "deviceshare": "there are no devices to share; ask for whole ones as extended resources",
-    "cdp": "nobody removes pods of a gang that has just started and asked not to be",
     "extender": "a cycle asks no other server",
-    "usage": "a cycle looks at requests, not at measured use",
-    "rescheduling": "a cycle looks at requests, not at measured use",
 }
 """Volcano's other plugins, with the reason why they have no effect."""
 

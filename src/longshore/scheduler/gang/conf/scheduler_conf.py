@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from longshore.api.codec import yamltext
 from longshore.api.codec.decoded import DecodeError
 from longshore.api.time import durations
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.conf.plugin_table import Argument
+from longshore.scheduler.gang.rules import rescheduling
 from longshore.scheduler.gang.rules.revocable_zones import are_hours
 from longshore.scheduler.gang.settings import (
     ACTIONS,
@@ -67,6 +67,8 @@ def _document(raw: bytes) -> dict[str, Any]:
 
 
 def _mapping_of(raw: bytes) -> dict[str, Any]:
+    from longshore.api.codec import yamltext  # 10 ms of every start, and most have no such file
+
     try:
         found = yamltext.plain_yaml(raw)
     except DecodeError as err:
@@ -208,6 +210,10 @@ def _read(argument: Argument, value: Any, path: str) -> Any:
             return tuple(name for name in (str(each).strip() for each in names) if name)
         case "mapping":
             return _is_mapping(value, path)
+        case "percents":
+            return _percents(value, path)
+        case "strategies":
+            return tuple(_strategy(each, f"{path}[{n}]") for n, each in enumerate(_is_list(value, path)))
         case _:
             return _hours(value, path)
 
@@ -239,6 +245,23 @@ def _seconds(value: Any, least: float | None, path: str) -> float:
     if least is not None and seconds < least:
         raise BadConf(f'{path}: Invalid value: "{value}": must be at least {least:g}s')
     return seconds
+
+
+def _percents(value: Any, path: str) -> dict[str, float]:
+    return {name: _number(given, 0, f"{path}.{name}") for name, given in _is_mapping(value, path).items()}
+
+
+def _strategy(value: Any, path: str) -> dict[str, Any]:
+    found = _is_mapping(value, path)
+    name = found.get("name")
+    if name not in rescheduling.STRATEGIES:
+        supported = ", ".join(rescheduling.STRATEGIES)
+        raise BadConf(f'{path}.name: Unsupported value: "{name}": supported values: {supported}')
+    for part in ("params", "parameters"):
+        limits = _is_mapping(found.get(part) or {}, f"{path}.{part}")
+        for key in ("thresholds", "targetThresholds"):
+            _percents(limits.get(key) or {}, f"{path}.{part}.{key}")
+    return found
 
 
 def _hours(value: Any, path: str) -> str:

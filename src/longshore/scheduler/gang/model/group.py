@@ -80,8 +80,9 @@ class Group:
         """Tasks that no node would take, by uid, with what the nodes said."""
         self.notes: list[Reason] = []
         """For people: what this cycle decided, with numbers."""
-        self.gated: Amounts = total(task.requests for task in tasks if task.gated)
-        """The requests of tasks that may not be scheduled yet. They are not waited for."""
+        self.gated: Amounts = total(task.requests for task in tasks if task.gated and not task.queue_gated)
+        """The requests of tasks that may not be scheduled yet. They are not waited for. Those that wait for
+        their queue are."""
         self.counts: dict[str, int] = {}
         """Tasks by status."""
         self.ready_count = 0

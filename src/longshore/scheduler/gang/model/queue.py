@@ -28,6 +28,8 @@ class Queue:
         self.allocated: Amounts = {}
         self.releasing: Amounts = {}
         """The amounts of tasks that are being deleted."""
+        self.reserved: Amounts = {}
+        """The amounts of tasks without a node for which room was found once."""
         self.request: Amounts = {}
         self.inqueue: Amounts = {}
         self.elastic: Amounts = {}

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from longshore.api.facts import queue_gate
+from longshore.api.facts.queue_gate import KEY
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Key
 from longshore.scheduler.amounts import Amounts
@@ -48,6 +50,8 @@ class Task:
         "possible",
         "preemptable",
         "priority",
+        "queue_gated",
+        "reserves",
         "role",
         "status",
         "subgroup",
@@ -59,6 +63,11 @@ class Task:
         self.pod, self.status, self.node = pod, status, node
         self.role: str = notes.get(ROLE) or own.get(ROLE) or ""
         self.gated = bool(pod.obj["spec"].get("schedulingGates"))
+        asks = KEY in notes and queue_gate.is_asked_for(pod.obj)
+        self.queue_gated = asks and queue_gate.is_the_only_one(pod.obj)
+        """Whether it waits for nothing but room in its queue."""
+        self.reserves = asks and not self.gated and status == PENDING
+        """Whether room in its queue was found for it, which nobody else may have."""
         self.priority = _number(notes.get(_PRIORITY), pod.obj["spec"].get("priority", 1))
         self.index = _number(own.get(_INDEX), -1)
         self.preemptable = (notes.get(_PREEMPTABLE) or own.get(_PREEMPTABLE)) != "false"

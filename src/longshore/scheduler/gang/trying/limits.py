@@ -48,13 +48,14 @@ class Limits:
         if not self._allocatable:
             return True
         asked = task.requests
-        with_it = total((queue.allocated, asked))
+        beyond: Amounts = {} if task.reserves else asked  # its own room is kept for it
+        with_it = total((queue.allocated, queue.reserved, beyond))
         if not queue.open or lacking(with_it, self.most(queue), asked):
             return False
         return all(
             not above.capability
             or not lacking(
-                total((self._below(above), asked)),
+                total((self._below(above), beyond)),
                 above.capability,
                 [n for n in asked if n in above.capability],
             )
@@ -79,7 +80,7 @@ class Limits:
 
     def _below(self, above: Queue, *, leaving: bool = False) -> Amounts:
         return total(
-            total((queue.allocated, queue.releasing)) if leaving else queue.allocated
+            total((queue.allocated, queue.releasing if leaving else queue.reserved))
             for queue in self._queues.values()
             if queue is above or above in sharing.ancestors(queue, self._queues)
         )

@@ -8,6 +8,7 @@ from longshore.scheduler.gang.conf.plugin_table import NODE_ORDER, PREDICATE
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.rules import node_groups, strategy_fit, task_topology
+from longshore.scheduler.gang.rules.node_usage import BusyNodes, Usage
 from longshore.scheduler.gang.rules.revocable_zones import Zones
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.ledger import Node
@@ -20,7 +21,9 @@ Score = Callable[[Task, Node], float]
 class NodeRules:
     """The rules of one cycle. Empty ones cost nothing."""
 
-    def __init__(self, settings: Settings, queues: Mapping[str, Queue], zones: Zones | None) -> None:
+    def __init__(
+        self, settings: Settings, queues: Mapping[str, Queue], zones: Zones | None, usage: Usage
+    ) -> None:
         self.filters: list[Filter] = []
         self.scores: list[Score] = []
         if settings.plugin("nodegroup", PREDICATE) is not None:
@@ -31,6 +34,12 @@ class NodeRules:
             self.filters.append(zones.problem)
         if zones is not None and settings.plugin("tdm", NODE_ORDER) is not None:
             self.scores.append(zones.score)
+        if (plugin := settings.plugin("usage")) is not None:
+            busy = BusyNodes(plugin, usage)
+            if plugin.speaks_at(PREDICATE):
+                self.filters.append(busy.problem)
+            if plugin.speaks_at(NODE_ORDER):
+                self.scores.append(busy.score)
         fit = settings.plugin("resource-strategy-fit", NODE_ORDER)
         if fit is not None:
             weight, resources = fit.argument("resourceStrategyFitWeight"), fit.argument("resources")

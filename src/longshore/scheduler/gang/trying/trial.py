@@ -22,6 +22,7 @@ from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
 from longshore.scheduler.gang.model.topology import Topology
 from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.rules.node_usage import Usage
 from longshore.scheduler.gang.rules.quotas import Quotas
 from longshore.scheduler.gang.rules.revocable_zones import Zones
 from longshore.scheduler.gang.settings import Settings
@@ -46,12 +47,14 @@ class Session:
         self.groups = {group.uid: group for group in groups if group.queue in self.queues}
         tdm = cycle.settings.plugin("tdm")
         self.zones = None if tdm is None else Zones(tdm, cycle.now)
-        self.rooms = Rooms(cycle.view, cycle.settings, NodeRules(cycle.settings, self.queues, self.zones))
+        self.usage = Usage(cycle.loads, cycle.now)
+        rules_of_nodes = NodeRules(cycle.settings, self.queues, self.zones, self.usage)
+        self.rooms = Rooms(cycle.view, cycle.settings, rules_of_nodes)
         self.budgets, self.quotas = cycle.view.budgets, Quotas(cycle.quotas)
         for obj in cycle.awaited:
             self.quotas.promise(obj)
-        self.shuffled, self.shuffles = cycle.shuffled, False
-        """When tasks were last removed by `shuffle`, and whether this cycle does."""
+        self.shuffled, self.shuffles = cycle.shuffled, set[str]()
+        """When tasks were last removed by `shuffle`, by plugin, and for which plugins this cycle does."""
         self._hyper_nodes = cycle.hyper_nodes
         shares = cycle.settings.shares
         self.limits = Limits(self.queues, shares)
@@ -62,6 +65,8 @@ class Session:
         )
         self._sla_first = _comes_before(cycle.settings, "sla", "gang", plugin_table.JOB_PIPELINED)
         self.binds: list[Bind] = []
+        self.ungated: dict[str, Task] = {}
+        """Tasks whose queue has room for them, by uid."""
         self.evictions: list[Evict] = []
         self.events: list[Event] = []
         self.total = total(node.allocatable for node in self.rooms.nodes)
@@ -75,6 +80,10 @@ class Session:
             settled=cycle.settled,
         )
         """The amounts promised to gangs before and not used yet."""
+        for group in self.groups.values():
+            for task in group.tasks.values():
+                if task.reserves:
+                    self._reserve(group, task, 1)
         if shares is not None and shares.name == "capacity" and shares.argument(plugin_table.HIERARCHY):
             self.limits.tree = QueueTree(self.queues)
         self._queue_order = self._orders_of_queues(cycle.settings)
@@ -127,6 +136,7 @@ class Session:
 
     def allocate(self, group: Group, task: Task, room: Room) -> None:
         """Room that is there now."""
+        self._reserve(group, task, -1)
         group.move(task, ALLOCATED)
         task.node = room.node.name
         self.rooms.add(task, room)
@@ -134,6 +144,7 @@ class Session:
 
     def pipeline(self, group: Group, task: Task, room: Room) -> None:
         """Room that others will leave."""
+        self._reserve(group, task, -1)
         group.move(task, PIPELINED)
         task.node = room.node.name
         self.rooms.promise(task, room)
@@ -149,6 +160,20 @@ class Session:
         group.move(task, PENDING)
         task.node = ""
         self._charge(group, task, -1)
+        self._reserve(group, task, 1)
+
+    def ungate(self, group: Group, task: Task) -> None:
+        """The queue has room for a task that waits for nothing else: it is kept for it."""
+        if task.pod.uid not in self.ungated:
+            self.ungated[task.pod.uid] = task
+            task.reserves = True
+            self._reserve(group, task, 1)
+
+    def _reserve(self, group: Group, task: Task, sign: int) -> None:
+        if task.reserves:
+            reserved = self.queues[group.queue].reserved
+            for name, amount in task.requests.items():
+                reserved[name] = reserved.get(name, 0) + sign * amount
 
     def commit(self, group: Group, tasks: Iterable[Task]) -> None:
         """Binds the tasks that have room now."""
