@@ -6,11 +6,13 @@ Part of `make test-deploy`, which fetches helm.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from deploy.charted import CHART, DEPLOY, ROOT, helm, identity, rendered
 from longshore.api.types import Obj
@@ -29,6 +31,11 @@ CASES = {
         ["--set", f"controllers={{{ALL}}},shards=8,shardBy=object,scheduler.enabled=true"],
         Wanted(controllers=tuple(ALL.split(",")), shards=8, shard_by="object", scheduler=True),
     ),
+    "webhooks": (
+        ["--set", "controllers={volcano-job},webhooks.enabled=true"],
+        Wanted(controllers=("volcano-job",), webhooks=True),
+    ),
+    "webhooks beside shards": (["--set", "shards=4,webhooks.enabled=true"], Wanted(shards=4, webhooks=True)),
     "one namespace, all Jobs": (
         ["--set", "onlyNamespace=team,managedBy=kubernetes.io/job-controller"],
         Wanted(only="team", managed_by="kubernetes.io/job-controller"),
@@ -51,6 +58,17 @@ def test_the_chart_renders_what_longshore_manifests_prints(case: str) -> None:
     found = {identity(obj): bare(obj) for obj in rendered(*words)}
     printed = [obj for obj in manifests.documents(wanted) if obj["kind"] not in ("Namespace", "Queue")]
     assert found == {identity(obj): bare(obj) for obj in printed}
+
+
+def test_a_release_of_another_name_has_webhooks_of_its_own() -> None:
+    words = ("--set", "webhooks.enabled=true,webhooks.failurePolicy=Ignore,webhooks.timeoutSeconds=3")
+    objects = rendered(*words, release="batch")
+    assert not [obj for obj in objects if "longshore-webhooks" in str(obj)]
+    (deployment,) = [obj for obj in objects if obj["kind"] == "Deployment"]
+    command = deployment["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert command[-5:] == ["--webhooks", "--webhooks-name", "batch-webhooks", "--lease", "batch-controllers"]
+    webhooks = [webhook for obj in objects for webhook in obj.get("webhooks", ())]
+    assert {(w["failurePolicy"], w["timeoutSeconds"]) for w in webhooks} == {("Ignore", 3)}
 
 
 def test_alerts_monitor_and_dashboard_come_when_asked_for() -> None:
@@ -111,10 +129,21 @@ def test_the_chart_is_installed_upgraded_rolled_back_and_removed(
     assert not [secret for secret in found["items"] if secret["type"] == "helm.sh/release.v1"]
 
 
-def test_kubectl_builds_the_base_of_kustomize() -> None:
+def kustomized(folder: Path) -> list[Obj]:
     kubectl = ROOT / ".tools" / "kubectl"
-    built = subprocess.run(
-        [kubectl, "kustomize", DEPLOY / "kustomize"], capture_output=True, text=True, check=False
-    )
+    built = subprocess.run([kubectl, "kustomize", folder], capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    assert "kind: Deployment" in built.stdout
+    return [*yaml.safe_load_all(built.stdout)]
+
+
+def test_kubectl_builds_the_base_of_kustomize() -> None:
+    assert "Deployment" in {obj["kind"] for obj in kustomized(DEPLOY / "kustomize")}
+
+
+def test_the_component_of_webhooks_adds_what_longshore_manifests_adds(tmp_path: Path) -> None:
+    kustomize = tmp_path / "kustomize"
+    shutil.copytree(DEPLOY / "kustomize", kustomize)
+    (tmp_path / "kustomization.yaml").write_text("resources: [kustomize]\ncomponents: [kustomize/webhooks]\n")
+    found = {identity(obj): obj for obj in kustomized(tmp_path)}
+    printed = manifests.documents(Wanted(webhooks=True))
+    assert found == {identity(obj): obj for obj in printed}

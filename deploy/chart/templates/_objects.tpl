@@ -7,9 +7,14 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end -}}
 
+{{/* The name of the webhooks' Service, Secret, Lease and configurations. */}}
+{{- define "longshore.webhooks" -}}
+{{ .Release.Name }}-webhooks
+{{- end -}}
+
 {{/* The rules of several controllers, each rule once. */}}
 {{- define "longshore.rules" -}}
-{{- $known := .root.Files.Get "files/rights.yaml" | fromYaml -}}
+{{- $known := .root.Files.Get "files/rights.yaml" | replace "longshore-webhooks" (include "longshore.webhooks" .root) | fromYaml -}}
 {{- $rules := list -}}
 {{- range .controllers -}}
 {{- range get $known . -}}
@@ -20,7 +25,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{- end -}}
 
 {{/* Account, rights, disruption budget and Deployment of the controllers or of the scheduler:
-     root, name, part (controllers or scheduler), controllers, only, replicas, shards, command. */}}
+     root, name, part (controllers or scheduler), controllers, only, replicas, shards, webhooks, command. */}}
 {{- define "longshore.objects" -}}
 {{- $root := .root -}}
 {{- $namespace := $root.Release.Namespace -}}
@@ -50,12 +55,15 @@ rules:
     verbs: [create]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
-    resourceNames: [{{ .name }}]
+    resourceNames: [{{ .name }}{{ if .webhooks }}, {{ include "longshore.webhooks" .root }}{{ end }}]
     verbs: [get, update]
   {{- end }}
   - apiGroups: [""]
     resources: [events]
     verbs: [create, patch]
+  {{- if .webhooks }}
+  {{- include "longshore.rules" (dict "root" .root "controllers" (list "webhooks-own")) | nindent 2 }}
+  {{- end }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -162,6 +170,9 @@ spec:
           command: {{- toYaml .command | nindent 12 }}
           ports:
             - {name: metrics, containerPort: 8080}
+            {{- if .webhooks }}
+            - {name: webhooks, containerPort: 8443}
+            {{- end }}
           livenessProbe:
             httpGet: {path: /healthz, port: metrics}
             periodSeconds: 20

@@ -36,12 +36,21 @@ class Pair(msgspec.Struct, frozen=True):
         return self.cert.public_bytes(serialization.Encoding.PEM)
 
     @property
-    def pem(self) -> bytes:
-        """Key and certificate, one after the other."""
-        key = self.key.private_bytes(
+    def key_pem(self) -> bytes:
+        return self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        return key + self.cert_pem
+
+    @property
+    def pem(self) -> bytes:
+        """Key and certificate, one after the other."""
+        return self.key_pem + self.cert_pem
+
+    @property
+    def names(self) -> list[str]:
+        """The DNS names that a server's certificate is good for."""
+        found = self.cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        return found.get_values_for_type(x509.DNSName)
 
 
 def load(file: Path) -> Pair | None:
@@ -50,14 +59,27 @@ def load(file: Path) -> Pair | None:
         pem = file.read_bytes()
     except FileNotFoundError:
         return None
+    return read(pem, str(file))
+
+
+def read(pem: bytes, place: str) -> Pair:
+    """The pair in this text, which comes from `place`; ValueError for other content."""
     try:
         cert = x509.load_pem_x509_certificate(pem)
         key = serialization.load_pem_private_key(pem, None)
     except (ValueError, TypeError):
-        raise ValueError(f"{file} does not hold a certificate and its unencrypted key in PEM form") from None
+        raise ValueError(f"{place} does not hold a certificate and its unencrypted key in PEM form") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != cert.public_key():
-        raise ValueError(f"{file} holds a key that is not the certificate's")
+        raise ValueError(f"{place} holds a key that is not the certificate's")
     return Pair(cert, key)
+
+
+def read_several(pem: bytes, place: str) -> list[x509.Certificate]:
+    """The certificates in this text, which comes from `place`; ValueError for other content."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except (ValueError, TypeError):
+        raise ValueError(f"{place} does not hold certificates in PEM form") from None
 
 
 def signed_by(pair: Pair, ca: Pair) -> bool:

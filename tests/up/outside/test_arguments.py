@@ -18,6 +18,8 @@ from longshore.cli.main import main
             ["--metrics-port", "x"],
             "argument --metrics-port: 'x' is neither a port from 1 to 65535 nor ADDRESS:PORT",
         ),
+        (["--webhooks=x"], "argument --webhooks: 'x' is neither a port from 1 to 65535 nor ADDRESS:PORT"),
+        (["--webhooks", "-n", "x"], "--webhooks answer for all namespaces: leave --namespace out"),
         (["--controllers", "none"], "argument --controllers: name at least one controller"),
         (
             ["--controllers", "podgc", "-n", "x"],

@@ -92,6 +92,22 @@ def test_what_runs_is_what_the_rights_are_for(capsys: pytest.CaptureFixture[str]
     assert any("delete" in r["verbs"] and r["resources"] == ["jobs"] for r in rules)
 
 
+def test_webhooks_bring_a_service_configurations_and_rights(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys, "--webhooks", "--namespace", "batch")
+    assert of_kind(objects, "Service")["metadata"]["namespace"] == "batch"
+    (calls,) = {
+        tuple(webhook["clientConfig"]["service"][key] for key in ("name", "namespace", "port"))
+        for obj in objects
+        for webhook in obj.get("webhooks", ())
+    }
+    assert calls == ("longshore-webhooks", "batch", 443)
+    assert container(objects)["command"][-1] == "--webhooks"
+    (port,) = [port for port in container(objects)["ports"] if port["name"] == "webhooks"]
+    assert of_kind(objects, "Service")["spec"]["ports"][0]["targetPort"] == port["name"]
+    secrets = [rule for rule in of_kind(objects, "Role")["rules"] if rule["resources"] == ["secrets"]]
+    assert [rule.get("resourceNames") for rule in secrets] == [None, ["longshore-webhooks"]]
+
+
 def test_one_namespace_needs_no_rights_in_the_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     objects = printed(capsys, "--only-namespace", "team")
     assert not [o for o in objects if o["kind"].startswith("Cluster")]
@@ -107,6 +123,7 @@ def test_one_namespace_needs_no_rights_in_the_cluster(capsys: pytest.CaptureFixt
             ["--controllers", "garbage", "--only-namespace", "x"],
             "these controllers need all namespaces: garbage",
         ),
+        (["--webhooks", "--only-namespace", "x"], "--webhooks answer for all namespaces"),
         (["--controllers", "serviceaccount"], "serviceaccount runs in longshore up alone"),
         (["--controllers", "none"], "name at least one controller"),
     ],

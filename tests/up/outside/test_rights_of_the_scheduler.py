@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from longshore.api.facts import queue_gate
 from longshore.client.local import LocalClient
 from longshore.up import manifests
-from support.scheduling_scene import Scene, play
+from support.scheduling_scene import PODS, Scene, play, pod
 
 NOT_STREAMED = {"list"}
 """Asked for on servers that do not stream lists."""
@@ -34,6 +35,8 @@ async def _much(scene: Scene) -> None:
     await scene.gang("g", 2, 2, {"cpu": "1"})
     await scene.settle()
     assert len(await scene.bound("g")) == 2
+    asks = {"annotations": {"scheduling.k8s.io/group-name": "g", queue_gate.KEY: "true"}}
+    await scene.client.create(PODS, pod("asks", {"cpu": "1m"}, schedulerName="volcano", meta=asks), "default")
     await scene.gang("waits", 2, 2, {"cpu": "2"})
     await scene.pod("low", {"cpu": "2"})
     await scene.settle()

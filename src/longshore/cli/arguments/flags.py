@@ -78,19 +78,19 @@ def one_of_several(parser: ArgumentParser) -> None:
     switch(parser, "--leader-elect", help="work only while holding the Lease (default)", default=True)
     parser.add_argument(
         "--metrics-port",
-        type=_address,
+        type=address,
         metavar="[ADDRESS:]N",
         help="serve /metrics, /healthz and /readyz here over plain HTTP (default: off; address: 127.0.0.1)",
     )
     switch(parser, "--keep-reasons", help="keep reasons as Events of the cluster, for longshore why")
 
 
-def _address(text: str) -> tuple[str, int]:
+def address(text: str) -> tuple[str, int]:
     """Address and port from one argument."""
-    address, _, port = text.rpartition(":")
+    host, _, port = text.rpartition(":")
     if not port.isdigit() or not 0 < int(port) <= 65535:
         raise ArgumentTypeError(f"{text!r} is neither a port from 1 to 65535 nor ADDRESS:PORT")
-    return address.strip("[]") or "127.0.0.1", int(port)
+    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def port(text: str) -> int:

@@ -21,6 +21,8 @@ _NARROW = (
     "volcano-podgroup",
 )  # fmt: skip
 """Controllers that can watch a single namespace."""
+_EVERY_ADDRESS = "0.0.0.0"
+"""Webhooks are called from elsewhere."""
 _MAX_SHARDS = 256
 """Each replica reads the Leases of all shards every 1.5 s: 256 are some 200 kB."""
 _OWN = {
@@ -72,6 +74,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="requests that need not wait for their turn (default: twice --kube-api-qps)",
     )
+    parser.add_argument(
+        "--webhooks",
+        type=_webhooks,
+        nargs="?",
+        const=f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT}",
+        metavar="[ADDRESS:]N",
+        help="also serve Volcano's admission webhooks over HTTPS (default: off; where nothing is named: "
+        f"{_EVERY_ADDRESS}:{settings.WEBHOOKS_PORT})",
+    )
+    parser.add_argument(
+        "--webhooks-name",
+        default=settings.WEBHOOKS,
+        metavar="NAME",
+        help="the name of the webhooks' Service, Secret, Lease and configurations "
+        f"(default: {settings.WEBHOOKS})",
+    )
     controller_flags.add_logging(parser)
 
 
@@ -117,6 +135,8 @@ def run(arguments: Namespace) -> int:
     check_namespace("--namespace", arguments.namespace, arguments.controllers)
     if arguments.shards and not arguments.leader_elect:
         raise Failure("--shards needs Leases: leave --no-leader-elect out", 2)
+    if arguments.webhooks and arguments.namespace:
+        raise Failure("--webhooks answer for all namespaces: leave --namespace out", 2)
     lease_namespace, lease = arguments.lease
     settings = Settings(
         kubeconfig=arguments.kubeconfig,
@@ -133,6 +153,8 @@ def run(arguments: Namespace) -> int:
         qps=arguments.kube_api_qps,
         burst=arguments.kube_api_burst or round(2 * arguments.kube_api_qps) or 1,
         keep_reasons=arguments.keep_reasons,
+        webhooks=arguments.webhooks,
+        webhooks_name=arguments.webhooks_name,
         metrics=arguments.metrics_port,
         logging=controller_flags.logging_of(arguments),
     )
@@ -181,6 +203,11 @@ def _burst(text: str) -> int:
     if not text.isdigit():
         raise ArgumentTypeError(f"{text!r} is not a whole number of requests")
     return int(text)
+
+
+def _webhooks(text: str) -> tuple[str, int]:
+    address, port = flags.address(text)
+    return (address if ":" in text else _EVERY_ADDRESS), port
 
 
 def _lease(text: str) -> tuple[str, str]:

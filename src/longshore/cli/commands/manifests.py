@@ -1,8 +1,9 @@
 """Prints the objects that run the controllers in a cluster: account, rights and Deployment, as YAML.
 
-With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. With --crds
-it prints the resource definitions that Volcano's controllers and the scheduler need. The image must contain
-longshore; docs/how-to/move-to-a-cluster.md says how to build one.
+With --scheduler it also prints those of longshore scheduler. Each gets the least rights it needs. With
+--webhooks the controllers also serve Volcano's admission. With --crds it prints the resource definitions that
+Volcano's controllers and the scheduler need. The image must contain longshore;
+docs/how-to/move-to-a-cluster.md says how to build one.
 """
 
 from __future__ import annotations
@@ -41,16 +42,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shards(parser)
     switch(parser, "--crds", help="print Volcano's resource definitions instead (default: no)")
     switch(parser, "--scheduler", help="also run the scheduler of Volcano's gangs (default: no)")
+    switch(parser, "--webhooks", help="also serve Volcano's admission webhooks (default: no)")
 
 
 def run(arguments: Namespace) -> int:
     from longshore.cli.commands.controllers import check_namespace
+    from longshore.cli.main import Failure
     from longshore.up import manifests
 
     if arguments.crds:
         print(manifests.definitions(), end="")
         return 0
     check_namespace("--only-namespace", arguments.only_namespace, arguments.controllers)
+    if arguments.webhooks and arguments.only_namespace:
+        raise Failure("--webhooks answer for all namespaces: leave --only-namespace out", 2)
     wanted = manifests.Wanted(
         arguments.namespace,
         arguments.image,
@@ -60,6 +65,7 @@ def run(arguments: Namespace) -> int:
         arguments.scheduler,
         arguments.shards,
         arguments.shard_by,
+        arguments.webhooks,
     )
     print(manifests.text(wanted), end="")
     return 0

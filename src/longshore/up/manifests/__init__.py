@@ -1,8 +1,8 @@
 """Manifests that run the controllers in a cluster: an account with the least rights, and a Deployment.
 
 The texts are data beside this file: every object in `install.yaml`, the rights of each controller in
-`rights.yaml`. The scheduler, where it is wanted, gets the same again under its own name. Volcano's resource
-definitions are a stream of their own: they must be there before everything else.
+`rights.yaml`, webhooks in `webhooks.yaml`. The scheduler, where it is wanted, gets the same again under its
+own name. Volcano's resource definitions are a stream of their own: they must be there before everything else.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LEASES_OF_SHARDS: Final[list[Obj]] = [
 _VOLCANO: Final = """\
 # Volcano's resource definitions must be there first, those of its release or longshore's own:
 #   longshore manifests --crds | kubectl apply --server-side -f -
-# Its webhooks (volcano-admission) give Jobs their defaults and may run beside longshore. volcano-controllers
-# must not, nor volcano-scheduler beside longshore's own.
+# Webhooks give Jobs their defaults: longshore's own (--webhooks), or Volcano's (volcano-admission), which may
+# run beside longshore. volcano-controllers must not, nor volcano-scheduler beside longshore's own.
 """
 
 
@@ -55,6 +55,8 @@ class Wanted(msgspec.Struct, frozen=True):
     shards: int = 0
     """Parts into which objects are divided among the replicas; 0 for one that works."""
     shard_by: By = "namespace"
+    webhooks: bool = False
+    """Whether the controllers serve Volcano's admission."""
 
 
 def text(wanted: Wanted) -> str:
@@ -77,16 +79,34 @@ def documents(wanted: Wanted) -> list[Obj]:
     for obj in yaml.safe_load_all(_read("install.yaml")):
         _move(obj, wanted.namespace)
         match obj["kind"]:
-            case "Role" if wanted.shards:
-                obj["rules"] = _LEASES_OF_SHARDS + obj["rules"][2:]
+            case "Role":
+                _own_rights(obj["rules"], wanted)
             case "ClusterRole":
-                obj["rules"] = rules(wanted.controllers)
+                obj["rules"] = rules([*wanted.controllers, *(["webhooks"] if wanted.webhooks else [])])
             case "Deployment":
                 _fill(obj["spec"]["template"]["spec"]["containers"][0], wanted)
         if wanted.only:
             _narrow(obj, wanted.only)
         made.append(obj)
+    if wanted.webhooks:
+        made += _webhooks(wanted.namespace)
     return made + _scheduler(wanted) if wanted.scheduler else made
+
+
+def _own_rights(found: list[Obj], wanted: Wanted) -> None:
+    """Leases and certificates."""
+    if wanted.shards:
+        found[:2] = _LEASES_OF_SHARDS
+    elif wanted.webhooks:
+        found[1]["resourceNames"].append(settings.WEBHOOKS)
+    if wanted.webhooks:
+        found += rules(["webhooks-own"])
+
+
+def _webhooks(namespace: str) -> list[Obj]:
+    """The Service of webhooks, and the configurations that call it."""
+    text = _read("webhooks.yaml").replace(f"namespace: {NAMESPACE}", f"namespace: {namespace}")
+    return [*yaml.safe_load_all(text)]
 
 
 def _scheduler(wanted: Wanted) -> list[Obj]:
@@ -137,6 +157,9 @@ def _fill(container: Obj, wanted: Wanted) -> None:
         container["command"] += ["--namespace", wanted.only]
     if wanted.shards:
         container["command"] += ["--shards", str(wanted.shards), "--shard-by", wanted.shard_by]
+    if wanted.webhooks:
+        container["command"].append("--webhooks")
+        container["ports"].append({"name": "webhooks", "containerPort": settings.WEBHOOKS_PORT})
 
 
 def _narrow(obj: Obj, namespace: str) -> None:

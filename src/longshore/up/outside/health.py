@@ -7,7 +7,7 @@ Lease is so old that it should have ended by itself: an API server that is away 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from longshore.machinery.fence import Fence
@@ -25,16 +25,19 @@ class Check(NamedTuple):
 
 
 class Health:
-    """`fence` is None where nobody elects a leader."""
+    """`fence` is None where nobody elects a leader. `others` have checks of their own for `/readyz`."""
 
-    def __init__(self, informers: Informers, fence: Fence | None) -> None:
-        self._informers, self._fence = informers, fence
+    def __init__(
+        self, informers: Informers, fence: Fence | None, *others: Callable[[], Iterable[Check]]
+    ) -> None:
+        self._informers, self._fence, self._others = informers, fence, others
 
     def healthy(self) -> list[Check]:
         return [*self._lease(STUCK_LEASE_SECONDS)]
 
     def ready(self) -> list[Check]:
-        return [*self._lease(LATE_LEASE_SECONDS), *self._watches()]
+        checks = [*self._lease(LATE_LEASE_SECONDS), *self._watches()]
+        return checks + [check for other in self._others for check in other()]
 
     @property
     def filled(self) -> bool:

@@ -13,8 +13,8 @@ import random
 import socket
 import sys
 import uuid
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -32,7 +32,7 @@ from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import logs, stop_signals
+from longshore.up import logs, startup, stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -40,6 +40,9 @@ from longshore.up.outside import leading, metrics, sharded
 from longshore.up.outside.event_reasons import EventReasons
 from longshore.up.outside.health import Health
 from longshore.up.outside.settings import Settings
+
+if TYPE_CHECKING:
+    from longshore.up.webhooks.webhook_service import WebhookService
 
 MANAGER = "longshore-controllers"
 
@@ -70,11 +73,12 @@ class Clients(NamedTuple):
 
 
 def run(settings: Settings) -> None:
-    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, or OSError when
-    the metrics' port is taken."""
+    """Runs until a signal. Raises `client.ConfigError`, `Refused`, `election.LeadershipLost`, OSError when
+    the metrics' port is taken, or `CannotServe` when that of the webhooks is."""
     logs.configure(settings.logging)
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
+    startup.rest_collector()
     with asyncio.Runner(loop_factory=event_loop) as runner:
         runner.run(_until_stopped(connection, settings))
 
@@ -94,16 +98,20 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             keys=RsaKeys(),
             namespace=settings.namespace,
             managed_by=settings.managed_by,
+            gathers_ends=True,
             limits=settings.limits,
             reasons=reasons,
         )
-        health = Health(wiring.informers, fences.first if settings.leader_elect else None)
+        webhooks = await _webhooks(stack, connection, settings, wiring) if settings.webhooks else None
+        others = [] if webhooks is None else [webhooks.ready]
+        health = Health(wiring.informers, fences.first if settings.leader_elect else None, *others)
         if settings.metrics is not None:
             await stack.enter_async_context(metrics.served(wiring.registry, health, *settings.metrics))
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
-        working = asyncio.create_task(_work(clients, fences, connection.server, settings, wiring))
+        work = _work(clients, fences, connection.server, settings, wiring)
+        working = asyncio.create_task(work if webhooks is None else _both(work, webhooks.run()))
         stop_signals.on_signal(working.cancel)
         with contextlib.suppress(asyncio.CancelledError):
             await working
@@ -114,12 +122,12 @@ async def _clients(
 ) -> Clients:
     """Each with connections of its own, so that no renewal waits behind other requests."""
 
-    trims = None if settings.schedulers else FOR_CONTROLLERS
+    trimmed = None if settings.schedulers else FOR_CONTROLLERS
     turns = RetryLimiter(RealClock(), settings.qps, settings.burst) if settings.qps else None
 
     async def client(fence: Fence | None, pace: Callable[[], float] | None = None) -> HttpClient:
         check = None if fence is None else fence.check
-        made = HttpClient(connection, manager=MANAGER, fence=check, trims=trims, pace=pace)
+        made = HttpClient(connection, manager=MANAGER, fence=check, trimmed=trimmed, pace=pace)
         return await stack.enter_async_context(made)
 
     pace = None if turns is None else turns.pause
@@ -128,10 +136,47 @@ async def _clients(
     return Clients(working, leading, await client(None))
 
 
+async def _webhooks(
+    stack: contextlib.AsyncExitStack, connection: Connection, settings: Settings, wiring: Wiring
+) -> WebhookService:
+    """With connections and a fence of its own: the Lease for certificates is another one."""
+    from longshore.up.webhooks.webhook_service import WebhookService  # loads the library of certificates
+
+    assert settings.webhooks is not None
+    fence = Fence(wiring.clock)
+    reading = await stack.enter_async_context(HttpClient(connection, manager=MANAGER))
+    keeping = await stack.enter_async_context(HttpClient(connection, manager=MANAGER, fence=fence.check))
+    return WebhookService(
+        reading,
+        keeping,
+        settings.webhooks,
+        name=settings.webhooks_name,
+        namespace=settings.lease_namespace,
+        identity=_identity(),
+        fence=fence,
+        clock=wiring.clock,
+        rng=wiring.rng,
+        registry=wiring.registry,
+    )
+
+
+async def _both(work: Coroutine[Any, Any, None], serving: Coroutine[Any, Any, None]) -> None:
+    """Works, and serves webhooks meanwhile; whichever fails ends the other."""
+    tasks = [asyncio.create_task(work), asyncio.create_task(serving, name="webhooks")]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        await cancelled(tasks)
+
+
+def _identity() -> str:
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
 async def _work(clients: Clients, fences: Fences, server: str, settings: Settings, wiring: Wiring) -> None:
     await _reached(clients.working, server, wiring)
     lease = f"{settings.lease_namespace}/{settings.lease}"
-    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+    identity = _identity()
 
     def started() -> None:
         print(ready_line(server, settings), flush=True)

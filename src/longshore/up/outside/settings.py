@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CONTROLLERS: Final = ("job",)
 """Every cluster has the others already."""
 LEASE: Final = "longshore-controllers"
+WEBHOOKS: Final = "longshore-webhooks"
+WEBHOOKS_PORT: Final = 8443
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -50,5 +52,9 @@ class Settings(msgspec.Struct, frozen=True):
     """Requests that need not wait for their turn."""
     keep_reasons: bool = False
     """Whether reasons are kept as Events of the cluster, beside those that Kubernetes and Volcano write."""
+    webhooks: tuple[str, int] | None = None
+    """Address and port of Volcano's webhooks; None serves none."""
+    webhooks_name: str = WEBHOOKS
+    """The name of the webhooks' Service, Secret, Lease and configurations."""
     metrics: tuple[str, int] | None = None
     """Address and port; None shows no metrics."""

@@ -6,8 +6,8 @@ the mutating and the validating ones, answers 422. Loaded when the first object 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple, TypeAlias
 
 from longshore.api import errors, reads
 from longshore.api.codec import DecodeError
@@ -23,11 +23,41 @@ _FLOWS: Final = "flow.volcano.sh/jobflows"
 _POD_GROUPS: Final = "scheduling.volcano.sh/podgroups"
 _QUEUES: Final = "scheduling.volcano.sh/queues"
 _HYPER_NODES: Final = "topology.volcano.sh/hypernodes"
+_HYPER_NODE_CHECK: Final = "validatehypernode"
 _Mutation: TypeAlias = Callable[[Obj, Get], None]
 _Check: TypeAlias = Callable[[Obj, Obj, Get, List], str]
 """(spec as Go reads it, object, get, list) -> what is wrong"""
 _UpdateCheck: TypeAlias = Callable[[Obj, Obj, Obj, Get, List], str]
 """An update's check, with the old object in third place."""
+
+
+class Denied(errors.StatusError):
+    """A webhook's refusal. `webhook` is its name, `why` the reason without the frame of the API server."""
+
+    def __init__(self, webhook: str, why: str) -> None:
+        super().__init__(400, "", f'admission webhook "{webhook}" denied the request: {why}')
+        self.webhook, self.why = webhook, why
+
+
+class Judged(NamedTuple):
+    """A webhook's say in one operation on one storage."""
+
+    webhook: str
+    mutates: bool
+    operation: str
+    storage: str
+
+
+def judged() -> Iterator[Judged]:
+    """Everything that these webhooks look at, pods of Volcano's scheduler among it."""
+    for storage, (webhook, _) in _MUTATIONS.items():
+        yield Judged(_full(webhook), True, "CREATE", storage)
+    for operation, rules in (("CREATE", _CHECKS), ("UPDATE", _UPDATE_CHECKS)):
+        for storage, (webhook, _) in rules.items():
+            yield Judged(_full(webhook), False, operation, storage)
+        yield Judged(_full(_HYPER_NODE_CHECK), False, operation, _HYPER_NODES)
+    yield Judged(_full("validatequeue"), False, "DELETE", _QUEUES)
+    yield Judged(_full("validatepod"), False, "CREATE", "pods")
 
 
 def mutate_create(storage: str, obj: Obj, get: Get) -> None:
@@ -88,23 +118,23 @@ def _hyper_node(obj: Obj) -> None:
     spec = obj.get("spec") or {}
     if problems := hypernode.unselected(spec):
         raise errors.invalid("topology.volcano.sh", "HyperNode", obj["metadata"]["name"], problems)
-    _refuse("validatehypernode", hypernode.validate(spec))
+    _refuse(_HYPER_NODE_CHECK, hypernode.validate(spec))
 
 
 def _read(storage: str, obj: Obj, webhook: str) -> Obj:
     try:
         return typed.read(storage, obj)
     except DecodeError as error:
-        raise _denied(webhook, str(error)) from None
+        raise Denied(_full(webhook), str(error)) from None
 
 
 def _refuse(webhook: str, why: str) -> None:
     if why:
-        raise _denied(webhook, why)
+        raise Denied(_full(webhook), why)
 
 
-def _denied(webhook: str, why: str) -> errors.StatusError:
-    return errors.StatusError(400, "", f'admission webhook "{webhook}.volcano.sh" denied the request: {why}')
+def _full(webhook: str) -> str:
+    return f"{webhook}.volcano.sh"
 
 
 @reads.reads()

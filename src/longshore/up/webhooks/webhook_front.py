@@ -1,0 +1,156 @@
+"""`/mutate` and `/validate` over HTTPS, as the front of a `Listener`.
+
+A refusal may rest on a queue that this process has not heard of yet, because somebody made it a moment ago.
+So before an object is refused, the queues are read once more, and the rules are asked again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from longshore.api import types
+from longshore.api.errors import StatusError
+from longshore.api.facts import kinds
+from longshore.api.metrics import Registry, exponential_buckets
+from longshore.api.types import Obj
+from longshore.apiserver.http.begun import Begun, Ready, Waits
+from longshore.apiserver.http.request import Request
+from longshore.apiserver.http.response import Reply
+from longshore.client import Client, Unreachable, What
+from longshore.machinery.informers.cache import Cache
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time.clock import Clock
+from longshore.up.webhooks import reviewing
+
+QUEUES: Final[What] = ("scheduling.volcano.sh/v1beta1", "Queue")
+_QUEUES: Final = "scheduling.volcano.sh/queues"
+_TEXT: Final = "text/plain; charset=utf-8"
+_JSON: Final = "application/json"
+_READ_SECONDS: Final = 3.0
+"""For the queues before a refusal; API servers wait ten seconds for the whole answer."""
+
+log = logging.getLogger(__name__)
+
+
+class Known:
+    """The queues and namespaces that the rules ask for, as the cluster has or lately had them."""
+
+    def __init__(self, queues: Iterable[Obj], namespaces: Cache) -> None:
+        self._queues = {str(queue["metadata"]["name"]): queue for queue in queues}
+        self._namespaces = namespaces
+
+    def get(self, storage: str, namespace: str, name: str) -> Obj | None:
+        return self._queues.get(name) if storage == _QUEUES else self._namespaces.get("", name)
+
+    def list(self, storage: str, namespace: str) -> list[Obj]:
+        """Only of queues does any rule ask for all."""
+        return [self._queues[name] for name in sorted(self._queues)]
+
+
+class Following:
+    """Follows queues and namespaces."""
+
+    def __init__(self, client: Client, informers: Informers) -> None:
+        self._client = client
+        self._queues = informers.get(QUEUES).cache
+        self._namespaces = informers.get(kinds.NAMESPACES, transform=_annotated).cache
+
+    def cached(self) -> Known:
+        return Known(self._queues, self._namespaces)
+
+    async def read(self) -> Known:
+        """With the queues as they are now. Raises `StatusError` and `Unreachable`."""
+        return Known((await self._client.list(QUEUES)).items, self._namespaces)
+
+
+class WebhookFront:
+    """Answers reviews. Nobody shows credentials: answers say nothing but what the rules say."""
+
+    def __init__(self, following: Following, clock: Clock, registry: Registry) -> None:
+        self._following, self._clock = following, clock
+        self._requests = registry.counter(
+            "longshore_webhook_requests_total",
+            "Admission reviews answered, by operation and resource; allowed is true, false or error.",
+            ("webhook", "operation", "resource", "allowed"),
+        )
+        self._seconds = registry.histogram(
+            "longshore_webhook_duration_seconds",
+            "Time from the whole request to its answer.",
+            ("webhook",),
+            exponential_buckets(0.0005, 2, 15),
+        )
+
+    def admit(self, request: Request) -> _Welcome:
+        return _Welcome()
+
+    def begin(self, request: Request) -> Begun:
+        path = request.target.partition("?")[0]
+        if path not in _WEBHOOKS:
+            return Ready(Reply(404, _TEXT, b"404 page not found\n"))
+        if request.method != "POST":
+            return Ready(Reply(405, _TEXT, b"405 a review is sent by POST\n"))
+        if request.headers.get("content-type", "").partition(";")[0].strip() != _JSON:
+            return Ready(Reply(415, _TEXT, b"415 a review is application/json\n"))
+        try:
+            review = reviewing.Request.of(types.decode(request.body))
+        except (msgspec.DecodeError, reviewing.NoReview) as problem:
+            return Ready(Reply(400, _TEXT, f"400 {problem}\n".encode()))
+        return self._begun(path.removeprefix("/"), review, _WEBHOOKS[path])
+
+    def refuse(self, request: Request, problem: Exception) -> Reply:
+        code = problem.code if isinstance(problem, StatusError) else 500
+        return Reply(code, _TEXT, f"{problem}\n".encode())
+
+    def close(self) -> None: ...
+
+    def _begun(self, webhook: str, review: reviewing.Request, rules: _Rules) -> Begun:
+        began = self._clock.monotonic()
+        try:
+            response = rules(review, self._following.cached())
+        except Exception:  # a fault of ours: the API server goes by failurePolicy
+            log.exception("webhooks: no answer to %s of %s", review.operation, review.storage)
+            self._requests.inc(webhook, review.operation, review.storage, "error")
+            return Ready(Reply(500, _TEXT, b"500 the rules failed; see the log\n"))
+        if response["allowed"]:
+            return Ready(self._reply(webhook, review, response, began))
+        return Waits(partial(self._once_more, webhook, review, rules, began))
+
+    async def _once_more(self, webhook: str, review: reviewing.Request, rules: _Rules, began: float) -> Ready:
+        try:
+            async with self._clock.timeout(_READ_SECONDS):
+                known = await self._following.read()
+        except (TimeoutError, StatusError, Unreachable) as err:
+            log.info("webhooks: an answer rests on queues as they were: %s", err or "no answer")
+            known = self._following.cached()
+        return Ready(self._reply(webhook, review, rules(review, known), began))
+
+    def _reply(self, webhook: str, review: reviewing.Request, response: Obj, began: float) -> Reply:
+        allowed = "true" if response["allowed"] else "false"
+        self._requests.inc(webhook, review.operation, review.storage, allowed)
+        self._seconds.observe(self._clock.monotonic() - began, webhook)
+        return Reply(200, _JSON, types.encode(reviewing.answer(response)))
+
+
+class _Welcome:
+    """Nobody is refused for what a head says."""
+
+    refusal: Reply | None = None
+
+
+_Rules = Callable[[reviewing.Request, Known], Obj]
+_WEBHOOKS: Final[dict[str, _Rules]] = {
+    "/mutate": lambda review, known: reviewing.mutated(review, known.get),
+    "/validate": lambda review, known: reviewing.validated(review, known.get, known.list),
+}
+
+
+def _annotated(namespace: Obj) -> Obj:
+    """A namespace without all but its annotations, of which one names a queue."""
+    meta = namespace["metadata"]
+    wanted = ("annotations", "name", "namespace", "resourceVersion", "uid")
+    return {"metadata": {name: meta[name] for name in wanted if name in meta}}

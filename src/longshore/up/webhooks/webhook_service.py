@@ -1,0 +1,113 @@
+"""Serves webhooks from this replica, and looks after their certificates while it holds the Lease for that.
+
+All replicas serve; one rotates. A replica that loses the Lease goes on serving and waits for its turn again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterator
+
+from longshore.api.metrics import Registry
+from longshore.apiserver.http.listener import Listener
+from longshore.apiserver.http.timeouts import Timeouts
+from longshore.client import Client
+from longshore.machinery.election import Election, LeadershipLost
+from longshore.machinery.fence import Fence
+from longshore.machinery.informers.shared import Informers
+from longshore.machinery.time.clock import Clock
+from longshore.plane.supervising import cancelled
+from longshore.up.outside.health import Check, Health
+from longshore.up.webhooks import CannotServe
+from longshore.up.webhooks.certificate_keeper import CertificateKeeper
+from longshore.up.webhooks.served_certificate import ServedCertificate
+from longshore.up.webhooks.webhook_front import Following, WebhookFront
+
+log = logging.getLogger(__name__)
+
+
+class WebhookService:
+    """`name` is that of Service, Secret, Lease and configurations. `client` is for reading and for the Lease;
+    `keeping`, for certificates, must ask `fence`."""
+
+    def __init__(
+        self,
+        client: Client,
+        keeping: Client,
+        address: tuple[str, int],
+        *,
+        name: str,
+        namespace: str,
+        identity: str,
+        fence: Fence,
+        clock: Clock,
+        rng: random.Random,
+        registry: Registry,
+    ) -> None:
+        self._client, self._address, self._name = client, address, name
+        self._namespace, self._identity = namespace, identity
+        self._fence, self._clock, self._rng, self._registry = fence, clock, rng, registry
+        self._informers = Informers(client, clock=clock, rng=rng)
+        self._following = Following(client, self._informers)
+        self.certificate = ServedCertificate(client, clock, namespace=namespace, name=name)
+        self._keeper = CertificateKeeper(keeping, clock, namespace=namespace, name=name)
+        self.port: int | None = None
+        """The port on which it listens; None before it does."""
+        ends = "When the certificate of webhooks that this process shows ends, in seconds since 1970."
+        gauge = registry.gauge("longshore_webhook_certificate_expiration_timestamp_seconds", ends)
+        gauge.ask(lambda: 0.0 if self.certificate.ends is None else self.certificate.ends.timestamp())
+
+    def ready(self) -> Iterator[Check]:
+        """For `/readyz`: whether reviews are answered, by a certificate that counts."""
+        ends = self.certificate.ends
+        if ends is None:
+            yield Check(False, "webhooks: no certificate yet")
+        else:
+            yield Check(self.port is not None, f"webhooks: certificate until {ends:%Y-%m-%d}")
+            yield Check(ends > self._clock.now(), "webhooks: certificate counts")
+        yield from Health(self._informers, None).ready()
+
+    async def run(self) -> None:
+        """Serves until cancelled. Raises `CannotServe` when the port is not to be had."""
+        front = WebhookFront(self._following, self._clock, self._registry)
+        listener = Listener(front, tls=self.certificate.tls, timeouts=Timeouts())
+        tasks = [
+            asyncio.create_task(self._informers.run()),
+            asyncio.create_task(self.certificate.run()),
+            asyncio.create_task(self.keep_certificates()),
+            asyncio.create_task(self._listen(listener)),
+        ]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            await cancelled(tasks)
+            await listener.close()
+
+    async def _listen(self, listener: Listener) -> None:
+        """Begins when there is something to answer with."""
+        await self._informers.synced()
+        await self.certificate.known.wait()
+        try:
+            self.port = await listener.start(*self._address)
+        except OSError as err:
+            raise CannotServe(f"--webhooks: {err.strerror or err}") from None
+
+    async def keep_certificates(self) -> None:
+        """Rotates whenever this replica holds the Lease, until cancelled."""
+        while True:
+            election = Election(
+                self._client,
+                namespace=self._namespace,
+                name=self._name,
+                identity=self._identity,
+                clock=self._clock,
+                rng=self._rng,
+                registry=self._registry,
+                fence=self._fence,
+            )
+            try:
+                await election.lead(self._keeper.run)
+            except LeadershipLost as lost:
+                log.info("webhooks: %s", lost)
