@@ -17,6 +17,8 @@ import uvloop
 encode, decode = msgspec.json.encode, msgspec.json.decode
 Obj = dict[str, Any]
 POD_SECONDS = 0.05
+START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:00:09Z"
+IMAGE = "registry.example/team/app:1.2.3"
 KINDS = {"jobs": ("batch/v1", "Job"), "pods": ("v1", "Pod"), "leases": ("coordination.k8s.io/v1", "Lease")}
 ENV = [{"name": f"VARIABLE_{n}", "value": f"a value of number {n}, as people write them"} for n in range(15)]
 MOUNTS = [{"name": f"volume-{n}", "mountPath": f"/data/{n}"} for n in range(4)]
@@ -27,7 +29,7 @@ TEMPLATE: Obj = {
         "containers": [
             {
                 "name": "main",
-                "image": "registry.example/team/app:1.2.3",
+                "image": IMAGE,
                 "command": ["/bin/sh", "-c", "exec work"],
                 "env": ENV,
                 "volumeMounts": MOUNTS,
@@ -55,6 +57,9 @@ class Api:
         self.counts: Counter[str] = Counter()
         self.received = self.sent = self.complete = 0
         self.waiting: list[Obj] = []
+        self.siblings: Counter[str] = Counter()
+        self.apart = 0.0
+        """Seconds between the ends of two pods of a Job."""
 
     def put(self, kind: str, obj: Obj, event: str) -> Obj:
         self.revision += 1
@@ -65,13 +70,17 @@ class Api:
             self.objects[kind].pop(key, None)
         else:
             self.objects[kind][key] = obj
-        api_version, name = KINDS[kind]
-        line = encode({"type": event, "object": {"apiVersion": api_version, "kind": name, **obj}}) + b"\n"
-        chunk = b"%x\r\n%s\r\n" % (len(line), line)
+        chunk = self.chunk(kind, obj, event)
         for transport in self.watchers[kind]:
             transport.write(chunk)
             self.sent += len(chunk)
         return obj
+
+    def chunk(self, kind: str, obj: Obj, event: str) -> bytes:
+        """A line of a watch."""
+        api_version, name = KINDS[kind]
+        line = encode({"type": event, "object": {"apiVersion": api_version, "kind": name, **obj}}) + b"\n"
+        return b"%x\r\n%s\r\n" % (len(line), line)
 
     def create(self, kind: str, namespace: str, obj: Obj) -> Obj:
         self.serial += 1
@@ -84,18 +93,51 @@ class Api:
         }
         if kind == "pods":
             meta["managedFields"] = MANAGED
+            obj["spec"] = self.admitted(obj["spec"])
             obj["status"] = {"phase": "Pending"}
-            asyncio.get_running_loop().call_later(POD_SECONDS, self.succeed, meta["namespace"], meta["name"])
+            owner = meta["ownerReferences"][0]["uid"]
+            self.siblings[owner] += 1
+            lasts = POD_SECONDS + self.apart * self.siblings[owner]
+            asyncio.get_running_loop().call_later(lasts, self.succeed, meta["namespace"], meta["name"])
         return self.put(kind, obj, "ADDED")
 
     def succeed(self, namespace: str, name: str) -> None:
         pod = self.objects["pods"].get((namespace, name))
         if pod is not None:
-            ended = {"exitCode": 0, "reason": "Completed", "finishedAt": "2026-01-01T00:00:09Z"}
-            statuses = [{"name": "main", "ready": False, "restartCount": 0, "state": {"terminated": ended}}]
-            conditions = [{"type": t, "status": "False"} for t in ("Ready", "ContainersReady", "Initialized")]
-            status = {"phase": "Succeeded", "conditions": conditions, "containerStatuses": statuses}
-            self.put("pods", {**pod, "metadata": {**pod["metadata"]}, "status": status}, "MODIFIED")
+            self.tell_status(pod, "Succeeded")
+
+    def tell_status(self, pod: Obj, phase: str) -> None:
+        """A status as a kubelet writes it. Twenty pods start in one second."""
+        minute, second = divmod(self.serial // 20, 60)
+        begun = f"2026-01-01T{minute // 60 % 24:02d}:{minute % 60:02d}:{second:02d}Z"
+        identity = f"containerd://{pod['metadata']['uid']:0>64}"
+        ended = {"exitCode": 0, "reason": "Completed", "startedAt": begun, "finishedAt": END}
+        state = (
+            {"terminated": ended | {"containerID": identity}}
+            if phase == "Succeeded"
+            else {"running": {"startedAt": begun}}
+        )
+        container = {
+            "name": "main", "ready": phase == "Running", "restartCount": 0, "state": state, "lastState": {},
+            "image": IMAGE, "imageID": f"{IMAGE}@sha256:0123456789abcdef", "containerID": identity,
+            "started": False,
+        }  # fmt: skip
+        conditions = [
+            {"type": t, "status": "True", "lastProbeTime": None, "lastTransitionTime": begun}
+            for t in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+        ]
+        address = {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}], "podIP": "10.1.2.3"}
+        status = {"phase": phase, "conditions": conditions, **address, "podIPs": [{"ip": "10.1.2.3"}]}
+        status |= {"startTime": begun, "containerStatuses": [container], "qosClass": "Burstable"}
+        self.put("pods", {**pod, "metadata": {**pod["metadata"]}, "status": status}, "MODIFIED")
+
+    def admitted(self, spec: Obj) -> Obj:
+        """The spec with a volume for the token, whose name is the pod's own, as servers add it."""
+        name = f"kube-api-access-{self.serial:05d}"
+        main = spec["containers"][0]
+        mounts = [*main["volumeMounts"], {"name": name, "mountPath": "/var/run/secrets/kubernetes.io"}]
+        volumes = [*spec["volumes"], {"name": name, "projected": {"sources": []}}]
+        return {**spec, "volumes": volumes, "containers": [{**main, "volumeMounts": mounts}]}
 
     def job(self, number: int, pods: int, namespaces: int) -> Obj:
         uid = f"job-uid-{number}"
@@ -113,15 +155,21 @@ class Api:
         }  # fmt: skip
         return {"metadata": meta, "spec": spec, "status": {}}
 
-    def finished_pod(self, number: int) -> None:
-        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "gone", "uid": "gone", "controller": True}
+    def cached_pod(self, number: int, phase: str, owner_kind: str) -> None:
+        """A pod that nobody works on; ten each have one owner."""
+        self.serial += 1
+        uid, owner = f"{number:036d}", number // 10
+        ref = {"apiVersion": "batch/v1" if owner_kind == "Job" else "apps/v1", "kind": owner_kind}
+        ref |= {"name": f"nightly-report-{owner}", "uid": f"{owner:036x}", "controller": True}
+        own = {"batch.kubernetes.io/controller-uid": ref["uid"], "controller-uid": ref["uid"]}
+        named = {"batch.kubernetes.io/job-name": ref["name"], "job-name": ref["name"], "app": "bench"}
         meta = {
-            "name": f"pod-{number}", "namespace": "default", "uid": f"old-{number}",
-            "labels": {"app": "bench"},
-            "creationTimestamp": "2026-01-01T00:00:00Z", "ownerReferences": [owner], "managedFields": MANAGED,
+            "name": f"nightly-report-{owner}-{number:05d}", "namespace": "default", "uid": uid,
+            "labels": own | named, "creationTimestamp": START, "ownerReferences": [ref],
+            "managedFields": MANAGED,
         }  # fmt: skip
-        self.put("pods", {"metadata": meta, "spec": TEMPLATE["spec"], "status": {}}, "ADDED")
-        self.succeed("default", f"pod-{number}")
+        spec = {**self.admitted(TEMPLATE["spec"]), "nodeName": f"node-{number % 10}"}
+        self.tell_status({"metadata": meta, "spec": spec}, phase)
 
 
 class Connection(asyncio.Protocol):
@@ -200,6 +248,10 @@ class Connection(asyncio.Protocol):
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
         self.transport.write(head)
         self.api.watchers[kind].append(self.transport)
+        since = int(query.get("resourceVersion") or 0)
+        for obj in self.api.objects[kind].values():  # what came between the list and the watch
+            if int(obj["metadata"]["resourceVersion"]) > since:
+                self.transport.write(self.api.chunk(kind, obj, "ADDED"))
 
     def collection(self, method: str, kind: str, namespace: str, body: bytes, query: dict[str, str]) -> None:
         api = self.api
@@ -239,9 +291,10 @@ class Connection(asyncio.Protocol):
 
 async def serve(arguments: argparse.Namespace) -> None:
     api = Api()
+    api.apart = arguments.apart
     api.waiting = [api.job(n, arguments.pods, arguments.namespaces) for n in range(arguments.jobs)]
-    for number in range(arguments.finished):
-        api.finished_pod(number)
+    for number in range(arguments.cached):
+        api.cached_pod(number, arguments.phase, arguments.owner)
     server = await asyncio.get_running_loop().create_server(lambda: Connection(api), "127.0.0.1", 0)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
@@ -251,6 +304,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--pods", type=int, default=0)
-    parser.add_argument("--finished", type=int, default=0)
+    parser.add_argument("--cached", type=int, default=0, help="pods that are there from the beginning")
+    parser.add_argument("--phase", default="Succeeded", help="their phase")
+    parser.add_argument("--apart", type=float, default=0.0, help="seconds between the ends of pods of a Job")
+    parser.add_argument("--owner", default="Job", help="the kind of their owners")
     parser.add_argument("--namespaces", type=int, default=1)
     uvloop.run(serve(parser.parse_args()))

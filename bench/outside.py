@@ -89,7 +89,8 @@ def resident(pid: int) -> int:
 
 def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """One run of all Jobs."""
-    server = Server("--jobs", str(arguments.jobs), "--pods", str(arguments.pods), "--namespaces", "64")
+    words = ("--jobs", str(arguments.jobs), "--pods", str(arguments.pods), "--apart", str(arguments.apart))
+    server = Server(*words, "--namespaces", "64")
     shards = ["--shards", str(arguments.shards)] if arguments.shards else ["--no-leader-elect"]
     with tempfile.TemporaryDirectory() as folder:
         config = kubeconfig(server.address, Path(folder))
@@ -119,11 +120,18 @@ def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-def cached(source: Path, count: int) -> float:
+CACHED = {
+    "ended pod of a Job": ("Succeeded", "Job"),
+    "running pod of a Job": ("Running", "Job"),
+    "pod of another controller": ("Running", "ReplicaSet"),
+}
+
+
+def cached(source: Path, count: int, phase: str, owner: str) -> float:
     """Bytes of memory for each pod that the controllers only remember."""
     sizes = []
     for pods in (0, count):
-        server = Server("--jobs", "0", "--pods", "0", "--finished", str(pods))
+        server = Server("--cached", str(pods), "--phase", phase, "--owner", owner)
         with tempfile.TemporaryDirectory() as folder:
             running = controllers(source, kubeconfig(server.address, Path(folder)), "--no-leader-elect")
             try:
@@ -138,22 +146,34 @@ def cached(source: Path, count: int) -> float:
     return (sizes[1] - sizes[0]) / max(count, 1)
 
 
+def print_ratios(ours: dict[str, Any], other: dict[str, Any]) -> None:
+    """Below 1 is less here than there."""
+    pairs = {name: (ours[name], other[name]) for name in ours if name.startswith(("CPU", "bytes"))}
+    pairs["requests"] = (sum(ours["requests"].values()), sum(other["requests"].values()))
+    print(json.dumps({f"ratio of {name}": round(a / b, 2) for name, (a, b) in pairs.items() if b}))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--pods", type=int, default=10, help="pods of each Job")
+    parser.add_argument("--apart", type=float, default=0.0, help="seconds between the ends of pods of a Job")
     parser.add_argument("--cached", type=int, default=20_000, help="pods that are only cached; 0: none")
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--shards", type=int, default=0)
     parser.add_argument("--other", type=Path, help="the src of another checkout, measured in turns")
     parser.add_argument("--turns", type=int, default=1)
     arguments = parser.parse_args()
+    measured: list[dict[str, Any]] = []
     for _ in range(arguments.turns):
         for source in filter(None, (SOURCE, arguments.other)):
             figures = measure(source, arguments)
-            if arguments.cached:
-                figures["bytes for a cached pod"] = round(cached(source, arguments.cached))
+            for name, (phase, owner) in CACHED.items() if arguments.cached else ():
+                figures[f"bytes for a cached {name}"] = round(cached(source, arguments.cached, phase, owner))
             print(json.dumps({"source": str(source), **figures}), flush=True)
+            measured.append(figures)
+        if arguments.other is not None:
+            print_ratios(*measured[-2:])
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ class Page(msgspec.Struct, frozen=True):
     items: list[Obj]
     resource_version: str
     more: str = ""
+    anew: bool = False
+    """Whether it has everything, and stands in place of the pages before it."""
 
 
 @lru_cache(maxsize=256)

@@ -125,6 +125,10 @@ class Client(ABC):
         """A smaller thing that gives this object back, for a cache to hold; None where there is none."""
         return None
 
+    def is_at_rest(self, resource: Resource, obj: Obj) -> bool:
+        """Whether a cache may hold this object packed although something may still happen to it."""
+        return False
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -149,14 +153,36 @@ class Client(ABC):
         resource_version: str = "",
     ) -> ObjectList:
         """All objects that match both selectors. Pages are fetched inside."""
+        items: builtins.list[Obj] = []
+        version = ""
+        pages = self.pages(what, namespace, labels=labels, fields=fields, resource_version=resource_version)
+        async for page in pages:
+            if page.anew:
+                items = []
+            items += page.items
+            version = page.resource_version
+        return ObjectList(items, version)
+
+    async def pages(
+        self,
+        what: What,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        resource_version: str = "",
+    ) -> AsyncIterator[Page]:
+        """The pages of a list as they come. A page that is `anew` has everything: forget those before it."""
         resource = known(what) or await self.resource(what)
         query = given(labelSelector=labels, fieldSelector=fields, resourceVersion=resource_version)
         if resource_version and resource_version != "0":
             query["resourceVersionMatch"] = "NotOlderThan"  # with a limit, the default would be Exact
         limit = {"limit": str(self.page_size)} if self.page_size else {}
         page = await self._page(Ask("list", resource, namespace, query=query | limit))
-        items = page.items
-        while page.more:
+        while True:
+            yield page
+            if not page.more:
+                return
             following = given(labelSelector=labels, fieldSelector=fields) | limit
             following["continue"] = page.more
             try:
@@ -165,10 +191,8 @@ class Client(ABC):
                 if err.code != 410:
                     raise
                 # The snapshot was forgotten between two pages: one large page cannot be torn.
-                page = await self._page(Ask("list", resource, namespace, query=query))
-                return ObjectList(page.items, page.resource_version)
-            items += page.items
-        return ObjectList(items, page.resource_version)
+                whole = await self._page(Ask("list", resource, namespace, query=query))
+                page = Page(whole.items, whole.resource_version, anew=True)
 
     async def current_version(self, what: What, namespace: str = "") -> str:
         """The resourceVersion of a list that was made now: everything written before has one that is not

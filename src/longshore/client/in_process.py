@@ -1,17 +1,23 @@
 """Abilities of a client whose server is in the same process, which controllers use where they find them.
 
 Code written against `Client` alone never needs them; `pipeline` and `creates_together` fall back to the
-ordinary way for clients without.
+ordinary way for clients without. `listener` is for clients that take Events without storing them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol, TypeAlias, cast
 
+from longshore.api.types import Obj
 from longshore.client.client import Client
+from longshore.client.protocol import WatchEvent
 
 Settled: TypeAlias = Callable[[], Awaitable[None]]
+Taker: TypeAlias = Callable[[str, Obj], None]
+"""Takes a change: ADDED, MODIFIED or DELETED, and the object. Must not raise."""
+Hears: TypeAlias = Callable[[Obj, str, str], None]
+"""Is told of an Event: the reference to its object, the reason and the message."""
 
 
 class InProcess(Protocol):
@@ -46,6 +52,25 @@ def pipeline(client: Client) -> tuple[Client, Settled]:
 def creates_together(client: Client) -> bool:
     """Whether `create_together` costs less than as many creates."""
     return getattr(client, "creates_together", False)
+
+
+class HandsOver(Protocol):
+    """Beside an iterator of watch events, on the same object."""
+
+    def hand_to(self, taker: Taker) -> bool:
+        """Changes that come from now on go to `taker`, without waking who iterates; whatever else comes still
+        goes there. False before the watch has begun, and then nothing has changed."""
+
+
+def hand_over(events: AsyncIterator[WatchEvent], taker: Taker) -> bool:
+    """Has changes go to `taker` where the server is in this process. False before the watch has begun: ask
+    again after its first event."""
+    return not hasattr(events, "hand_to") or cast(HandsOver, events).hand_to(taker)
+
+
+def listener(client: Client) -> Hears | None:
+    """The listener to Events that this client does not store; None where they are objects like others."""
+    return getattr(client, "hears", None)
 
 
 async def _durable_already() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -27,6 +27,7 @@ from longshore.store import Entry, Event, Key, StoreError
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.http.begin import FrontDoor
+    from longshore.apiserver.rest.watch import Stream
     from longshore.client.errors import Unreachable
     from longshore.store import Staged
 
@@ -167,24 +168,8 @@ class LocalClient(Client):
 
     @asynccontextmanager
     async def _events(self, ask: Ask) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        async with aclosing(self._stream(ask)) as events:
+        async with aclosing(LocalEvents(self.api, self._call(ask))) as events:
             yield events
-
-    async def _stream(self, ask: Ask) -> AsyncGenerator[WatchEvent, None]:
-        call = self._call(ask)
-        batches = await self.api.watch(call)
-        try:
-            async for batch in batches:
-                for change in batch:
-                    if isinstance(change, Event):
-                        yield WatchEvent(change.type, served(call.resource, change.entry.obj))
-                    elif change.status is None:
-                        yield WatchEvent(change.type, {"metadata": change.metadata})
-                    else:
-                        raise StatusError.from_status(change.status, 500)
-        finally:
-            if isinstance(batches, AsyncGenerator):
-                await batches.aclose()
 
     def _call(self, ask: Ask) -> Call:
         """The call that a request for this would become. Refuses a request that the network's router would
@@ -236,6 +221,47 @@ class _Converted(NamedTuple):
     @property
     def obj(self) -> Obj:
         return served(self.resource, self.entry.obj)
+
+
+class LocalEvents(AsyncIterator[WatchEvent]):
+    """The events of one watch, one by one. Also an `in_process.HandsOver`."""
+
+    def __init__(self, api: Api, call: Call) -> None:
+        self._api, self._call = api, call
+        self._stream: Stream | None = None
+        self._events = self._each()
+
+    def __anext__(self) -> Awaitable[WatchEvent]:
+        return self._events.__anext__()
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
+
+    def hand_to(self, taker: Callable[[str, Obj], None]) -> bool:
+        if not self._api.shortcuts.on:
+            return True
+        if self._stream is None or self._stream.source is None:
+            return False
+        resource = self._call.resource
+
+        def take(changes: Sequence[Event]) -> None:
+            for change in changes:
+                taker(change.type, served(resource, change.entry.obj))
+
+        self._stream.hand_to(take)
+        return True
+
+    async def _each(self) -> AsyncGenerator[WatchEvent, None]:
+        self._stream = stream = await self._api.watch(self._call)
+        async with aclosing(stream):
+            async for batch in stream:
+                for change in batch:
+                    if isinstance(change, Event):
+                        yield WatchEvent(change.type, served(self._call.resource, change.entry.obj))
+                    elif change.status is None:
+                        yield WatchEvent(change.type, {"metadata": change.metadata})
+                    else:
+                        raise StatusError.from_status(change.status, 500)
 
 
 class Pipeline(LocalClient):

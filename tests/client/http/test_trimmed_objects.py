@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from client.http.scripted_server import Script, made
+from longshore.api.errors import StatusError
 from longshore.client.ask import known
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 
@@ -26,23 +26,49 @@ POD: dict[str, Any] = {
 }
 TRIMMED = {
     "metadata": {"name": "p", "namespace": "ns", "labels": {"a": "b"}},
-    "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "resources": {"limits": {}}}]},
+    "spec": {"nodeName": "n", "containers": [{"name": "c", "resources": {"limits": {}}}]},
     "status": {"phase": "Running"},
 }
 
 
-async def test_pods_of_lists_and_watches_come_without_what_no_rule_reads(script: Script) -> None:
+async def test_pods_come_without_what_no_rule_reads(script: Script) -> None:
     line = json.dumps({"type": "ADDED", "object": POD}) + "\n"
 
     async def stream(request: web.BaseRequest) -> web.Response:
         return web.Response(text=line)
 
-    script.answers = [made({"items": [copy.deepcopy(POD)], "metadata": {}}), stream, made(POD)]
-    async with script.client(trims=FOR_CONTROLLERS) as client:
+    script.answers = [made({"items": [POD], "metadata": {}}), stream, made(POD)]
+    async with script.client(trimmed=FOR_CONTROLLERS) as client:
         assert (await client.list(PODS, "ns")).items == [TRIMMED]
         async with client.watch(PODS, "ns") as events:
             assert [event.object async for event in events] == [TRIMMED]
+        assert await client.create(PODS, POD) == TRIMMED
+        assert await client.patch(PODS, "p", {}, "ns") == TRIMMED
         assert await client.get(PODS, "p", "ns") == POD  # may be written back
+
+
+async def test_pods_of_one_template_share_its_parts(script: Script) -> None:
+    other = {**POD, "metadata": {**POD["metadata"], "name": "q"}}
+    script.answers = [made({"items": [POD, other], "metadata": {}}), made(POD)]
+    async with script.client(trimmed=FOR_CONTROLLERS) as client:
+        one, two = (await client.list(PODS, "ns")).items
+        assert one["spec"] is two["spec"]
+        assert one["metadata"]["labels"] is two["metadata"]["labels"]
+        assert one["status"] is not two["status"]
+
+
+@pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])
+async def test_a_watch_that_ends_with_an_error_says_which(script: Script, trimmed: Any) -> None:
+    status = {"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}
+
+    async def stream(request: web.BaseRequest) -> web.Response:
+        return web.Response(text=json.dumps({"type": "ERROR", "object": status}) + "\n")
+
+    script.answers = [stream]
+    async with script.client(trimmed=trimmed) as client, client.watch(PODS, "ns") as events:
+        with pytest.raises(StatusError) as caught:
+            await anext(events)
+    assert (caught.value.code, caught.value.message) == (410, "too old")
 
 
 async def test_a_packed_object_gives_itself_back(script: Script) -> None:

@@ -54,6 +54,30 @@ def test_a_changed_template_is_looked_at_at_once() -> None:
     assert added == [(KEY, 0.0)]
 
 
+def test_the_controller_s_own_writes_are_not_looked_at_again() -> None:
+    async def scene(world: World) -> None:
+        await world.cronjob("*/10 * * * *")
+        async with world.running() as controller:
+            looks = 0
+            looked = controller._observe
+
+            def counted(obj: Obj) -> View:
+                nonlocal looks
+                looks += 1
+                return looked(obj)
+
+            controller._observe = counted  # type: ignore[method-assign]
+            await world.clock.sleep(600)
+            (name,) = await world.jobs()
+            assert looks == 1, "the run that is due: its Job and the new status tell nothing else"
+            await world.end(name)
+            await world.clock.sleep(1)
+            assert looks == 2, "the end of the Job: again its own status"
+            assert not (await world.status()).get("active")
+
+    play(scene)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "seconds"),
     [

@@ -61,6 +61,7 @@ class Stage:
         self.registry = Registry()
         self.explanations = Explanations()
         self.managed_by = RESERVED_MANAGER
+        self.gathers_ends = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -76,6 +77,7 @@ class Stage:
                     explanations=self.explanations,
                 ),
                 managed_by=self.managed_by,
+                gathers_ends=self.gathers_ends,
             )
         )
 

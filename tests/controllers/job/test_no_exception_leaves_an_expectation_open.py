@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from controllers.job.job_scene import a_job as a_bare_job
 from controllers.job.job_scene import sync
 from controllers.job.job_stage import JOBS, NS, PODS, Stage, Troubled, play
+from longshore.api import errors
 from longshore.api.types import Obj
-from longshore.client import CredentialsError, Unreachable
+from longshore.client import CredentialsError, TimedOut, Unreachable
 from longshore.client.ask import Ask
 from longshore.controllers.job.act import Act
 from longshore.controllers.job.memory import Memory
@@ -152,14 +153,23 @@ def test_cancelled_at_any_moment(doing: Doing) -> None:
     play(main, controller=False)
 
 
-def test_credentials_that_are_missing_for_a_while_stop_no_job() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        CredentialsError("exec plugin 'login' of the kubeconfig failed"),
+        errors.unauthorized(),
+        TimedOut("no answer in time"),
+    ],
+    ids=["no credentials", "401", "no answer"],
+)
+def test_what_is_refused_for_a_while_stops_no_job(error: Exception) -> None:
     async def scene(stage: Stage) -> None:
-        def no_credentials(what: str, ask: Ask) -> None:
-            raise CredentialsError("exec plugin 'login' of the kubeconfig failed")
+        def refused(what: str, ask: Ask) -> None:
+            raise error
 
         await stage.job(completions=4, parallelism=4)
         first = (await stage.until_live(4))[0]
-        stage.theirs.trouble = no_credentials
+        stage.theirs.trouble = refused
         await stage.patch_job({"spec": {"parallelism": 2}})
         await stage.end(first, "Succeeded")
         await stage.quiet(30)

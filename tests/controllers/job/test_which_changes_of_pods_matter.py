@@ -67,7 +67,7 @@ def looked_at(old: Obj, new: Obj, *, own: bool = False) -> list[float]:
     memory = Memory(clock, jobs, pods)
     ownership, metrics = Ownership(jobs, RESERVED_MANAGER), JobMetrics(Registry())
     waking = Waking(queue, orphans, memory, ownership, metrics, pods)
-    handler = PodHandler(waking, FailureBatches(clock, queue))
+    handler = PodHandler(waking, FailureBatches(clock, queue), None)
     if own:
         memory.own_writes.wrote(("n", "j"), "u", "pods", new)
     handler.on_update(old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,13 +12,18 @@ from longshore.api import cron, features
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
+from longshore.client import Client, DeleteOptions
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane import controllers
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
+from longshore.plane.wiring import Wiring, informers_of
 from longshore.store import Store
+from longshore.testing.crashing import Death, MortalClient, until_dead
 from longshore.testing.keys import SeededKeys
+from longshore.testing.stories import as_client, beside
 from support.scheduling_scene import NODES, pod
 
 JOBS, PODS = ("batch/v1", "Job"), ("v1", "Pod")
@@ -165,3 +171,120 @@ def test_turned_off_the_kinds_are_unknown_and_the_field_is_dropped() -> None:
         assert found["spec"]["schedulerName"] == "default-scheduler"
 
     play(script, workloads=False)
+
+
+async def pods_of(client: LocalClient, name: str) -> list[Obj]:
+    return (await client.list(PODS, "default", labels=f"job-name={name}")).items
+
+
+def test_a_job_that_runs_all_its_indexes_at_once_makes_its_own_workload() -> None:
+    async def script(client: LocalClient, clock: VirtualClock) -> None:
+        await node(client, 2)
+        made = await client.create(JOBS, job("train", 3), "default")
+        await clock.sleep(10)
+        (workload,) = (await client.list(kinds.WORKLOADS, "default")).items
+        (found,) = (await client.list(kinds.SCHEDULING_GROUPS, "default")).items
+        assert workload["metadata"]["name"].startswith("train-")
+        assert workload["metadata"]["ownerReferences"][0]["uid"] == made["metadata"]["uid"]
+        assert workload["spec"]["podGroupTemplates"] == [
+            {"name": "train-pgt-0", "schedulingPolicy": {"gang": {"minCount": 3}}}
+        ]
+        assert [each["kind"] for each in found["metadata"]["ownerReferences"]] == ["Job", "Workload"]
+        name = found["metadata"]["name"]
+        assert {
+            each["spec"]["schedulingGroup"]["podGroupName"] for each in await pods_of(client, "train")
+        } == {name}
+        assert await bound(client) == 0
+        assert await scheduled(client, name) == ("False", "Unschedulable")
+        more = {"cpu": "3", "memory": "4Gi", "pods": "110"}
+        await client.patch(NODES, "n", {"status": {"allocatable": more}}, subresource="status")
+        await clock.sleep(10)
+        assert await bound(client) == 3
+        events = (await client.list(("v1", "Event"), "default")).items
+        told = [each["message"] for each in events if each["reason"] == "WorkloadCreated"]
+        assert told == [f"Created Workload {workload['metadata']['name']} for Job train"]
+        await client.delete(JOBS, "train", "default", DeleteOptions(propagation="Background"))
+        await clock.sleep(60)
+        for kind in (kinds.WORKLOADS, kinds.SCHEDULING_GROUPS, kinds.POD_GROUPS):
+            assert (await client.list(kind, "default")).items == []
+
+    play(script)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"completionMode": "NonIndexed"},
+        {"parallelism": 1},
+        {"completions": 1, "parallelism": 1},
+    ],
+)
+def test_a_job_of_another_shape_makes_none(change: Obj) -> None:
+    async def script(client: LocalClient, clock: VirtualClock) -> None:
+        await node(client, 2)
+        one = job("plain", 2)
+        await client.create(JOBS, {**one, "spec": {**one["spec"], **change}}, "default")
+        await clock.sleep(10)
+        assert await pods_of(client, "plain")
+        assert (await client.list(kinds.WORKLOADS, "default")).items == []
+        assert all("schedulingGroup" not in each["spec"] for each in await pods_of(client, "plain"))
+
+    play(script)
+
+
+def test_a_job_that_began_before_makes_none_and_one_whose_workload_is_there_makes_no_other() -> None:
+    async def script(client: LocalClient, clock: VirtualClock) -> None:
+        held = job("held", 2)
+        held["spec"]["suspend"] = True
+        await client.create(JOBS, held, "default")
+        await clock.sleep(5)
+        await client.patch(JOBS, "held", {"spec": {"suspend": False}}, "default")
+        await clock.sleep(10)
+        assert await pods_of(client, "held")
+        assert (await client.list(kinds.WORKLOADS, "default")).items == []
+        other = {
+            "metadata": {"name": "other"},
+            "spec": {
+                "controllerRef": {"apiGroup": "batch", "kind": "Job", "name": "train"},
+                "podGroupTemplates": [{"name": "w", "schedulingPolicy": {"gang": {"minCount": 2}}}],
+            },
+        }
+        await client.create(kinds.WORKLOADS, other, "default")
+        await clock.sleep(1)
+        await client.create(JOBS, job("train", 2), "default")
+        await clock.sleep(10)
+        assert len((await client.list(kinds.WORKLOADS, "default")).items) == 1
+        groups = {each["spec"]["schedulingGroup"]["podGroupName"] for each in await pods_of(client, "train")}
+        assert groups == {"other-w"}
+
+    play(script)
+
+
+@pytest.mark.parametrize("last", range(1, 6))
+def test_a_controller_that_dies_at_any_write_makes_each_object_once(last: int) -> None:
+    async def main(clock: VirtualClock) -> None:
+        store = Store.open(None)
+        parts = Parts(store, clock, clock.rng, cron.UTC, SeededKeys(clock.rng), (), workloads=True)
+        plane = Plane(parts)
+        await plane.prepare()
+        client = plane.client
+        await client.create(JOBS, job("train", 3), "default")
+        mortal = MortalClient(client, clock, last, Death.UNSEEN)
+        await until_dead(_controllers(as_client(mortal), clock), mortal)
+        async with beside(_controllers(client, clock)):
+            await clock.sleep(60)
+            assert len((await client.list(kinds.WORKLOADS, "default")).items) == 1
+            (found,) = (await client.list(kinds.SCHEDULING_GROUPS, "default")).items
+            pods = await pods_of(client, "train")
+            assert len(pods) == 3
+            assert {each["spec"]["schedulingGroup"]["podGroupName"] for each in pods} == {
+                found["metadata"]["name"]
+            }
+
+    virtual.run(main)
+
+
+async def _controllers(client: Client, clock: VirtualClock) -> None:
+    informers = informers_of(client, ("job",), clock=clock, rng=clock.rng)
+    wiring = Wiring(clock, clock.rng, informers, zone=cron.UTC, keys=SeededKeys(clock.rng))
+    await asyncio.gather(*controllers.start(("job",), client, wiring))

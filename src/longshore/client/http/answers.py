@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -32,14 +32,22 @@ _REASONS: Final = {
 """For answers that are no `Status`, which come from proxies or for paths nobody serves."""
 
 
-def document(response: Response) -> Obj:
-    """The JSON object in a successful answer; raises `StatusError` for any other."""
+T = TypeVar("T")
+
+
+def document(response: Response, read: Callable[[bytes], T]) -> T:
+    """The value that `read` finds in a successful answer; raises `StatusError` for any other."""
     if not 200 <= response.code < 300:
         raise error(response.code, response.body, response.headers)
-    found = _object(response.body)
-    if found is None:
-        raise Unreachable(f"the server answered {response.code} with something that is not a JSON object")
-    return found
+    try:
+        return read(response.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as err:
+        text = f"the server answered {response.code} with something that is not a JSON object"
+        raise Unreachable(text) from err
+
+
+obj: Final = msgspec.json.Decoder(Obj).decode
+"""The object in a body."""
 
 
 def error(code: int, body: bytes, headers: Mapping[str, str]) -> StatusError:
@@ -56,7 +64,6 @@ def error(code: int, body: bytes, headers: Mapping[str, str]) -> StatusError:
 
 def _object(body: bytes) -> Obj | None:
     try:
-        found = msgspec.json.decode(body)
+        return obj(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return found if isinstance(found, dict) else None

@@ -54,8 +54,13 @@ def _socket(address: tuple[Any, ...]) -> socket.socket:
     """A socket for an address as `getaddrinfo` gives it."""
     family, kind, protocol, *_ = address
     made = socket.socket(family, kind, protocol)
+    keep_alive(made)
+    return made
+
+
+def keep_alive(made: socket.socket) -> None:
+    """Lets the system notice a peer that vanished."""
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEP_ALIVE.items():
         if hasattr(socket, name):  # not every system has all of them
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made

@@ -13,27 +13,34 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
-from longshore.api import types
+import msgspec
+
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import Ask, Page, built_in, untyped
 from longshore.client.client import Client
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import answers, discovery, watch_stream
+from longshore.client.http import answers, discovery, packed_json, watch_stream
 from longshore.client.http.transport import Transport
-from longshore.client.http.trimmed_objects import PackedJson, Trim
+from longshore.client.http.trimmed_objects import Listed, Trimmed, whole_line
 from longshore.client.http.url_paths import METHODS, path_of
 from longshore.client.protocol import Packed, Request, Response, WatchEvent, What
 
 _JSON: Final = {"Accept": "application/json"}
+_TRIMMED_VERBS: Final = frozenset(("create", "patch", "update"))
+"""Of a get, somebody may want to write back all there is."""
+_listed: Final = msgspec.json.Decoder(Listed[Obj]).decode
 _MIN_WATCH_SECONDS: Final = 300
 """Watches end by themselves after 5 to 10 minutes, spread so that a restart does not synchronise them."""
 _LATE_SECONDS: Final = 30.0
 _SILENT_SECONDS: Final = 90.0
 """Servers send a bookmark every minute. A watch that asked for them and hears nothing for longer is dead."""
+
+
+T = TypeVar("T")
 
 
 class HttpClient(Client):
@@ -47,21 +54,21 @@ class HttpClient(Client):
         seconds: float = 65.0,
         dice: random.Random | None = None,
         fence: Callable[[], None] | None = None,
-        trims: Mapping[str, Trim] | None = None,
+        trimmed: Mapping[str, Trimmed] | None = None,
         pace: Callable[[], float] | None = None,
         environ: Mapping[str, str] = os.environ,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         """`seconds` limits a request with all its retries: a little more than the server's own minute.
         `fence` is asked right before each write is sent, and raises what the caller is to see instead.
-        `trims` are applied to objects of lists and watches, by resource; see trimmed_objects.py.
+        `trimmed` reads objects of lists, watches, creations and patches, by resource; see trimmed_objects.py.
         `pace` says before each request how many seconds it has to wait for its turn."""
         super().__init__(manager)
         self.namespace = connection.namespace
         self._transport = Transport(
             connection, agent=manager, environ=environ, sleep=sleep, fence=fence, pace=pace
         )
-        self._seconds, self._trims = seconds, trims or {}
+        self._seconds, self._trimmed = seconds, trimmed or {}
         self._dice = dice or random.Random()
         self._found: dict[tuple[str, str], Resource] = {}
 
@@ -103,23 +110,28 @@ class HttpClient(Client):
             yield response.content.iter_any()
 
     def packed(self, resource: Resource, obj: Obj) -> Packed | None:
-        return PackedJson(types.encode(obj))
+        return packed_json.packed(obj)
+
+    def is_at_rest(self, resource: Resource, obj: Obj) -> bool:
+        # Who reads pods as a whole looks at those of others, too.
+        return resource.qualified == "pods" in self._trimmed and packed_json.is_elsewhere(obj)
 
     async def close(self) -> None:
         await self._transport.close()
 
     async def _one(self, ask: Ask) -> Obj:
-        return untyped(ask.resource, await self._json(ask))
+        trimmed = self._trimmed.get(ask.resource.qualified) if ask.verb in _TRIMMED_VERBS else None
+        # Of whatever is below another object, only its status is one of the same kind.
+        read = answers.obj if trimmed is None or ask.subresource not in ("", "status") else trimmed.one
+        return untyped(ask.resource, await self._read(ask, read))
 
     async def _page(self, ask: Ask) -> Page:
-        answer = await self._json(ask)
-        if answer.get("kind") == "Status":  # some servers answer a deletecollection like this
+        trimmed = self._trimmed.get(ask.resource.qualified)
+        answer = await self._read(ask, _listed if trimmed is None else trimmed.page)
+        if answer.kind == "Status":  # some servers answer a deletecollection like this
             return Page([], "")
-        meta = answer.get("metadata") or {}
-        items = [untyped(ask.resource, item) for item in answer.get("items") or ()]
-        if trim := self._trims.get(ask.resource.qualified):
-            for item in items:
-                trim(item)
+        meta = answer.metadata or {}
+        items = [untyped(ask.resource, item) for item in answer.items or ()]
         return Page(items, meta.get("resourceVersion") or "", meta.get("continue") or "")
 
     @asynccontextmanager
@@ -134,22 +146,23 @@ class HttpClient(Client):
         async with opened as response:
             if response.status != 200:
                 raise answers.error(response.status, await response.read(), response.headers)
-            trim = self._trims.get(ask.resource.qualified)
-            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent, trim=trim)
+            trimmed = self._trimmed.get(ask.resource.qualified)
+            read = whole_line if trimmed is None else trimmed.line
+            events = watch_stream.events(response, ask.resource, seconds=most, silent=silent, read=read)
             async with aclosing(events):
                 yield events
 
-    async def _json(self, ask: Ask) -> Obj:
+    async def _read(self, ask: Ask, read: Callable[[bytes], T]) -> T:
         body = ask.body()
         headers = _JSON | {"Content-Type": ask.content_type} if body else _JSON
         request = Request(METHODS[ask.verb], path_of(ask), ask.query, body, headers)
-        return answers.document(await self._transport.send(request, seconds=self._seconds))
+        return answers.document(await self._transport.send(request, seconds=self._seconds), read)
 
     async def _document(self, path: str) -> Obj:
         """A discovery document; an empty one when the server does not have it."""
         response = await self._transport.send(Request("GET", path, headers=_JSON), seconds=self._seconds)
         try:
-            return answers.document(response)
+            return answers.document(response, answers.obj)
         except StatusError as err:
             if err.code == 404:
                 return {}

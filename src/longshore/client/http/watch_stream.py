@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 import aiohttp
 import msgspec
@@ -13,16 +13,8 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client.ask import untyped
 from longshore.client.errors import TimedOut, Unreachable
-from longshore.client.http.trimmed_objects import Trim
+from longshore.client.http.trimmed_objects import Line, whole_line
 from longshore.client.protocol import WatchEvent
-
-
-class _Line(msgspec.Struct):
-    type: str
-    object: Obj
-
-
-_decode = msgspec.json.Decoder(_Line).decode
 
 
 async def events(
@@ -31,12 +23,12 @@ async def events(
     *,
     seconds: float,
     silent: float | None,
-    trim: Trim | None = None,
+    read: Callable[[bytes], Line[Obj]] = whole_line,
 ) -> AsyncGenerator[WatchEvent, None]:
     """The events of a watch until its end. Raises the error that an ERROR event carries.
 
     `seconds` limits the whole stream, and `silent` the time without a word: a peer that vanished sends
-    nothing, not even an end. `trim` is applied to each object.
+    nothing, not even an end. `read` decodes a line.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
@@ -60,15 +52,12 @@ async def events(
             line = b"".join(parts)
             parts = [start_of_next]
             if line:
-                event = _event(line, resource)
-                if trim is not None and event.type != "BOOKMARK":
-                    trim(event.object)
-                yield event
+                yield _event(read, line, resource)
 
 
-def _event(line: bytes, resource: Resource) -> WatchEvent:
+def _event(read: Callable[[bytes], Line[Obj]], line: bytes, resource: Resource) -> WatchEvent:
     try:
-        event = _decode(line)
+        event = read(line)
     except msgspec.DecodeError as err:
         raise Unreachable(
             f"the watch of {resource.qualified} sent something that is no event: {err}"

@@ -139,7 +139,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     if created is None:
         job = child.body(cronjob, due, kinds.CRON_JOBS, SCHEDULED)
         return draft.plan("Due", f"the run of {shown} is due", create=job, due=due)
-    lateness = None
+    lateness, look_again = None, when.look_again(due)
     if isinstance(created, Exception):
         found = _taken(view, draft, name, created)
         if isinstance(found, Plan):
@@ -147,6 +147,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
         created = found
         words = f"the run of {shown} had its job {name} already: it goes on the active list"
         draft.because("Recorded", words)
+        look_again = 0.0  # it may have ended already
     else:
         lateness = (rfc3339.parse(created["metadata"]["creationTimestamp"]) - due) / SECOND
         draft.normal("SuccessfulCreate", f"Created job {name}")
@@ -154,7 +155,7 @@ def _start(view: View, draft: Draft, when: Timing, due: Instant) -> Plan:
     _skip(view, draft, when, due, f"Runs the one of {shown} now")
     draft.active.append(owners.object_ref(created, kinds.JOBS))
     draft.last_schedule = rfc3339.from_instant(due)
-    return draft.plan(look_again=when.look_again(due), due=due, lateness=lateness)
+    return draft.plan(look_again=look_again, due=due, lateness=lateness)
 
 
 def _replace(view: View, draft: Draft) -> Plan | None:

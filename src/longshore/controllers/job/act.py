@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Awaitable, Callable, Sequence, Set
 
+from longshore.api import features
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable, in_process
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.plan import Plan, PodResults
-from longshore.controllers.job.pods import pod_facts
+from longshore.controllers.job.pods import own_workload, pod_facts
 from longshore.controllers.job.spec import FINALIZER
 from longshore.machinery.events.recorder import Recorder, reference
 from longshore.machinery.informers.cache import Key
@@ -39,6 +40,7 @@ class Act:
         """For statuses and finalizers. Each of these writes builds upon those before it, and whatever of them
         is lost, the next sync does again; so they need not be waited for one by one."""
         self._stripped: list[str] = []
+        self._job, self._whole_client = job, client
         self._uid: str = job["metadata"]["uid"]
         self._about = reference(job, kinds.JOBS)
         self._pods = PodControl(client, recorder)
@@ -54,6 +56,8 @@ class Act:
     async def change_pods(self, plan: Plan) -> tuple[PodResults, Exception | None]:
         """Deletes, releases or creates what the plan says; how far it came, and the first error."""
         if plan.create:
+            if features.is_on(features.WORKLOADS) and own_workload.is_gang(self._job):
+                return await self._create_gang(plan.create)
             return await self._create(plan.create)
         if plan.release:
             return await self._release_all(plan.release)
@@ -106,6 +110,17 @@ class Act:
             # not be counted a second time.
             gone.add(uid)
         return gone, first
+
+    async def _create_gang(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
+        """Pods of a Job that is a gang by its shape join its PodGroup, which is there before them."""
+        try:
+            group, made = await own_workload.group_of(self._whole_client, self._job)
+        except FAILURES as err:
+            return PodResults(), err
+        if made:
+            name = self._job["metadata"]["name"]
+            self.event("Normal", "WorkloadCreated", f"Created Workload {made} for Job {name}")
+        return await self._create(own_workload.joined(bodies, group) if group else bodies)
 
     async def _create(self, bodies: Sequence[Obj]) -> tuple[PodResults, Exception | None]:
         expectations = self._memory.expectations

@@ -12,6 +12,7 @@ from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.spec import RESERVED_MANAGER
 from longshore.controllers.job.sync import Sync, Tools
 from longshore.controllers.job.waking import first_look, selector_index
+from longshore.controllers.job.waking.end_batches import EndBatches
 from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.handlers import JobHandler, PodHandler, Waking
 from longshore.controllers.job.waking.meeting_selectors import MeetingSelectors
@@ -37,19 +38,23 @@ async def run(
     *,
     managed_by: str = RESERVED_MANAGER,
     namespace: str = "",
+    gathers_ends: bool = False,
 ) -> None:
     """Looks after Jobs until cancelled.
 
     `managed_by` says which: those whose spec.managedBy it is, and if it is Kubernetes' own name, those that
-    name nobody. An empty `namespace` means all.
+    name nobody. An empty `namespace` means all. `gathers_ends` counts successes that come one after the other
+    once a second.
     """
-    await JobController(context, managed_by, namespace).run()
+    await JobController(context, managed_by, namespace, gathers_ends=gathers_ends).run()
 
 
 class JobController:
     """Informers, queues and handlers, wired up. Arguments as of `run`."""
 
-    def __init__(self, context: ControllerContext, managed_by: str, namespace: str) -> None:
+    def __init__(
+        self, context: ControllerContext, managed_by: str, namespace: str, *, gathers_ends: bool = False
+    ) -> None:
         client, clock, informers = context.client, context.clock, context.informers
         self._informers = informers
         self._jobs = informers.get(kinds.JOBS, namespace=namespace)
@@ -81,7 +86,8 @@ class JobController:
         self._jobs.add_handler(JobHandler(waking, self._tools.now))
         self._jobs.add_handler(MeetingSelectors(self._jobs.cache, self._recorder))
         self._pods.add_handler(self._memory.rolls)
-        self._pods.add_handler(PodHandler(waking, self._failure_batches))
+        end_batches = EndBatches(clock) if gathers_ends else None
+        self._pods.add_handler(PodHandler(waking, self._failure_batches, end_batches))
 
     async def run(self) -> None:
         """Looks after Jobs until cancelled. Decides nothing before both caches are complete."""

@@ -34,9 +34,10 @@ class CronJobHandler(Handler):
         self._queue.add(key)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        before, after = old["spec"], new["spec"]
+        before, after, key = old["spec"], new["spec"], key_of(new)
         if before["schedule"] == after["schedule"] and before.get("timeZone") == after.get("timeZone"):
-            self._queue.add(key_of(new))
+            if not self._memory.is_own(key, self._dialect.resource(self._dialect.cronjobs), new):
+                self._queue.add(key)
         else:
             self._rescheduled(new)
 
@@ -57,7 +58,11 @@ class JobHandler(Handler):
         self._dialect, self._queue, self._memory, self._cronjobs = dialect, queue, memory, cronjobs
 
     def on_add(self, obj: Obj, initial: bool) -> None:
-        self._wake(obj, controller_of(obj))
+        ref = controller_of(obj)
+        if ref is not None:
+            key = obj["metadata"]["namespace"], ref["name"]
+            if not self._memory.is_own(key, self._dialect.resource(self._dialect.jobs), obj):
+                self._wake(obj, ref)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         before, after = controller_of(old), controller_of(new)

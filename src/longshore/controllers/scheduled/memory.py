@@ -35,6 +35,10 @@ class Memory:
     def wrote(self, key: Key, cronjob: Obj, resource: str, answer: Obj) -> None:
         self._own_writes.wrote(key, cronjob["metadata"]["uid"], resource, answer)
 
+    def is_own(self, key: Key, resource: str, obj: Obj) -> bool:
+        """Whether an object just heard of is as this controller wrote it: that look knew all of it."""
+        return self._own_writes.own(key, resource, obj)
+
     def deleted(self, key: Key, ask: Ask) -> None:
         """A Job was deleted; until the cache says so too it is remembered here."""
         cached = self._jobs.get(key[0], ask.name)

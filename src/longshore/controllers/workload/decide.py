@@ -17,9 +17,10 @@ _SCHEDULED: Final = ("Running", "Completed")
 
 
 def pod_groups(workload: Obj) -> list[Obj]:
-    """The PodGroups of a Workload; none of one that names no controller, which makes its own."""
+    """The PodGroups of a Workload; none of one that names no controller, or that a controller made: such a
+    controller makes its own."""
     spec, meta = workload.get("spec") or {}, workload["metadata"]
-    if not spec.get("controllerRef") or "deletionTimestamp" in meta:
+    if not spec.get("controllerRef") or "deletionTimestamp" in meta or owners.controller_of(workload):
         return []
     return [
         {

@@ -2,9 +2,10 @@
 
 Upstream waits a second before it looks at a Job whose pods changed, to take several changes at once. Here a
 Job is looked at as soon as a worker is free: under load changes gather by themselves, since a key waits
-only once, and failures that come together are collected on purpose (failure_batches.py). Only for a pod
-that starts or gets ready, from which nothing follows but a number in the status, the second is waited for:
-most pods that end soon have ended by then.
+only once, and failures that come together are collected on purpose (failure_batches.py), outside also
+successes from which nothing follows (end_batches.py). Only for a pod that starts or gets ready, from which
+nothing follows but a number in the status, the second is waited for: most pods that end soon have ended by
+then.
 
 Changes that a sync made itself call for no other one: it knew of them, and what it left to do it has put on
 the queue (`Tracking.look_again`). They are heard before the next sync begins (`OwnWrites`), so they can
@@ -24,6 +25,7 @@ from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
 from longshore.controllers.job.waking import orphans, selector_index
+from longshore.controllers.job.waking.end_batches import EndBatches
 from longshore.controllers.job.waking.failure_batches import FailureBatches
 from longshore.controllers.job.waking.orphans import Orphan
 from longshore.controllers.job.waking.ownership import Ownership
@@ -98,9 +100,12 @@ class JobHandler(_Waker):
 class PodHandler(_Waker):
     """Hears of pods, and finds the Jobs they matter to."""
 
-    def __init__(self, waking: Waking, failure_batches: FailureBatches) -> None:
+    def __init__(
+        self, waking: Waking, failure_batches: FailureBatches, end_batches: EndBatches | None
+    ) -> None:
+        """Without `end_batches` each end is looked at immediately."""
         super().__init__(waking)
-        self._failure_batches = failure_batches
+        self._failure_batches, self._end_batches = failure_batches, end_batches
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         """Pods that were there at the start wake nobody: their Jobs were, too, and are all looked at."""
@@ -168,16 +173,18 @@ class PodHandler(_Waker):
         if runs:
             self._queue.add_after(key, _UNHURRIED_SECONDS)
             return
+        own = self._memory.own_writes.own(key, "pods", new)
         if not tracked:
+            own = own or after["uid"] in self._memory.going.uids(key)  # heard before it was answered
             self._memory.going.observed(key, after["uid"])
         if phase == "Failed" != pod_state.phase_of(old) and self._has_others(job):
             self._failure_batches.failed(key)
-        elif (
-            same_marks
-            and self._memory.own_writes.own(key, "pods", new)
-            and old.get("status") == new.get("status")
-        ):
+        elif same_marks and own and old.get("status") == new.get("status"):
             return  # the sync took the finalizer, and nothing else happened to the pod
+        elif phase == "Succeeded" != pod_state.phase_of(old) and same_marks and self._end_batches is not None:
+            active = self._memory.rolls.active_count(key)
+            self._queue.add_after(key, self._end_batches.wait(job, key, after["uid"], active))
+            return
         self._queue.add(key)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:

@@ -76,6 +76,11 @@ class Rolls(Handler):
             self._take_in(kept, key[0])
         return kept
 
+    def active_count(self, key: Key) -> int:
+        """How many active pods a Job had at its last look; 0 if it was not looked at."""
+        kept = self._kept.get(key)
+        return 0 if kept is None else len(kept.roll.active)
+
     def _take_in(self, kept: Kept, namespace: str) -> None:
         for name in kept.changed:
             pod = self._pods.indexed(selector_index.PODS_BY_JOB, kept.owned, (namespace, name))

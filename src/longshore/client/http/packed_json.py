@@ -1,0 +1,89 @@
+"""Objects at rest as their compressed JSON: a cache holds thousands of which nobody asks for one.
+
+Compressed against a text that looks like most of them, so that what is left are names, times and numbers.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+import msgspec
+
+from longshore.api import types
+from longshore.api.facts import kinds
+from longshore.api.facts.owners import controller_of
+from longshore.api.types import Obj
+
+_WINDOW: Final = -13
+"""8 KiB, without header and checksum: nothing of it leaves the process."""
+_TYPICAL: Final = types.encode({
+    "spec": {
+        "backoffLimit": 6, "completionMode": "Indexed", "completions": 1, "parallelism": 1, "suspend": False,
+        "podReplacementPolicy": "TerminatingOrFailed", "selector": {"matchLabels": {}}, "template": {},
+        "ttlSecondsAfterFinished": 100, "restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler", "terminationGracePeriodSeconds": 30,
+        "containers": [
+            {"name": "main", "resources": {"limits": {}, "requests": {"cpu": "1", "memory": "1Gi"}}},
+        ],
+        "nodeName": "node", "serviceAccountName": "default", "serviceAccount": "default", "priority": 0,
+        "preemptionPolicy": "PreemptLowerPriority", "enableServiceLinks": True,
+    },
+    "metadata": {
+        "generateName": "x-", "namespace": "default", "generation": 1,
+        "uid": "", "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {
+            "app.kubernetes.io/name": "", "pod-template-hash": "", "batch.kubernetes.io/controller-uid": "",
+            "controller-uid": "", "batch.kubernetes.io/job-name": "", "job-name": "",
+            "batch.kubernetes.io/job-completion-index": "0",
+        },
+        "annotations": {"batch.kubernetes.io/job-completion-index": "0"},
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "", "uid": ""},
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "", "uid": "", "controller": True,
+             "blockOwnerDeletion": True},
+        ],
+    },
+    "status": {
+        "completionTime": "", "succeeded": 1, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {},
+        "phase": "Running",
+        "conditions": [
+            {"type": type, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            for type, status in (
+                ("SuccessCriteriaMet", "True"), ("Complete", "True"), ("PodReadyToStartContainers", "False"),
+                ("Initialized", "True"), ("Ready", "False"), ("ContainersReady", "False"),
+                ("PodScheduled", "True"),
+            )
+        ],
+        "reason": "PodCompleted", "startTime": "2026-01-01T00:00:00Z",
+        "containerStatuses": [
+            {"name": "main", "ready": True, "restartCount": 0, "state": {"running": {"startedAt": ""}}},
+            {"name": "main", "ready": False, "restartCount": 0, "state": {"terminated": {
+                "exitCode": 0, "reason": "Completed", "startedAt": "2026-01-01T00:00:00Z",
+                "finishedAt": "2026-01-01T00:00:00Z"}}},
+        ],
+    },
+})  # fmt: skip
+_WORKERS: Final = frozenset((kinds.JOBS, kinds.VOLCANO_JOBS))
+
+
+class PackedJson(msgspec.Struct, frozen=True, gc=False):
+    """One object: an ended pod takes 0.3 kB instead of 3, and 20 us to be packed or unpacked."""
+
+    compressed: bytes
+
+    @property
+    def obj(self) -> Obj:
+        found: Obj = types.decode(zlib.decompressobj(_WINDOW, _TYPICAL).decompress(self.compressed))
+        return found
+
+
+def packed(obj: Obj) -> PackedJson:
+    press = zlib.compressobj(1, zlib.DEFLATED, _WINDOW, 5, zlib.Z_DEFAULT_STRATEGY, _TYPICAL)
+    return PackedJson(press.compress(types.encode(obj)) + press.flush())
+
+
+def is_elsewhere(pod: Obj) -> bool:
+    """Whether a pod is another controller's work: not a Job's, and no orphan that one may adopt."""
+    owner = controller_of(pod)
+    return owner is not None and (owner.get("apiVersion"), owner["kind"]) not in _WORKERS
