@@ -18,10 +18,10 @@ EVENTS = ("v1", "Event")
 
 
 @asynccontextmanager
-async def api(clock: VirtualClock) -> AsyncIterator[LocalClient]:
+async def api(clock: VirtualClock, *, shortcuts: bool = True) -> AsyncIterator[LocalClient]:
     """A client of an API that has the namespace `ns` with its default account."""
     store = Store.open(None)
-    server = Api(store, clock=clock, rng=clock.rng)
+    server = Api(store, clock=clock, rng=clock.rng, shortcuts=shortcuts)
     client = LocalClient(server)
     await client.create(("v1", "Namespace"), {"metadata": {"name": "ns"}})
     await client.create(("v1", "ServiceAccount"), {"metadata": {"name": "default"}}, "ns")

@@ -9,7 +9,8 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
-from longshore.client import ObjectList, WatchEvent
+from longshore.client import WatchEvent
+from longshore.client.ask import Page
 
 GONE = StatusError(410, "Expired", "too old resource version")
 NOT_OFFERED = StatusError(422, "Invalid", "sendInitialEvents is forbidden for watch")
@@ -40,7 +41,8 @@ def bookmark(version: int, *, ends: bool = False) -> WatchEvent:
 
 
 class Scripted:
-    """Each `list` and each `watch` takes the next script. A number in a watch waits so many seconds.
+    """Each list and each `watch` takes the next script; a list may be one of pages. A number in a watch waits
+    so many seconds.
 
     When the watches are used up, the next one waits for ever and `done` is set. With `streams` False,
     watches that ask for initial events are refused, as by servers that do not know them.
@@ -59,12 +61,13 @@ class Scripted:
             o["resource_version"] for verb, o in self.asked if verb == "watch" and "resource_version" in o
         ]
 
-    async def list(self, what: Any, **options: Any) -> ObjectList:
+    async def pages(self, what: Any, **options: Any) -> AsyncIterator[Page]:
         self.asked.append(("list", options))
         found = self.lists.pop(0)
         if isinstance(found, Exception):
             raise found
-        return ObjectList(*found)
+        for page in found if isinstance(found, list) else [Page(*found)]:
+            yield page
 
     @asynccontextmanager
     async def watch(self, what: Any, **options: Any) -> AsyncIterator[AsyncIterator[WatchEvent]]:

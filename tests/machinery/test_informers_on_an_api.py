@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 
 from longshore.api.errors import StatusError
 from longshore.api.facts.owners import owner_index
@@ -94,9 +95,9 @@ def test_days_of_quiet_lose_nothing() -> None:
 
 
 def test_a_storm_of_changes_ends_with_the_right_state() -> None:
-    async def main(clock: VirtualClock) -> list[str]:
+    async def main(clock: VirtualClock, *, shortcuts: bool = True) -> list[str]:
         trace: list[str] = []
-        async with api(clock) as client:
+        async with api(clock, shortcuts=shortcuts) as client:
             informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)
             informer.add_handler(OnChange(lambda obj: trace.append(obj["metadata"]["resourceVersion"])))
             async with running(informer.run()):
@@ -130,6 +131,7 @@ def test_a_storm_of_changes_ends_with_the_right_state() -> None:
     first = virtual.run(main, seed=3)
     assert first == virtual.run(main, seed=3), "the same seed must give the same run"
     assert first != virtual.run(main, seed=4)
+    assert first == virtual.run(partial(main, shortcuts=False), seed=3), "handed over or waited for: the same"
 
 
 def test_two_controllers_share_one_informer() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
 from longshore.client import Unreachable
+from longshore.client.ask import Page
 from longshore.machinery.informers.cache import Indexer
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
 from longshore.machinery.informers.reflector import Selection
@@ -243,6 +244,32 @@ def test_a_resource_that_does_not_exist_yet_is_waited_for() -> None:
     assert heard == ["add a@8 initial"]
 
 
+def test_a_list_that_begins_anew_between_two_pages_is_told_as_its_whole() -> None:
+    pages = [Page([obj("a", 3), obj("b", 4)], "9", "more"), Page([obj("b", 4), obj("c", 8)], "11", anew=True)]
+    heard, _ = follow(lambda: Scripted([pages], []))
+    assert heard == [
+        "add a@3 initial",
+        "add b@4 initial",
+        "update b@4 b@4",
+        "add c@8 initial",
+        "delete a@3 stale",
+    ]
+
+
+def test_a_later_list_that_breaks_off_tells_nothing() -> None:
+    class Breaking(Scripted):
+        async def pages(self, what: Any, **options: Any) -> AsyncIterator[Page]:
+            async for page in super().pages(what, **options):
+                yield page
+                if page.more:
+                    raise Unreachable("between two pages")
+
+    broken = [Page([obj("a", 6)], "9", "more")]
+    lists = [([obj("a", 3)], "5"), broken, ([obj("a", 7)], "10")]
+    heard, _ = follow(lambda: Breaking(lists, [[GONE]]))
+    assert heard == ["add a@3 initial", "update a@3 a@7"]
+
+
 def _pauses(errors: list[Any], between: float = 0.0) -> list[float]:
     """How long the informer waited after each failed list."""
 
@@ -250,11 +277,12 @@ def _pauses(errors: list[Any], between: float = 0.0) -> list[float]:
         at: list[float] = []
 
         class Failing(Scripted):
-            async def list(self, what: Any, **options: Any) -> Any:
+            async def pages(self, what: Any, **options: Any) -> AsyncIterator[Page]:
                 at.append(clock.monotonic())
                 if between and len(at) > 1:
                     await clock.sleep(between)
-                return await super().list(what, **options)
+                async for page in super().pages(what, **options):
+                    yield page
 
         client = Failing([*errors, ([], "5")], [])
         informer = Informer(client, Selection(MAPS), clock=clock, rng=clock.rng)  # type: ignore[arg-type]
@@ -306,6 +334,13 @@ def test_a_forgotten_version_is_logged_as_that(caplog: pytest.LogCaptureFixture)
     assert [record.levelname for record in told] == ["INFO", "WARNING"]
     assert told[0].getMessage().endswith("too old resource version; reading everything again")
     assert not any("ends watches at once" in record.getMessage() for record in caplog.records)
+
+
+def test_what_is_forgotten_between_two_watches_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "longshore.machinery.informers.reflector"):
+        follow(lambda: Scripted([([], "5"), ([], "9")], [[60], [GONE]]))
+    told = [record for record in caplog.records if "too old resource version" in record.getMessage()]
+    assert [record.levelname for record in told] == ["INFO"]
 
 
 def test_the_cache_knows_how_far_it_is_bookmarks_included() -> None:

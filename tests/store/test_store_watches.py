@@ -199,3 +199,34 @@ def test_closing_the_store_ends_every_watch_after_the_last_event() -> None:
 
 async def _all_of(watch: Watch) -> list[str]:
     return [event.key.name async for batch in watch for event in batch]
+
+
+def test_changes_are_handed_over_in_order_and_the_end_still_comes_to_who_waits() -> None:
+    async def run() -> None:
+        async with opened(None) as store:
+            watch = store.watch("pods")
+            await put(store, "before", 1)
+            taken: list[tuple[int, str, str]] = []
+            watch.hand_to(lambda events: taken.extend(map(told, events)))
+            assert [told(event) for event in await anext(watch)] == [(2, "ADDED", "before")]
+            waiting = asyncio.ensure_future(anext(watch))
+            await asyncio.sleep(0)
+            for n in range(3):
+                await put(store, "a", n)
+            await asyncio.sleep(0)
+            assert taken == [(3, "ADDED", "a"), (4, "MODIFIED", "a"), (5, "MODIFIED", "a")]
+            assert not waiting.done()
+            watch.nudge()
+            assert await waiting == []
+            await put(store, "a", 3)
+            assert [told(event) for event in await anext(watch)] == [(6, "MODIFIED", "a")], "nobody waited"
+            waiting = asyncio.ensure_future(anext(watch))
+            await asyncio.sleep(0)
+            watch.close()
+            with pytest.raises(StopAsyncIteration):
+                await waiting
+            await put(store, "a", 4)
+            await asyncio.sleep(0)
+            assert len(taken) == 3, "a watch that is closed tells nothing"
+
+    asyncio.run(run())

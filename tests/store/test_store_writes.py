@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from longshore.store import Commit, DiskFull, Entry, Event, Store, StoreClosed, WriteFailed
+from longshore.store import Commit, DiskFull, Entry, Event, Limits, Store, StoreClosed, WriteFailed
 from longshore.store.journal import NoJournal
 from longshore.store.sqlite import SqliteJournal
 from store.store_support import key, names, opened, put, read, remove, thing, value
@@ -310,5 +311,19 @@ def test_a_store_in_memory_never_commits_in_a_thread(monkeypatch: pytest.MonkeyP
         store = Store.open(None)
         for _ in range(3):
             await put(store, "a")
+
+    asyncio.run(run())
+
+
+def test_replaced_states_of_a_large_object_go_with_the_changes_that_are_kept() -> None:
+    async def run() -> None:
+        limits = Limits(window_bytes=1 << 20, decoded_bytes=1 << 18)
+        async with opened(None, limits=limits) as store:
+            for number in range(100):
+                await put(store, "large", f"{number}" + "x" * 100_000)
+            states = [
+                each for each in gc.get_objects() if isinstance(each, Entry) and each.key.name == "large"
+            ]
+            assert len(states) < 20, "10 of 100 kB are kept for watchers, and two or three decoded"
 
     asyncio.run(run())

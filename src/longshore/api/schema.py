@@ -12,7 +12,6 @@ published tags are wrong for a few fields (`propagationPolicy` is a string, not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -69,8 +68,7 @@ class Field(_Declared, frozen=True, kw_only=True):
     """The Go type where it has a name of its own, e.g. `v1.RestartPolicy`; needed for error texts."""
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, dict=True):
     """One structure. `own` are the fields as declared, `fields` by JSON name with inlined ones in place."""
 
     id: str
@@ -79,7 +77,7 @@ class Message:
     unions: tuple[Mapping[str, Any], ...] = ()
     is_kind: bool = False
     """Whether it carries apiVersion and kind of its own (these are not among its fields)."""
-    fields: dict[str, Field] = field(default_factory=dict)
+    fields: dict[str, Field] = msgspec.field(default_factory=dict)
 
     @cached_property
     def go_name(self) -> str:

@@ -7,7 +7,7 @@ uses them as they are. Every method first authorizes the call.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ from longshore.apiserver.documents.own_group import OwnGroup
 from longshore.apiserver.request.call import Call
 from longshore.apiserver.rest import create, delete, get, patch, update, watch
 from longshore.apiserver.rest.list import list_
-from longshore.apiserver.rest.watch import Changes
+from longshore.apiserver.rest.watch import Stream
 from longshore.apiserver.shortcuts.room import Room
 from longshore.apiserver.subresources import dispatch
 
@@ -82,6 +82,8 @@ class Api:
         self.quiet_watches = False
         """Whether watches of this process's own parts neither end nor get bookmarks by time. On a virtual
         clock these would be most of what happens in a month."""
+        self.owns_fields = True
+        """Whether managedFields say who owns a field. Nobody asks in a simulation."""
         self.own = OwnGroup()
         """Documents of others that are served as resources of longshore.dev."""
         self.collectors: list[Collector] = []
@@ -211,7 +213,7 @@ class Api:
             self, call, lifecycle.follow_up if _has_consequences(call) else None
         )
 
-    async def watch(self, call: Call) -> AsyncIterator[Changes]:
+    async def watch(self, call: Call) -> Stream:
         """Raises StatusError at once for a bad request, else returns the stream."""
         self.authorizer.check(call)
         return await watch.watch(self, call)

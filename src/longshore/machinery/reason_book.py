@@ -65,6 +65,16 @@ class Untold(Tellers):
     def note(self, record: Record) -> None:
         pass
 
+    def teller(self, kind: str, who: str) -> Tell:
+        return _unheard
+
+    def teller_of_many(self, kinds: Mapping[str, str], who: str) -> Tell:
+        return _unheard
+
+
+def _unheard(key: Key, uid: str, at: float, reason: Reason) -> None:
+    """Nobody keeps it."""
+
 
 class ReasonBook(Tellers):
     """One for all controllers, schedulers and nodes of a process."""

@@ -76,7 +76,7 @@ CONTROLLERS: dict[str, Factory] = {
     "aggregation": _of("aggregation", kind="clusterrole", who="aggregation controller"),
     "cronjob": _of("cronjob", "namespace", "zone", kind="cronjob", who=_CRON),
     "garbage": _garbage,
-    "job": _of("job", "managed_by", "namespace", kind="job", who="Job controller", live=True),
+    "job": _of("job", "managed_by", "namespace", "gathers_ends", kind="job", who="Job controller", live=True),
     "namespace": _of("namespace", kind="namespace", who="namespace controller"),
     "podgc": _of("podgc", kind="pod", who="pod collector"),
     "rights": _of("rights", kind="namespace", who="rights controller"),

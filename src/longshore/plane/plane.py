@@ -21,7 +21,7 @@ from longshore.api.retention import Retention
 from longshore.apiserver.api import Api
 from longshore.apiserver.event_expiry import expire_events
 from longshore.client.local import LocalClient
-from longshore.machinery.reason_book import ReasonBook
+from longshore.machinery.reason_book import ReasonBook, Untold
 from longshore.machinery.work_limits import WorkLimits
 from longshore.plane import bootstrap, controllers, explaining, job_history, rare_documents, scheduling
 from longshore.plane.job_history import JobHistory
@@ -68,6 +68,8 @@ class Parts(msgspec.Struct, frozen=True):
     """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
     limits: WorkLimits = WorkLimits()
     """How much controllers do at a time."""
+    keeps_records: bool = True
+    """Whether reasons and ended Jobs are kept, for `why` and `history`."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
 
@@ -102,7 +104,7 @@ class Plane:
             keys=parts.keys,
             ca=parts.ca,
             volumes=parts.volumes,
-            reasons=self.book,
+            reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
         )
         explaining.serve(self, self.book)
@@ -130,7 +132,7 @@ class Plane:
             stack.callback(self.history.flush)
             alpha = controllers.ALPHA if parts.workloads else ()
             tasks = controllers.start((*parts.controllers, *alpha), self.client, self.wiring)
-            if "job" in parts.controllers:
+            if "job" in parts.controllers and parts.keeps_records:
                 tasks.append(self._remember())
             if parts.scheduler:
                 tasks += scheduling.start(

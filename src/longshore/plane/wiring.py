@@ -58,6 +58,9 @@ class Wiring(msgspec.Struct, frozen=True):
     """Look after this namespace alone; empty for all."""
     managed_by: str = ""
     """Look after Jobs with this `spec.managedBy`; empty for those that are Kubernetes' own."""
+    gathers_ends: bool = False
+    """Whether pods of a Job that succeed one after the other are counted once a second: each request goes
+    over a network."""
     limits: WorkLimits = WorkLimits()
     """How much controllers do at a time."""
     registry: Registry = msgspec.field(default_factory=Registry)

@@ -7,7 +7,8 @@ two exceptions:
 - A view that others hold too, such as an informer of this process, costs us nothing. Forgetting it would free
   nothing, and the next writer would decode a second one. Such a view counts as lent and stays while it is
   held. Holders do not say when they let go, so lent views are checked in turn, and they have a bound as well.
-- A replaced state only serves watchers that have not read the change yet, so it is forgotten soon.
+- A replaced state only serves watchers that have not read the change yet, so it is forgotten soon, and large
+  ones sooner.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _UNSHARED_REFERENCES: Final = 2  # to a view that only its entry holds: the entr
 class Decoded:
     """The entries of one store that hold their decoded view now, by revision."""
 
-    __slots__ = ("_budget", "_bytes", "_kept", "_lent", "_lent_bytes", "_replaced")
+    __slots__ = ("_budget", "_bytes", "_kept", "_lent", "_lent_bytes", "_replaced", "_replaced_bytes")
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -39,6 +40,7 @@ class Decoded:
         self._lent: OrderedDict[int, Entry] = OrderedDict()
         self._lent_bytes = 0
         self._replaced: deque[Entry] = deque()
+        self._replaced_bytes = 0
 
     def keep(self, entry: Entry) -> None:
         """Takes in an entry that has its decoded view, and detaches the oldest ones that no longer fit."""
@@ -51,8 +53,11 @@ class Decoded:
         """Notes that this object has a newer state, or was deleted."""
         if entry._obj is not None:
             self._replaced.append(entry)
-            if len(self._replaced) > _MAX_REPLACED_ENTRIES:
-                self._forget(self._replaced.popleft())
+            self._replaced_bytes += len(entry.raw)
+            while len(self._replaced) > _MAX_REPLACED_ENTRIES or self._replaced_bytes > self._budget:
+                oldest = self._replaced.popleft()
+                self._replaced_bytes -= len(oldest.raw)
+                self._forget(oldest)
 
     def _make_room(self) -> None:
         """Detaches or lends a few entries more than it must, so that one call serves many writes. Then

@@ -10,7 +10,6 @@ On a file system that cannot hold room, or on a tiny one, nothing is held.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 from collections.abc import Callable
@@ -132,10 +131,10 @@ class Reserve:
             os.close(fd)
 
 
-_libc: Final = ctypes.CDLL(None, use_errno=True)
-
-
 def _fallocate(fd: int, length: int) -> None:
-    if _libc.fallocate(fd, _KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(length)):
+    import ctypes  # a store in memory has no use for it
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.fallocate(fd, _KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(length)):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 
 from longshore.api import codec
@@ -233,7 +233,7 @@ def test_custom_kinds_are_read_by_their_own_schema() -> None:
         "type": "object",
         "properties": {"data": {"type": "object", "additionalProperties": {"type": "string"}}},
     }
-    ruled = dataclasses.replace(CUSTOM, strategy=StructuralStrategy(lambda: schema))
+    ruled = msgspec.structs.replace(CUSTOM, strategy=StructuralStrategy(lambda: schema))
     raw = b'{"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"x"},"data":{"a":"b"},"bogus":1}'
     warnings: list[str] = []
     assert read(raw, ruled, warnings=warnings) == {"metadata": {"name": "x"}, "data": {"a": "b"}}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from longshore.api.kinds import table as kinds
@@ -112,7 +112,7 @@ def test_other_paths_have_no_document(path: str) -> None:
 
 def test_versions_of_users_kinds_are_ranked() -> None:
     unranked = ("v1alpha1", "foo10", "v1", "v1beta2", "v2", "foo1", "v11alpha2", "v1beta10")
-    rows = [replace(WIDGETS, version=v) for v in unranked]
+    rows = [msgspec.structs.replace(WIDGETS, version=v) for v in unranked]
     assert discovery.versions(rows, "acme.io") == [
         "v2",
         "v1",

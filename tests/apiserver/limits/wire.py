@@ -35,9 +35,9 @@ class Wire:
     """The data directory."""
     _opened: list[asyncio.StreamWriter] = field(default_factory=list)
 
-    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection, closed at the end of the test at the latest."""
-        reader, writer = await asyncio.open_connection(self.host, self.port, ssl=self.tls, limit=1 << 24)
+    async def open(self, limit: int = 1 << 24) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection, closed at the end of the test at the latest. Twice the limit is read unasked."""
+        reader, writer = await asyncio.open_connection(self.host, self.port, ssl=self.tls, limit=limit)
         self._opened.append(writer)
         return reader, writer
 

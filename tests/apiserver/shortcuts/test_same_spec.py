@@ -111,12 +111,15 @@ def a_call(kind: str, value: Obj, namespace: str, *, wire: bool = False) -> Call
     return Call(row, "create", namespace, query=query, value=value)
 
 
-def created(kind: str, objs: list[Obj], *, wire: bool = False, shortcuts: bool = True) -> list[Any]:
+def created(
+    kind: str, objs: list[Obj], *, wire: bool = False, shortcuts: bool = True, owned: bool = True
+) -> list[Any]:
     """What becomes of these objects, one after the other: all that is written, or the refusal."""
 
     async def play() -> list[Any]:
         store = Store.open(None)
         api = Api(store, clock=FixedClock(), rng=random.Random(1), shortcuts=shortcuts)
+        api.owns_fields = owned
         for name in ("ns", "closed", "narrow", "full"):
             create.create(api, a_call("Namespace", {"metadata": {"name": name}}, ""))
         for name, most in (("narrow", "5"), ("full", "0")):
@@ -238,8 +241,9 @@ def test_objects_that_differ_in_words_only_are_alike() -> None:
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("owned", [True, False], ids=["owned", "nobody's"])
 @pytest.mark.parametrize("kind", ["Pod", "Job"])
-def test_the_second_of_a_sort_is_not_decoded(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_of_a_sort_is_not_decoded(kind: str, owned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = POD_SPEC if kind == "Pod" else {"template": {"spec": POD_SPEC}}
     decoded: list[Obj] = []
     read = body.object_of
@@ -250,8 +254,16 @@ def test_the_second_of_a_sort_is_not_decoded(kind: str, monkeypatch: pytest.Monk
         return read(call, *arguments)
 
     monkeypatch.setattr(body, "object_of", noted)
-    created(kind, with_spec(spec, METAS))
+    created(kind, with_spec(spec, METAS), owned=owned)
     assert decoded == [{"name": "first"}, {"name": "f.g"}]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Job"])
+def test_where_nobody_owns_fields_objects_alike_are_the_same_as_others(kind: str) -> None:
+    spec = POD_SPEC if kind == "Pod" else {"template": {"spec": POD_SPEC}}
+    written = created(kind, with_spec(spec, METAS), owned=False)
+    assert written == created(kind, with_spec(spec, METAS), owned=False, shortcuts=False)
+    assert b"managedFields" not in b"".join(raw for raws in written[::2] for raw in raws)
 
 
 def test_jobs_alike_have_labels_and_selectors_of_their_own() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from longshore.api import jsonpath
@@ -38,7 +38,7 @@ WIDGET: dict[str, Any] = {
 
 
 def cell(type: str, path: str) -> Any:
-    resource = replace(WIDGETS, columns=(PrinterColumn("X", type, path),))
+    resource = msgspec.structs.replace(WIDGETS, columns=(PrinterColumn("X", type, path),))
     (row,) = tables.rows(resource, [WIDGET], "None", NOW)
     name, found = row["cells"]
     assert name == "w"
@@ -88,7 +88,7 @@ def test_a_definition_without_columns_shows_the_age() -> None:
 
 def test_columns_keep_what_the_definition_says_of_them() -> None:
     own = PrinterColumn("Size", "integer", ".spec.size", format="int32", description="How big.", priority=1)
-    assert tables.columns(replace(WIDGETS, columns=(own,)))[1] == {
+    assert tables.columns(msgspec.structs.replace(WIDGETS, columns=(own,)))[1] == {
         "name": "Size",
         "type": "integer",
         "format": "int32",
@@ -99,7 +99,7 @@ def test_columns_keep_what_the_definition_says_of_them() -> None:
 
 def test_a_column_nobody_can_read_hides_only_itself_and_what_follows() -> None:
     columns = (PrinterColumn("A", "integer", ".spec.size"), PrinterColumn("B", "string", ".spec[?("))
-    resource = replace(WIDGETS, columns=columns)
+    resource = msgspec.structs.replace(WIDGETS, columns=columns)
     assert [c["name"] for c in tables.columns(resource)] == ["Name", "A"]
     assert tables.rows(resource, [WIDGET], "None", NOW)[0]["cells"] == ["w", 3]
 

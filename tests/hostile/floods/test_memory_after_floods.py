@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from longshore.apiserver.http.doorway import MAX_HANDSHAKES, MAX_SILENT
+from longshore.apiserver.http.doorway import MAX_SILENT
 from support.killed_longshore import Up
 
 CLIENTS = 3000
@@ -22,6 +23,7 @@ _BEGINNING = b"\x16\x03\x01\x02\x00"
 """The first bytes of a TLS record of 512, and no more."""
 _SOME_DESCRIPTORS = 64
 _PATIENCE_SECONDS = 60.0
+_MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +74,28 @@ def test_clients_that_say_nothing_take_little_memory_and_are_given_up(up: Up) ->
         _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
 
 
-def test_clients_that_stop_amid_their_handshake_are_given_up_and_others_are_served(up: Up) -> None:
-    open_before = _descriptors(up)
+def test_clients_that_stop_amid_their_hello_take_no_memory_and_are_given_up(up: Up) -> None:
+    before, open_before = _memory_mib(up), _descriptors(up)
     with _clients(up, _BEGINNING):
-        up.client.made("GET", "/api/v1/namespaces/default/configmaps")
-        most = open_before + MAX_HANDSHAKES + _SOME_DESCRIPTORS
-        _until(lambda: _descriptors(up) <= most, "there are too many")
+        up.client.made("GET", _MAPS)
+        _until(lambda: _descriptors(up) <= open_before + MAX_SILENT + _SOME_DESCRIPTORS, "there are too many")
+        assert _memory_mib(up) - before < MAX_GROWTH_MIB
         _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
+
+
+def test_clients_that_stop_after_their_hello_take_little_memory_and_are_given_up(up: Up) -> None:
+    before, open_before = _memory_mib(up), _descriptors(up)
+    with _clients(up, _hello()):
+        assert _memory_mib(up) - before < MAX_GROWTH_MIB
+        _until(lambda: _descriptors(up) <= open_before + _SOME_DESCRIPTORS, "they are not given up in time")
+        up.client.made("GET", _MAPS)
+        assert _memory_mib(up) - before < MAX_GROWTH_MIB
+
+
+def _hello() -> bytes:
+    """The first record of a client that means it."""
+    sent = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return sent.read()

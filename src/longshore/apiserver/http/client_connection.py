@@ -8,6 +8,7 @@ no task; whoever reports the write durable sends the answer.
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -331,7 +332,9 @@ class Connection(asyncio.Protocol):
             elif isinstance(begun, Upgrades):
                 await begun.run(self, request)
                 self._transport.close()
-        except (ConnectionError, TimeoutError):
+        except (ConnectionError, TimeoutError) as gone:
+            # The task that sent holds the error, which holds the task: what was to be sent would stay.
+            traceback.clear_frames(gone.__traceback__)
             self._transport.abort()
         except Exception as error:  # whatever a handler raises, the client gets an answer or an end
             if sender.started or self._reader is not None:

@@ -1,30 +1,33 @@
-"""The way in for connections that are not yet encrypted: TLS begins with the first byte of a client.
+"""The way in for connections that are not yet encrypted: TLS begins when a client's first record is there.
 
-TLS for a connection costs 50 kB, and an event loop that accepts by itself begins it for anybody: 9,500
-clients that said nothing took 280 MB. Here a silent one costs a descriptor. There are so many at a time,
-silent ones and handshakes, and the oldest goes for one more: whoever means it is through in milliseconds, so
-the oldest of a thousand is nobody's.
+TLS for a connection costs 80 kB, and an event loop that accepts by itself begins it for anybody: 9,500
+clients that said nothing took 280 MB. Here one that has not said hello in full costs a descriptor: the kernel
+keeps what came, and wakes nobody until it is enough. There are so many at a time, and the oldest goes for one
+more: whoever means it is through in milliseconds, so the oldest of a thousand is nobody's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from collections.abc import Callable
 from typing import Final
 
+from longshore.apiserver.http.handshakes import Handshakes
 from longshore.apiserver.http.timeouts import Timeouts
 
 MAX_SILENT: Final = 1024
-"""Connections on which nothing has come. One more, and the oldest of them ends."""
-MAX_HANDSHAKES: Final = 1024
-"""Handshakes under way. One more, and the oldest of them ends."""
+"""Connections on which no whole record has come, and those that wait for their handshake; the oldest goes."""
 _MAX_ACCEPTED: Final = 64
 """Connections that are taken in one turn of the loop."""
 _PAUSE_SECONDS: Final = 1.0
 """Until the next try, where the system has no descriptor left."""
+_HEADER_BYTES: Final = 5
+"""Of a TLS record: its type, two of its version, two of its length."""
+_HANDSHAKE: Final = 0x16
+"""The type of a record that begins TLS. Anything else is told to TLS at once, which answers with an alert."""
+_MAX_RECORD_BYTES: Final = 1 << 14
 
 
 class Doorway:
@@ -37,16 +40,15 @@ class Doorway:
         tls: ssl.SSLContext,
         timeouts: Timeouts,
     ) -> None:
-        self._listening, self._protocol, self._tls = listening, protocol, tls
+        self._listening = listening
         self._seconds = min(timeouts.handshake, timeouts.head)
-        """For the first byte, and for the handshake."""
-        self._shutdown_seconds = timeouts.linger
+        """For the first record."""
         self._loop = asyncio.get_running_loop()
         self._pause: asyncio.TimerHandle | None = None
         self._silent: dict[socket.socket, float] = {}
         """The oldest first, with the time at which each is given up."""
         self._next_end: asyncio.TimerHandle | None = None
-        self._handshakes: dict[asyncio.Task[None], socket.socket] = {}
+        self._handshakes = Handshakes(protocol, tls, timeouts)
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
@@ -57,8 +59,7 @@ class Doorway:
                 timer.cancel()
         for client in [*self._silent]:
             self._give_up(client)
-        for task in self._handshakes:
-            task.cancel()
+        self._handshakes.close()
 
     def _accept(self) -> None:
         for _ in range(_MAX_ACCEPTED):
@@ -71,8 +72,9 @@ class Doorway:
                 self._pause = self._loop.call_later(_PAUSE_SECONDS, self._resume)
                 return
             client.setblocking(False)
+            _wake_at(client, _HEADER_BYTES)
             self._silent[client] = self._loop.time() + self._seconds
-            self._loop.add_reader(client, self._first_byte, client)
+            self._loop.add_reader(client, self._some_bytes, client, _HEADER_BYTES)
             if len(self._silent) > MAX_SILENT:
                 self._give_up(next(iter(self._silent)))
             if self._next_end is None:
@@ -97,32 +99,30 @@ class Doorway:
         self._loop.remove_reader(client)
         client.close()
 
-    def _first_byte(self, client: socket.socket) -> None:
+    def _some_bytes(self, client: socket.socket, count: int) -> None:
+        """So many bytes have come on a connection, or it has ended."""
+        try:
+            came = client.recv(_HEADER_BYTES + _MAX_RECORD_BYTES, socket.MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            came = b""
+        if len(came) < count:
+            self._give_up(client)  # it ended
+            return
+        record = _HEADER_BYTES + min(int.from_bytes(came[3:_HEADER_BYTES]), _MAX_RECORD_BYTES)
+        if came[0] == _HANDSHAKE and len(came) < record:
+            _wake_at(client, record)
+            self._loop.add_reader(client, self._some_bytes, client, record)
+            return
         del self._silent[client]
         self._loop.remove_reader(client)
-        task = self._loop.create_task(self._shake_hands(client))
-        self._handshakes[task] = client
-        task.add_done_callback(self._forget)
-        if len(self._handshakes) > MAX_HANDSHAKES:
-            self._break_off()
+        _wake_at(client, 1)
+        if len(self._handshakes) >= MAX_SILENT:
+            self._handshakes.give_up_oldest()
+        self._handshakes.add(client)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._handshakes.pop(task, None)
 
-    def _break_off(self) -> None:
-        """Ends the oldest as if its client had gone: one that is cancelled leaves its memory to a timer."""
-        client = self._handshakes.pop(next(iter(self._handshakes)))
-        with contextlib.suppress(OSError):
-            client.shutdown(socket.SHUT_RDWR)
-
-    async def _shake_hands(self, client: socket.socket) -> None:
-        try:
-            await self._loop.connect_accepted_socket(
-                self._protocol,
-                client,
-                ssl=self._tls,
-                ssl_handshake_timeout=self._seconds,
-                ssl_shutdown_timeout=self._shutdown_seconds,
-            )
-        except (OSError, asyncio.CancelledError):  # it went, spoke no TLS, or was too slow
-            client.close()
+def _wake_at(client: socket.socket, count: int) -> None:
+    """Has the kernel call a connection readable when so many bytes have come, or no more will come."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)

@@ -4,7 +4,7 @@ and each bundle is joined and framed once for all of them. What is left for each
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from longshore.apiserver.http.sender import frame
@@ -15,6 +15,8 @@ _MIN_PAUSE_SECONDS: Final = 0.001  # below that a timer costs more than it saves
 _MAX_PAUSE_SECONDS: Final = 0.01
 _MAX_SHARED: Final = 16  # bundles kept; watchers at the same place ask for theirs one after the other
 _MAX_SHARED_BYTES: Final = 1 << 18  # longer ones are first lists, which nobody else will want
+MAX_BUNDLE_BYTES: Final = 1 << 19
+"""Bytes of changes rendered at a time for one watcher. One that does not read has these kept for it."""
 
 Render = Callable[[Change], bytes]
 
@@ -63,6 +65,21 @@ class Fanout:
         for waiter in paused:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def bundles(changes: Changes) -> Iterator[Changes]:
+    """The changes in pieces that are not too long, of one change at least."""
+    if len(changes) == 1:
+        yield changes
+        return
+    begin = size = 0
+    for at, change in enumerate(changes):
+        more = 0 if isinstance(change, Notice) else len(change.entry.raw)
+        if size + more > MAX_BUNDLE_BYTES and at > begin:
+            yield changes[begin:at]
+            begin, size = at, 0
+        size += more
+    yield changes[begin:] if begin else changes
 
 
 def chunk(changes: Changes, render: Render) -> bytes:

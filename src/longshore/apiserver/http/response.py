@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,8 @@ Fields = tuple[tuple[str, str], ...]
 NO_CACHE: Final = "no-cache, private"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _BODILESS_CODES: Final = (204, 304)
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _JOINED_BYTES: Final = 1 << 16
 """A longer body is not copied to join it with its head."""
 
@@ -88,4 +89,8 @@ def _first_lines(code: int, media_type: str, caching: str) -> bytes:
 
 @lru_cache(maxsize=1)
 def _date(second: int) -> bytes:
-    return formatdate(second, usegmt=True).encode()
+    """The moment as HTTP writes it. `email.utils` knows how, and takes 2 ms to load."""
+    at = time.gmtime(second)
+    day, month = _DAYS[at.tm_wday], _MONTHS[at.tm_mon - 1]
+    clock = f"{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02}"
+    return f"{day}, {at.tm_mday:02} {month} {at.tm_year:04} {clock} GMT".encode()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from longshore.apiserver.api import Api
     from longshore.apiserver.request.negotiate import Output
 
-_SHARED_LINES: Final = 4096
-"""Rendered lines kept for other watchers of the same change."""
+_SHARED_BYTES: Final = 4 << 20
+"""Of rendered lines that are kept for other watchers of the same change: those of a thousand changes."""
 
 
 def shared_as(call: Call, output: Output) -> str:
@@ -55,15 +55,31 @@ def _line(type_: str, obj: bytes) -> bytes:
     return b'{"type":"' + type_.encode() + b'","object":' + obj + b"}\n"
 
 
-_lines: WeakKeyDictionary[Api, dict[tuple[int, str, str], bytes]] = WeakKeyDictionary()
-"""Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once.
-Each server has its own: two in one process count their revisions apart."""
+class _Lines:
+    """Lines of recent changes by (revision, type, apiVersion): a hundred watchers render each once."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[int, str, str], bytes] = {}
+        self._bytes = 0
+
+    def keep(self, key: tuple[int, str, str], line: bytes) -> None:
+        """Takes a line in; all others go when there are too many."""
+        if self._bytes + len(line) > _SHARED_BYTES:
+            self.kept.clear()
+            self._bytes = 0
+        self.kept[key] = line
+        self._bytes += len(line)
+
+
+_lines: WeakKeyDictionary[Api, _Lines] = WeakKeyDictionary()
+"""Each server has its own: two in one process count their revisions apart."""
 
 
 def _plain_renderer(api: Api, call: Call) -> Render:
     resource = call.resource
     version = resource.group_version
-    lines = _lines.setdefault(api, {})
+    shared = _lines.setdefault(api, _Lines())
+    lines = shared.kept
 
     def to_bytes(change: Change) -> bytes:
         if isinstance(change, Notice):
@@ -72,9 +88,7 @@ def _plain_renderer(api: Api, call: Call) -> Render:
         line = lines.get(key)
         if line is None:
             line = _line(change.type, render.entry_json(resource, change.entry))
-            if len(lines) >= _SHARED_LINES:
-                lines.clear()
-            lines[key] = line
+            shared.keep(key, line)
         return line
 
     return to_bytes

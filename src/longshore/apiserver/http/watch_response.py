@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from longshore.apiserver.http import respond, watch_lines
-from longshore.apiserver.http.fanout import chunk, lines
+from longshore.apiserver.http.fanout import bundles, chunk, lines
 from longshore.apiserver.http.open_streams import Watching, until_closing
 from longshore.apiserver.rest.watch import Changes
 
@@ -65,9 +65,9 @@ class Watch:
     async def _send_lines(self, sender: Sender, to_chunk: Callable[[Changes], bytes]) -> None:
         pause = self._watching.fanout.pause
         async for batch in self._changes:
-            data = to_chunk(batch)
-            if data:
-                await sender.send_framed(data)
+            for bundle in bundles(batch):
+                if data := to_chunk(bundle):
+                    await sender.send_framed(data)
             await pause()
 
     async def _send_messages(self, socket: WebSocket, stuck_seconds: float) -> None:

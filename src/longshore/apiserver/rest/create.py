@@ -45,7 +45,7 @@ def create_object(
     place(call, meta)
     if "ownerReferences" in meta:
         call.warn(metadata.drop_duplicate_owners(meta))
-    if not applied:
+    if not applied and api.owns_fields:
         managed.after_update(
             obj,
             None,

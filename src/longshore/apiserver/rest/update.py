@@ -138,6 +138,8 @@ def own_fields(
     """Writes down in managedFields what this write sets and takes from others. Returns the time of it.
     `only` names the one part of the object in which it can differ."""
     resource, now = call.resource, api.now()
+    if not api.owns_fields:
+        return now
     managed.after_update(
         new,
         before,

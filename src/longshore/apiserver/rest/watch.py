@@ -6,7 +6,7 @@ Yields batches of changes so that one wake-up serves many events. Rendering is t
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from longshore.apiserver.request import options
 from longshore.apiserver.request.call import INTERNAL, Call
 from longshore.apiserver.rest import versions
 from longshore.apiserver.rest.list import Predicate, predicate, scope
-from longshore.store import Compacted, Entry, Event, EventType, WatchOverflow
+from longshore.store import Compacted, Entry, Event, EventType, Watch, WatchOverflow
 
 if TYPE_CHECKING:
     from longshore.apiserver.api import Api
@@ -42,19 +42,57 @@ Change = Event | Notice
 Changes = Sequence[Change]
 
 
-async def watch(api: Api, call: Call) -> AsyncIterator[Changes]:
+class Stream(AsyncIterator[Changes]):
+    """The changes of one watch, as batches. Close it: what it holds of the store ends with it."""
+
+    def __init__(
+        self, api: Api, call: Call, wanted: options.ListOptions, since: int, matches: Predicate | None
+    ) -> None:
+        self.source: Watch | None = None
+        """The watch of the store, once the first batch was asked for."""
+        self._matches = matches
+        self._changes = _changes(self, api, call, wanted, since, matches)
+
+    def __anext__(self) -> Awaitable[Changes]:
+        return self._changes.__anext__()
+
+    async def aclose(self) -> None:
+        await self._changes.aclose()
+
+    def hand_to(self, taker: Callable[[Sequence[Event]], None]) -> None:
+        """Changes that come from now on go to `taker`, which must not raise; bookmarks and errors, and
+        whatever came before, to who iterates. Only once iterating has begun."""
+        assert self.source is not None, "iterating has begun"
+        matches = self._matches
+        if matches is None:
+            self.source.hand_to(taker)
+            return
+
+        def take_some(events: Sequence[Event]) -> None:
+            if changes := [c for e in events if (c := _filtered(e, matches)) is not None]:
+                taker(changes)
+
+        self.source.hand_to(take_some)
+
+
+async def watch(api: Api, call: Call) -> Stream:
     """Checks the request now (raising StatusError) and returns the stream of its changes."""
     wanted = options.list_options(call, watch=True)
     since = versions.parse(wanted.revision)
     matches = predicate(call, wanted)
     if wanted.initial_events and since:
         await versions.wait_until(api, since)
-    return _stream(api, call, wanted, since, matches)
+    return Stream(api, call, wanted, since, matches)
 
 
-async def _stream(
-    api: Api, call: Call, wanted: options.ListOptions, since: int, matches: Predicate | None
-) -> AsyncIterator[Changes]:
+async def _changes(
+    stream: Stream,
+    api: Api,
+    call: Call,
+    wanted: options.ListOptions,
+    since: int,
+    matches: Predicate | None,
+) -> AsyncGenerator[Changes, None]:
     storage, namespace = call.resource.storage, scope(call)
     first: list[Change] = []
     if wanted.initial_events or (wanted.initial_events is None and not since):
@@ -66,7 +104,7 @@ async def _stream(
     elif not since:
         since = api.store.revision
     try:
-        source = api.store.watch(storage, namespace, since)
+        source = stream.source = api.store.watch(storage, namespace, since)
     except Compacted as gone:
         yield [_expired(since, gone.oldest)]
         return

@@ -25,7 +25,7 @@ from longshore.api.validation import metadata
 from longshore.apiserver.answer import Answer
 from longshore.apiserver.request.negotiate import PROTOBUF
 from longshore.apiserver.rest import admission, generated_names
-from longshore.apiserver.shortcuts import container_texts, spec_rules
+from longshore.apiserver.shortcuts import container_texts, spec_memory, spec_rules
 from longshore.apiserver.shortcuts.spec_memory import Known, Mark, SpecMemory
 from longshore.apiserver.shortcuts.spec_rules import Differences
 from longshore.store import Key
@@ -90,7 +90,9 @@ class SameSpec:
     def learn(self, api: Api, call: Call, obj: Obj) -> None:
         """Remembers what the long way made of a call, unless it warned of something."""
         if self._pending is not None and self._pending[0] is call and not call.warnings:
-            self._memory.learn(self._pending[1].mark, obj, api.shape(call.resource))
+            fields = spec_memory.fields_of(obj) if api.owns_fields else {}
+            if fields is not None:
+                self._memory.learn(self._pending[1].mark, obj, fields, api.shape(call.resource))
         self._pending = None
 
     def _asked(self, api: Api, call: Call) -> _Asked | None:
@@ -151,8 +153,11 @@ def _created(api: Api, call: Call, known: Known, asked: _Asked, wanted: WriteOpt
     obj["metadata"] = meta
     if not generated and api.store.latest(Key(resource.storage, call.namespace, meta["name"])) is not None:
         return None
-    now, owned = api.now(), known.owned(meta)
-    meta["managedFields"] = [entries.made(wanted.manager, "Update", resource.group_version, owned, now, "")]
+    now = api.now()
+    if api.owns_fields:
+        owned = known.owned(meta)
+        own = entries.made(wanted.manager, "Update", resource.group_version, owned, now, "")
+        meta["managedFields"] = [own]
     if generated:
         meta["name"] = generated_names.free_name(api, call, meta["generateName"])
     key = Key(resource.storage, call.namespace, meta["name"])

@@ -83,12 +83,15 @@ class SpecMemory:
     def find(self, mark: Mark) -> Known | None:
         return self._known.get(mark)
 
-    def learn(self, mark: Mark, obj: Obj, shape: Shape) -> None:
-        """`obj` was created, without a warning."""
-        entries: list[Obj] = obj["metadata"].get("managedFields") or []
-        fields = entries[0]["fieldsV1"].get("f:spec") if len(entries) == 1 else None
-        if fields is None:
-            return
+    def learn(self, mark: Mark, obj: Obj, fields: FieldSet, shape: Shape) -> None:
+        """`obj` was created, without a warning. `fields` as of `fields_of`; none where nobody owns any."""
         if len(self._known) >= _MAX_SPECS:
             del self._known[next(iter(self._known))]
         self._known[mark] = Known(obj, fields, shape)
+
+
+def fields_of(obj: Obj) -> FieldSet | None:
+    """The fields of a new object's spec in its managedFields; None where these say something else, too."""
+    entries: list[Obj] = obj["metadata"].get("managedFields") or []
+    fields: FieldSet | None = entries[0]["fieldsV1"].get("f:spec") if len(entries) == 1 else None
+    return fields

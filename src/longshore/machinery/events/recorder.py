@@ -59,6 +59,7 @@ class Recorder:
         """Events that nobody will see because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
         self._creates_together = in_process.creates_together(client)
+        self._hears = in_process.listener(client)
         self._correlator = Correlator()
         self._new: list[Seen] = []
         """Noted for the first time; only where they are written together."""
@@ -72,6 +73,9 @@ class Recorder:
 
     def event(self, ref: Obj, type_: str, reason: str, message: str) -> None:
         """Notes an event about the object that `ref` (see `reference`) names. Returns at once."""
+        if self._hears is not None:
+            self._hears(ref, reason, message)
+            return
         micros = (self._clock.now() - _EPOCH) // _MICROSECOND
         seen = self._correlator.observe(
             ref,

@@ -347,10 +347,11 @@ class FollowedSelection:
             self._tell("on_delete", obj, False)
 
     def _put(self, key: Key, obj: Obj) -> None:
-        """Caches an object; one that has settled as the client packs it."""
-        packed = None
-        if self._row is not None and self._has_settled is not None and self._has_settled(obj):
-            packed = self._client.packed(self._row, obj)
+        """Caches an object; one that has settled, or is at rest, as the client packs it."""
+        packed, row, client = None, self._row, self._client
+        has_settled = self._has_settled
+        if row is not None and has_settled is not None and (has_settled(obj) or client.is_at_rest(row, obj)):
+            packed = client.packed(row, obj)
         self.cache.put(key, obj, packed)
 
     def _tell(self, method: Literal["on_add", "on_update", "on_delete"], *change: object) -> None:

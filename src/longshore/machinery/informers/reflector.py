@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
-from longshore.client import Client, Unreachable, WatchEvent, What
+from longshore.client import Client, Unreachable, WatchEvent, What, in_process
 from longshore.client.ask import built_in
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.backoff import Backoff
@@ -91,7 +91,7 @@ class Reflector:
         self._heard = 0
         """Events told since the reflector began."""
         self._is_open = False
-        self._last_success = clock.monotonic()
+        self._last_success = self._read_at = clock.monotonic()
 
     @property
     def name(self) -> str:
@@ -118,8 +118,10 @@ class Reflector:
             finally:
                 if self._is_open:
                     self._is_open, self._last_success = False, self._clock.monotonic()
+            # A version that had time to grow old may be forgotten before the next watch begins.
+            since = self._read_at if problem is not None else begun
             if (problem is None or self._expected(problem)) and (
-                self._heard > heard or self._clock.monotonic() - begun >= _SHORT_WATCH_SECONDS
+                self._heard > heard or self._clock.monotonic() - since >= _SHORT_WATCH_SECONDS
             ):
                 if problem is not None:
                     log.info("%s: %s; reading everything again", _name(self._what), problem)
@@ -154,13 +156,26 @@ class Reflector:
         return err.code == 410
 
     async def _list(self) -> None:
-        found = await self._client.list(self._what, **self._selection)
-        self._sink.listed(found.items)
-        self._sink.list_ended({*map(key_of, found.items)}, revision_of(found.resource_version))
+        """One list. As in `_stream`, the first time pages are passed on as they come."""
+        everything: set[Key] = set()
+        kept: list[Obj] = []
+        version = ""
+        async for page in self._client.pages(self._what, **self._selection):
+            if page.anew:
+                everything, kept = set(), []
+            everything.update(map(key_of, page.items))
+            version = page.resource_version
+            if self._filled:
+                kept += page.items
+            else:
+                self._sink.listed(page.items)
+                await asyncio.sleep(0)  # the sink gets its turn
+        self._sink.listed(kept)
+        self._sink.list_ended(everything, revision_of(version))
         self._filled = True
-        self._version = found.resource_version
+        self._version = version
         self._heard += 1
-        self._last_success = self._clock.monotonic()
+        self._last_success = self._read_at = self._clock.monotonic()
 
     async def _stream(self) -> None:
         """One watch that tells first what exists, then what changes.
@@ -197,24 +212,31 @@ class Reflector:
             self._filled = True
             self._version = event.resource_version
             self._heard += 1
+            self._read_at = self._clock.monotonic()
             await self._follow(events)
 
     async def _follow(self, events: AsyncIterator[WatchEvent]) -> None:
-        sink = self._sink
+        is_handed_over = in_process.hand_over(events, self._tell)
         async for event in events:
-            obj = event.object
-            self._version = version = obj["metadata"]["resourceVersion"]
-            self._heard += 1
-            revision = revision_of(version)
-            match event.type:
-                case "MODIFIED":
-                    sink.modified(obj, revision)
-                case "ADDED":
-                    sink.added(obj, revision)
-                case "DELETED":
-                    sink.deleted(obj, revision)
-                case _:
-                    sink.bookmark(revision)
+            self._tell(event.type, event.object)
+            if not is_handed_over:
+                is_handed_over = in_process.hand_over(events, self._tell)
+
+    def _tell(self, kind: str, obj: Obj) -> None:
+        if not self._version:
+            return  # everything is about to be read again
+        self._version = version = obj["metadata"]["resourceVersion"]
+        self._heard += 1
+        revision, sink = revision_of(version), self._sink
+        match kind:
+            case "MODIFIED":
+                sink.modified(obj, revision)
+            case "ADDED":
+                sink.added(obj, revision)
+            case "DELETED":
+                sink.deleted(obj, revision)
+            case _:
+                sink.bookmark(revision)
 
     def _timeout(self) -> int:
         return self._rng.randint(*_WATCH_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 from typing import Final
 
 from longshore.api.time.doubling import Doubling
@@ -13,19 +12,19 @@ _PAUSES: Final = Doubling(0.8, 30.0)
 _CALM_SECONDS: Final = 120.0
 
 
-@dataclass(slots=True)
 class Backoff:
     """Upstream's numbers for reflectors. Chance adds up to once the pause on top."""
 
-    clock: Clock
-    rng: random.Random
-    _pause: float = field(default=0.0, init=False)
-    _last: float = field(default=0.0, init=False)
+    __slots__ = ("_clock", "_last", "_pause", "_rng")
+
+    def __init__(self, clock: Clock, rng: random.Random) -> None:
+        self._clock, self._rng = clock, rng
+        self._pause = self._last = 0.0
 
     def next(self) -> float:
         """Seconds to wait now."""
-        now = self.clock.monotonic()
+        now = self._clock.monotonic()
         calm = now - self._last > _CALM_SECONDS
         self._pause = _PAUSES.following(0.0 if calm else self._pause)
         self._last = now
-        return self._pause * (1.0 + self.rng.random())
+        return self._pause * (1.0 + self._rng.random())

@@ -1,0 +1,110 @@
+"""TLS handshakes under way: so many at a time, each with a moment of its own.
+
+A handshake takes 80 kB from the client's first record on. Whoever means it is through in milliseconds, so a
+client beyond the limit waits, at the cost of a descriptor, until a handshake ends. The oldest is broken off
+for it once it has had its time. Who came last is next: of a thousand that wait, the first ones are nobody's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+from longshore.apiserver.http.timeouts import Timeouts
+
+MAX_HANDSHAKES: Final = 256
+"""Handshakes under way: some 20 MB."""
+_OWN_SECONDS: Final = 0.1
+"""For a handshake, while others wait for theirs."""
+_MAX_BEGUN: Final = 4
+"""Handshakes that are begun in one turn of the loop, at 0.7 ms each. Those under way go on in the next."""
+
+
+class Handshakes:
+    """Takes connections whose first record has come, until it is closed."""
+
+    def __init__(
+        self, protocol: Callable[[], asyncio.BaseProtocol], tls: ssl.SSLContext, timeouts: Timeouts
+    ) -> None:
+        self._protocol, self._tls, self._timeouts = protocol, tls, timeouts
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[socket.socket, float] = {}
+        """The oldest first, with the time at which each is given up."""
+        self._under_way: dict[asyncio.Task[None], tuple[socket.socket, float]] = {}
+        """The oldest first, with the time at which each began."""
+        self._next: asyncio.Handle | None = None
+        """Goes on, in the next turn or when the oldest has had its time."""
+
+    def __len__(self) -> int:
+        """The number of connections that wait for their handshake."""
+        return len(self._waiting)
+
+    def add(self, client: socket.socket) -> None:
+        """Begins the handshake of this client, at once or in its turn."""
+        self._waiting[client] = self._loop.time() + self._timeouts.handshake
+        self._go_on_soon()
+
+    def give_up_oldest(self) -> None:
+        """Ends the connection that has waited longest."""
+        client = next(iter(self._waiting))
+        del self._waiting[client]
+        client.close()
+
+    def close(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+        while self._waiting:
+            self.give_up_oldest()
+        for task in self._under_way:
+            task.cancel()
+
+    def _go_on_soon(self) -> None:
+        if self._next is None:
+            self._next = self._loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Begins what can be begun in this turn."""
+        self._next = None
+        now = self._loop.time()
+        while self._waiting and next(iter(self._waiting.values())) <= now:
+            self.give_up_oldest()
+        for _ in range(min(_MAX_BEGUN, len(self._waiting))):
+            if len(self._under_way) >= MAX_HANDSHAKES:
+                oldest, (client, began) = next(iter(self._under_way.items()))
+                if began + _OWN_SECONDS > now:
+                    self._next = self._loop.call_at(began + _OWN_SECONDS, self._go_on)
+                    return
+                self._break_off(oldest, client)
+            client, _ = self._waiting.popitem()
+            task = self._loop.create_task(self._shake_hands(client))
+            self._under_way[task] = (client, now)
+            task.add_done_callback(self._forget)
+        if self._waiting:
+            self._go_on_soon()
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._under_way.pop(task, None)
+        if self._waiting:
+            self._go_on_soon()
+
+    def _break_off(self, task: asyncio.Task[None], client: socket.socket) -> None:
+        """Ends one as if its client had gone: one that is cancelled leaves its memory to a timer."""
+        del self._under_way[task]
+        with contextlib.suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
+
+    async def _shake_hands(self, client: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._protocol,
+                client,
+                ssl=self._tls,
+                ssl_handshake_timeout=self._timeouts.handshake,
+                ssl_shutdown_timeout=self._timeouts.linger,
+            )
+        except (OSError, asyncio.CancelledError):  # it went, spoke no TLS, or was too slow
+            client.close()
