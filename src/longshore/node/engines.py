@@ -38,10 +38,13 @@ class Engines:
         self._by_image = by_image
         self._default = next(iter(runtimes.values()))
         self._known: dict[str, list[tuple[Runtime, State]]] = {}
+        self._opening = False
+        """Whether some engine may tell of containers before it has told which ones it remembers."""
 
     async def open(self) -> None:
         """Connects to each. One that cannot be used is left out; without the default there is no node, and
         `Unavailable` is raised."""
+        self._opening = True
         for name, runtime in list(self._runtimes.items()):
             try:
                 states = await runtime.open(partial(self._changed, runtime))
@@ -53,9 +56,12 @@ class Engines:
                 del self._runtimes[name]
                 continue
             for state in states:
-                self._known.setdefault(state.key.pod_uid, []).append((runtime, state))
+                known = self._known.setdefault(state.key.pod_uid, [])
+                if all(newer.key != state.key for _, newer in known):
+                    known.append((runtime, state))
                 if self._by_image is not None:
                     self._by_image.settle(state.key.pod_uid, name)
+        self._opening = False
         if self._by_image is not None:
             self._by_image.engines = frozenset(self._runtimes)
 
@@ -84,10 +90,13 @@ class Engines:
         return None if found is None else [state for _, state in found]
 
     def changed(self, runtime: Runtime, state: State) -> bool:
-        """Notes an end, or readiness, of what nobody has taken yet. False if it is not of those."""
+        """Notes an end, or readiness, of what nobody has taken yet. False if it is not of those. What is told
+        while an engine opens is newer than what it remembers."""
         states = self._known.get(state.key.pod_uid)
         if states is None:
-            return False
+            if not self._opening:
+                return False
+            states = self._known[state.key.pod_uid] = []
         states[:] = [known for known in states if known[1].key != state.key] + [(runtime, state)]
         return True
 

@@ -8,9 +8,10 @@ until it is removed. Restarting a container means a new key with the next attemp
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
 from os import PathLike
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
 
 from longshore.api.exec_session import Session
 
@@ -29,8 +30,7 @@ class Key(NamedTuple):
         return f"{self.pod_uid}/{self.container}/{self.attempt}"
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """A file or directory of this machine that the container sees at `target`."""
 
     source: str
@@ -38,8 +38,7 @@ class Mount:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The limits of a container. None means no limit."""
 
     cpu_millis: int | None = None
@@ -57,8 +56,7 @@ def weaker(one: str, other: str) -> str:
     return min(one, other, key=LEVELS.index)
 
 
-@dataclass(frozen=True, slots=True)
-class Walls:
+class Walls(msgspec.Struct, frozen=True):
     """The walls that keep a container of the process engine to itself; see docs/reference/security.md."""
 
     level: Literal["process", "full"]
@@ -78,13 +76,8 @@ class Walls:
     """Loopback alone."""
 
 
-@dataclass(slots=True)
-class Container:
-    """Everything an engine needs to start one container once; all references are resolved.
-
-    Neither this nor a `State` is ever changed. They are not `frozen`, as every run makes some: that would
-    cost ten times as much.
-    """
+class Container(msgspec.Struct, frozen=True):
+    """Everything an engine needs to start one container once; all references are resolved."""
 
     key: Key
     namespace: str
@@ -128,8 +121,7 @@ class Container:
     """None with the process engine: a process of this machine like any other. podman has its own."""
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct, frozen=True):
     """The state of a container. Times are seconds since 1970, to the microsecond."""
 
     key: Key
@@ -165,8 +157,7 @@ class CannotStart(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """The current usage of a container."""
 
     cpu_seconds: float
@@ -174,15 +165,14 @@ class Usage:
     memory: int
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(msgspec.Struct, frozen=True):
     """The abilities of an engine on this machine, for the node's events and `longshore status`."""
 
     mounts: bool
     """Whether volumes can be mounted where the manifest says."""
     limits: str
     """How limits are kept: `cgroup v2`, `rlimits and sampling`, `podman`."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """The missing abilities and their reasons, a sentence each."""
     strongest: str = "none"
     """The most that containers can be kept to themselves: a level of isolation."""

@@ -73,7 +73,7 @@ def _finished(up: Up, name: str) -> dict[str, Any]:
             assert "Complete" in types, job["status"]
             return job
         if time.monotonic() > end:
-            why = up.client.made("GET", f"/apis/longshore.dev/v1/namespaces/default/explanations/jobs.{name}")
+            why = up.client.made("GET", f"/apis/longshore.dev/v1/namespaces/default/explanations/job.{name}")
             pods = up.client.made("GET", PODS, query={"labelSelector": f"job-name={name}"})["items"]
             phases = Counter(pod["status"]["phase"] for pod in pods)
             pytest.fail(json.dumps({"status": job["status"], "why": why, "pods": phases}, indent=1))

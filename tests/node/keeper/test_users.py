@@ -11,8 +11,7 @@ import pytest
 
 from longshore.node.runtime import CannotStart
 from support.keeper_engine import Engine
-from support.other_users import python_of_everybody
-from support.places import ROOT
+from support.other_users import python_of_everybody, python_path
 
 pytestmark = [
     pytest.mark.anyio,
@@ -53,7 +52,7 @@ _AS_USER = """
 import asyncio, os, sys, tempfile
 from pathlib import Path
 os.setgroups([]); os.setgid(12345); os.setuid(12345)
-sys.path[:0] = [{support!r}, {source!r}]
+sys.path[:0] = {path!r}.split(':')
 from support.keeper_engine import Engine
 from longshore.node.runtime import CannotStart, Mount
 
@@ -91,7 +90,7 @@ with tempfile.TemporaryDirectory() as directory:
 
 async def test_without_root_it_mounts_in_a_user_namespace_or_says_why_not() -> None:
     python = python_of_everybody()
-    script = _AS_USER.format(support=str(ROOT / "tests"), source=str(ROOT / "src"))
+    script = _AS_USER.format(path=python_path())
     done = await asyncio.to_thread(
         subprocess.run, [python, "-c", script], capture_output=True, text=True, timeout=20
     )

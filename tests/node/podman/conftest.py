@@ -10,10 +10,10 @@ import subprocess
 import tarfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from longshore.node.runtime import CannotStart, Container, Key, State
@@ -86,7 +86,7 @@ class Yard:
         log = self.root / "logs" / name / "0.log"
         made = Container(Key(self.uid, name, 0), "ns", "p", self.image, command=command, log=log)
         self.known.add(made.key)
-        return replace(made, **more)
+        return msgspec.structs.replace(made, **more)
 
     async def ended(self, key: Key) -> State:
         async with asyncio.timeout(20):

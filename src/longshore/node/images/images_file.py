@@ -10,7 +10,6 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from longshore.api.codec import yamltext
 from longshore.api.codec.decoded import DecodeError
 from longshore.machinery.followed_files import identity
 from longshore.machinery.time.clock import Clock
@@ -45,6 +44,8 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
 def parsed(raw: bytes) -> tuple[Row, ...]:
     """The rows of a text. Raises BadImages."""
+    from longshore.api.codec import yamltext  # 10 ms of every start, and most have no such file
+
     try:
         found = yamltext.plain_yaml(raw)
     except DecodeError as err:

@@ -18,7 +18,7 @@ import time
 from longshore.node.keeper.keeper import Keeper
 from longshore.node.keeper.processes import linux
 from longshore.node.keeper.talking import frames
-from longshore.node.keeper.walls import namespaces
+from longshore.node.keeper.walls import permissions
 from longshore.node.keeper.walls.namespaces import Namespaces
 from longshore.node.keeper.walls.nursery import Nursery
 
@@ -48,7 +48,7 @@ def main() -> int:
         linux.become_subreaper()
         _allow_many_files()
         linux.set_name("longshore-keep")
-        problem = namespaces.become_own_root()
+        problem = permissions.become_own_root()
         nursery = None if problem else Nursery()
         keeper = Keeper(directory, _listen(directory), Namespaces(directory, problem, nursery))
         keeper.recover()

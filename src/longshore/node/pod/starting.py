@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
+
+import msgspec
 
 from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
@@ -148,7 +149,7 @@ class Starter:
                 life.prepared, memory.pod, facts.spec, record.attempt, memory.ip
             )
             if target := facts.spec.get("targetContainerName"):
-                container = replace(container, target=_running(life, target))
+                container = msgspec.structs.replace(container, target=_running(life, target))
             life.paths[facts.name] = Paths(container.termination_message, container.log)
             life.keys.add(container.key)
             self.starts += 1

@@ -8,7 +8,6 @@ is not used; its command runs with the host's files, in a mount namespace of its
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import hashlib
 import os
 import pwd
@@ -16,6 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from longshore.api.exec_session import Session
 from longshore.node.keeper.talking import frames
@@ -69,8 +70,8 @@ class ProcessRuntime:
         self._walls: dict[Walls, frames.Walls] = {}
 
     async def open(self, changed: Callable[[State], None]) -> list[State]:
+        self._changed = changed  # first: a container may end while the keeper's greeting is on its way
         await self._link.connect()
-        self._changed = changed
         return self._remembered
 
     @property
@@ -211,7 +212,7 @@ class ProcessRuntime:
         known = self._walls.get(walls)
         if known is None:
             # One has the fields of the other, and the directories.
-            told: Any = {**dataclasses.asdict(walls), "hidden": self._hidden}
+            told: Any = {**msgspec.structs.asdict(walls), "hidden": self._hidden}
             known = self._walls[walls] = told
         return known
 
@@ -269,4 +270,4 @@ def _id(text: str) -> str:
 
 
 def _nobody(state: State) -> None:
-    """Nobody listens before `open` has returned."""
+    """Nobody listens before `open` is called."""

@@ -101,7 +101,7 @@ class Entry:
         self.message_file = ""
         """The mounts for the container meanwhile,"""
         self.copy: tuple[object, int] | None = None
-        """and the namespace that it is mounted in; see namespaces.py."""
+        """and the namespace that it is mounted in; see kept_mounts.py."""
         self.cell: Cell | None = None
         """The walls around it; see pid_cells.py."""
         self.known_first = (0, 0)

@@ -1,16 +1,14 @@
 """Namespaces: what a container sees at the paths its manifest names, and nobody else does, and its walls.
 
 The keeper has one thread, so it may enter a namespace, start the container there and come back; nothing is
-forked for it. A namespace is built for a set of mounts (building.py), and kept for a while if the same set is
-asked for again. With a file for its termination message a container gets a copy of that namespace for itself,
-and when it has ended the copy is for the next one: there are as many as run at a time.
+forked for it. Where a container has mounts and no walls, kept_mounts.py knows the namespace.
 
 A container with walls lives in a cell (pid_cells.py). The keeper enters it so, too, but comes back to its
 own files alone: its later children stay in PID and IPC namespaces of others, because an ordinary user may not
 return from those. What is to be born at home is then born by the nursery.
 
 Root may do this anywhere. Another user may in a user namespace, where the system lets users have one: the
-keeper then lives in one from its start (`become_own_root`), and all containers with it.
+keeper then lives in one from its start (permissions.py), and all containers with it.
 """
 
 from __future__ import annotations
@@ -24,7 +22,8 @@ from longshore.node.keeper.processes import linux
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.records.termination_files import Messages
 from longshore.node.keeper.talking.refused import Refused
-from longshore.node.keeper.walls import file_tree, furnishing
+from longshore.node.keeper.walls import file_tree, furnishing, permissions
+from longshore.node.keeper.walls.kept_mounts import KeptMounts, key_of
 from longshore.node.keeper.walls.pid_cells import Cell, Cells
 
 TYPE_CHECKING = False
@@ -44,63 +43,6 @@ _CELL = {linux.NEWPID, linux.NEWIPC}
 _TMP = "/tmp"
 _MACHINE = os.uname().nodename
 _KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
-_MAX_KEPT = 64
-_MAX_SEEN = 1024
-
-
-def problem() -> str:
-    """Why containers cannot have mounts of their own here, or ""."""
-    return _tried(_unshare_mounts if os.geteuid() == 0 else _become_own_root)
-
-
-def become_own_root() -> str:
-    """Gets the right to mount. Returns why not, or ""."""
-    found = problem()
-    if not found and os.geteuid() != 0:
-        _become_own_root()
-    return found
-
-
-def _become_own_root() -> None:
-    uid, gid = os.geteuid(), os.getegid()
-    # The host's name, too: who gave it up for another could not take it back from outside.
-    linux.unshare(linux.NEWUSER | linux.NEWNS | linux.NEWUTS)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
-    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
-
-
-def _unshare_mounts() -> None:
-    linux.unshare(linux.NEWNS)
-    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
-
-
-def _furnish_fully() -> None:
-    """Mounts what level full has beyond level process."""
-    _unshare_mounts()
-    furnishing.own_devices()
-    furnishing.hide(_TMP)
-    if os.geteuid() == 0:
-        furnishing.protect_kernel()
-
-
-def _tried(what: object) -> str:
-    """Does it in a child, because it cannot be undone."""
-    told, tell = os.pipe2(os.O_CLOEXEC)
-    pid = os.fork()
-    if pid == 0:
-        try:
-            assert callable(what)
-            what()
-        except BaseException as error:
-            os.write(tell, str(error).encode()[:500] or b"failed")
-        finally:
-            os._exit(0)
-    os.close(tell)
-    os.waitpid(pid, 0)
-    with os.fdopen(told, "rb") as pipe:
-        return pipe.read().decode(errors="replace")
 
 
 class Namespaces:
@@ -114,7 +56,7 @@ class Namespaces:
         self.cells = Cells(os.path.join(directory, "tmp"), nursery) if nursery is not None else None
         self.walls_problem = self.cells.problem() if self.cells is not None else problem
         """Why containers can have no walls, or ""."""
-        self.full_problem = self.walls_problem or _tried(_furnish_fully)
+        self.full_problem = self.walls_problem or permissions.full_problem()
         """Why containers can have no walls of level full, or ""."""
         self._stage = os.path.join(directory, "stage")
         os.makedirs(self._stage, mode=0o700, exist_ok=True)
@@ -124,12 +66,7 @@ class Namespaces:
         """The namespaces the keeper is in, at any time: a container's /proc does not know the keeper."""
         self._own = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
         self._own_uts = os.open("/proc/self/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
-        self._kept: dict[object, tuple[int, float]] = {}
-        """By what is mounted in them: the namespace, and when it was last asked for."""
-        self._free: dict[object, list[tuple[int, str, float]]] = {}
-        """Copies that no container uses, each with its file for the message, and since when."""
-        self._seen: set[object] = set()
-        """The mounts that were asked for once."""
+        self._mounts = KeptMounts(self._stage, self.messages)
         self._kinds: list[int] = []
         """The namespaces, other than home's, that the next process is to live in."""
         self._network = -1
@@ -194,9 +131,9 @@ class Namespaces:
         if termination or mounts or read_only:
             self._kinds.append(linux.NEWNS)
         if termination:
-            self._enter_own(entry, mounts, termination, read_only)
+            self._mounts.enter_own(entry, mounts, termination, read_only)
         elif mounts or read_only:
-            self._enter_mounts(_key(mounts, "", read_only), mounts, "", read_only)
+            self._mounts.enter(key_of(mounts, "", read_only), mounts, "", read_only)
         if spec["hostname"]:
             self._kinds.append(linux.NEWUTS)
             linux.unshare(linux.NEWUTS)
@@ -358,17 +295,8 @@ class Namespaces:
         """The container has ended: its message is taken, and its cell or copy of a namespace is free."""
         if entry.cell is not None:
             self._release_cell(entry, entry.cell)
-            return
-        if not entry.message_file:
-            return
-        copy, entry.copy = entry.copy, None
-        good = self.messages.collect(entry.message_file, entry.termination)
-        if copy is not None and good and len(self._free.get(copy[0], ())) < _MAX_KEPT:
-            self._free.setdefault(copy[0], []).append((copy[1], entry.message_file, time.monotonic()))
-            return
-        self.messages.discard(entry.message_file)
-        if copy is not None:
-            os.close(copy[1])
+        elif entry.message_file:
+            self._mounts.release(entry)
 
     def _release_cell(self, entry: Entry, cell: Cell) -> None:
         assert self.cells is not None
@@ -380,69 +308,14 @@ class Namespaces:
         if file and not (kept and is_own):
             self.messages.discard(file)
 
-    def _enter_own(
-        self, entry: Entry, mounts: list[tuple[str, str, bool]], termination: tuple[str, str], read_only: bool
-    ) -> None:
-        """A copy of the namespace, with a file of its own for the message."""
-        key = _key(mounts, termination[1], read_only)
-        free = self._free.get(key)
-        if free:
-            fd, entry.message_file, _ = free.pop()
-            entry.copy = (key, fd)
-            linux.setns(fd, linux.NEWNS)
-            return
-        entry.message_file = self.messages.place(termination[0])
-        message = self.messages.tree(entry.message_file)
-        try:
-            kept = self._enter_mounts(key, mounts, termination[1], read_only)
-            if kept:
-                linux.unshare(linux.NEWNS)
-            file_tree.bind(message, termination[1], read_only=False)
-        finally:
-            os.close(message)
-        if kept:
-            entry.copy = (key, os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC))
-
-    def _enter_mounts(
-        self, key: object, mounts: list[tuple[str, str, bool]], termination: str, read_only: bool
-    ) -> bool:
-        """Whether it is kept for others. One that is asked for only once is not: it would hold on to volumes
-        that go with their pod."""
-        found = self._kept.get(key)
-        now = time.monotonic()
-        if found is not None:
-            linux.setns(found[0], linux.NEWNS)
-            self._kept[key] = (found[0], now)
-            return True
-        linux.unshare(linux.NEWNS)
-        linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
-        file_tree.build(self._stage, mounts, termination, read_only)
-        if key not in self._seen:
-            if len(self._seen) >= _MAX_SEEN:
-                self._seen.clear()
-            self._seen.add(key)
-            return False
-        fd = os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-        self._kept[key] = (fd, now)
-        if len(self._kept) > _MAX_KEPT:
-            self._drop(min(self._kept, key=lambda each: self._kept[each][1]))
-        return True
-
     @property
     def keeps_some(self) -> bool:
-        return bool(self._kept or self._free or (self.cells and self.cells.keeps_some))
+        return self._mounts.keeps_some or bool(self.cells and self.cells.keeps_some)
 
     def forget_unused(self) -> bool:
         """Lets go of those that nobody asked for lately. Whether any is left."""
         old = time.monotonic() - _KEPT_SECONDS
-        for key in [key for key, (_, used) in self._kept.items() if used < old]:
-            self._drop(key)
-        for key, copies in list(self._free.items()):
-            for copy in [copy for copy in copies if copy[2] < old]:
-                copies.remove(copy)
-                self._close(copy)
-            if not copies:
-                del self._free[key]
+        self._mounts.forget_unused(old)
         if self.cells is not None:
             for cell in self.cells.forget_unused(old):
                 if cell.message_file:
@@ -450,36 +323,18 @@ class Namespaces:
         return self.keeps_some
 
     def close(self) -> None:
-        for copies in self._free.values():
-            for copy in copies:
-                self._close(copy)
+        self._mounts.close()
         if self.cells is not None:
             for cell in self.cells.forget_unused(float("inf")):
                 if cell.message_file:
                     self.messages.discard(cell.message_file)
         self.messages.close()
 
-    def _close(self, copy: tuple[int, str, float]) -> None:
-        os.close(copy[0])
-        self.messages.discard(copy[1])
-
-    def _drop(self, key: object) -> None:
-        os.close(self._kept.pop(key)[0])
-
-
-def _key(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
-    """An identity that is equal for equal files: a source that was made again is another one."""
-    try:
-        sources = [os.stat(source) for source, _, _ in mounts]
-    except OSError as error:
-        raise Refused("RunContainerError", f"the source of a mount is not there: {error}") from None
-    return (tuple(mounts), tuple((s.st_dev, s.st_ino) for s in sources), termination, read_only)
-
 
 def _cell_key(spec: Spec, walls: Walls) -> object:
     asked = tuple(walls[name] for name in ("level", "privileged", "no_network", "host_ipc"))
     termination = spec["termination"]
-    mounts = _key(spec["mounts"], termination[1] if termination else "", spec["read_only_root"])
+    mounts = key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"])
     return (asked, tuple(walls["hidden"]), mounts)
 
 
