@@ -21,6 +21,9 @@ def scenario(seed: int) -> Scenario:
     draw = _Drawing(rng)
     for _ in range(rng.choice((1, 1, 2, 3))):
         rng.choice((draw.job, draw.job, draw.job, draw.cron_job, draw.gang, draw.gang))()
+    is_crowded = random.Random(f"cpus of {seed}").random() < 0.2
+    if is_crowded:
+        draw.crowd()
     for _ in range(rng.choice((0, 0, 1, 2, 4))):
         draw.disturb()
     mood = rng.random()
@@ -36,6 +39,7 @@ def scenario(seed: int) -> Scenario:
         together=together,
         quiet_watches=rng.random() < 0.75,
         calm_at=CALM_SECONDS,
+        cpus=2 if is_crowded else 4,
     )
     # Late watches alone, where no write fails: what controllers do twice then is nobody's fault but theirs.
     return replace(drawn, trouble=Trouble(0.0, rng.choice((1.0, 4.0)))) if rng.random() < 0.15 else drawn
@@ -91,9 +95,25 @@ class _Drawing:
             spec["ttlSecondsAfterFinished"] = rng.choice((0, 5, 40))
         if rng.random() < 0.4:
             queue = self._named("q")
-            self._create("queue", queue, {"spec": {"weight": 1, "capability": {"cpu": "2"}}}, at=0.0)
+            cpu = "2" if self._number % 2 else "1800m"  # with or without a rest when pods of 500m fill it
+            self._create("queue", queue, {"spec": {"weight": 1, "capability": {"cpu": cpu}}}, at=0.0)
             spec["queue"] = queue
         self._create("gang", self._named("g"), {"spec": spec})
+
+    def crowd(self) -> None:
+        """A gang that is let in, and then finds room for some of its pods only: a Job came first."""
+        rng = self._rng
+        at = rng.uniform(0.0, 40.0)
+        job: Obj = {"parallelism": 4, "completions": 4, "template": {"spec": self._pod_spec("200m")}}
+        task: Obj = {"name": "worker", "replicas": 4, "template": {"spec": self._pod_spec("500m")}}
+        gang = {
+            "schedulerName": "volcano",
+            "tasks": [task],
+            "minAvailable": rng.choice((2, 3, 3)),
+            "maxRetry": 1,
+        }
+        self._create("job", self._named("j"), {"spec": job}, at)
+        self._create("gang", self._named("g"), {"spec": gang}, at + rng.choice((0.0, 0.1, 1.0)))
 
     def disturb(self) -> None:
         """Somebody does something to what is there."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from longshore.api import quantity
-from longshore.api.facts import pod_state
+from longshore.api.facts import owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.types import Obj
 from simulation.record import GANGS, POD_GROUPS, PODS, QUEUES, Record
+from simulation.scenario import Trouble
 
 _GROUP = "scheduling.k8s.io/group-name"
+_VERSION = "volcano.sh/job-version"
 _FINAL = ("Completed", "Failed", "Terminated")
 _PATIENCE_SECONDS = 60.0
 """For so long a scheduler may be away between two bindings of one gang."""
+_STOPPED_SECONDS = 10.0
+"""So late pods are stopped at most: watches lag by four seconds, for the failure and for what follows."""
 
 
 def the_end_of_a_gang_is_final(record: Record) -> Iterator[str]:
@@ -25,7 +29,11 @@ def the_end_of_a_gang_is_final(record: Record) -> Iterator[str]:
 
 
 def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
-    """As long as none of its pods has ended, a gang has no pod on a node or at least minMember of them."""
+    """As long as none of its pods has ended, a gang has no pod on a node or at least minMember of them.
+
+    Where nothing hinders the scheduler, so many are on nodes before the first of them has ended.
+    """
+    is_calm = not record.scenario.crashes and record.scenario.trouble == Trouble()
     members: dict[str, int] = {}
     bound: dict[str, set[str]] = {}
     began: dict[str, float] = {}
@@ -40,6 +48,9 @@ def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
             continue
         if pod_state.has_ended(change.obj) or "deletionTimestamp" in change.obj["metadata"]:
             broken.add(group)
+            started = len(bound.get(group, ()))
+            if is_calm and "deletionTimestamp" not in change.obj["metadata"] and started < members[group]:
+                yield f"{group}: {started} of {members[group]} were started when {change.key.name} ended"
             continue
         if change.obj["spec"].get("nodeName"):
             began.setdefault(group, change.at)
@@ -48,6 +59,30 @@ def a_gang_starts_as_a_whole(record: Record) -> Iterator[str]:
     for group, since in began.items():
         if group not in broken and end - since > _PATIENCE_SECONDS and len(bound[group]) < members[group]:
             yield f"{group}: {len(bound[group])} of {members[group]} run, since {since:.0f}"
+
+
+def a_gang_that_lost_a_pod_does_not_run_on(record: Record) -> Iterator[str]:
+    """Where a pod that fails is to end or restart the whole gang, the pods beside it are stopped at once.
+
+    Judged where no request fails and nobody dies.
+    """
+    if record.scenario.crashes or record.scenario.trouble.rate:
+        return
+    whole: set[str] = set()
+    failed_at: dict[tuple[str, str], float] = {}
+    for change in record.changes:
+        if change.key.storage == GANGS and _ends_with_a_pod(change.obj):
+            whole.add(change.key.name)
+        owner = owners.controller_of(change.obj) if change.key.storage == PODS else None
+        if owner is None or owner["name"] not in whole or "deletionTimestamp" in change.obj["metadata"]:
+            continue
+        if not pod_state.has_ended(change.obj) or change.type == "DELETED":
+            continue
+        start = (owner["name"], change.obj["metadata"]["annotations"][_VERSION])
+        if change.at - failed_at.get(start, change.at) > _STOPPED_SECONDS:
+            yield f"{owner['name']}: lost a pod at {failed_at[start]:.0f}; {change.key.name} ran on"
+        if pod_state.phase_of(change.obj) == "Failed":
+            failed_at.setdefault(start, change.at)
 
 
 def a_queue_never_exceeds_its_capability(record: Record) -> Iterator[str]:
@@ -87,9 +122,17 @@ def a_gang_is_retried_no_more_often_than_allowed(record: Record) -> Iterator[str
 INVARIANTS = (
     a_gang_is_retried_no_more_often_than_allowed,
     a_gang_starts_as_a_whole,
+    a_gang_that_lost_a_pod_does_not_run_on,
     a_queue_never_exceeds_its_capability,
     the_end_of_a_gang_is_final,
 )
+
+
+def _ends_with_a_pod(gang: Obj) -> bool:
+    """Whether a pod that fails ends or restarts the whole gang."""
+    actions = ("AbortJob", "CompleteJob", "RestartJob", "TerminateJob")
+    policies = gang["spec"].get("policies") or ()
+    return any(p.get("event") in ("PodFailed", "*") and p["action"] in actions for p in policies)
 
 
 def _holds_a_place(pod: Obj) -> bool:

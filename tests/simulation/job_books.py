@@ -40,7 +40,8 @@ class JobBook:
         for uid in uncounted.get("succeeded") or ():
             self._claimed.setdefault(uid, "succeeded")
         for uid in uncounted.get("failed") or ():
-            self._claimed.setdefault(uid, "failed")
+            if not self._deleted.get(uid):  # what is killed since the Job has succeeded did not fail
+                self._claimed.setdefault(uid, "failed")
 
     def total(self, kind: CountsAs) -> int:
         return sum(each == kind for each, _ in self.pods.values())

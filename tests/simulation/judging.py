@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from simulation import (
     cron_invariants,
+    event_invariants,
     gang_invariants,
     job_invariants,
     pod_invariants,
@@ -27,6 +28,7 @@ INVARIANTS = (
     *cron_invariants.INVARIANTS,
     *gang_invariants.INVARIANTS,
     *story_invariants.INVARIANTS,
+    *event_invariants.INVARIANTS,
 )
 _MOST_SAID = 3
 

@@ -15,7 +15,6 @@ from longshore.node.runtime import Container, Key, State
 from longshore.plane.wiring import Wiring
 from longshore.testing import ScriptedMachine, ScriptedPreparer, ScriptedRuntime
 
-CAPACITY: Final = Capacity({"cpu": "4", "memory": "8Gi", "ephemeral-storage": "9Gi", "pods": "30"})
 _NOWHERE: Final = Path("a-simulated-node-has-no-directory")
 
 
@@ -57,8 +56,9 @@ class MortalRuntime(ScriptedRuntime):
             await asyncio.get_running_loop().create_future()
 
 
-async def run(client: Client, wiring: Wiring, machine: ScriptedMachine, life: Life) -> None:
+async def run(client: Client, wiring: Wiring, machine: ScriptedMachine, life: Life, *, cpus: int) -> None:
     """Runs a node until cancelled."""
+    capacity = Capacity({"cpu": str(cpus), "memory": "8Gi", "ephemeral-storage": "9Gi", "pods": "30"})
     runtimes: dict[str, Any] = {"process": MortalRuntime(machine, life)}
     agent = Agent(
         wiring.context(client, wiring.reasons.teller("pod", "node")),
@@ -66,7 +66,7 @@ async def run(client: Client, wiring: Wiring, machine: ScriptedMachine, life: Li
         runtimes=runtimes,
         preparer=ScriptedPreparer(_NOWHERE),
         root=_NOWHERE,
-        capacity=CAPACITY,
+        capacity=capacity,
         in_thread=inline,
     )
     await agent.run(ready=asyncio.Event())

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from longshore.api import errors
-from longshore.client import ObjectList, What
-from longshore.client.ask import Ask, given, known
+from longshore.client import What
+from longshore.client.ask import Ask, Page, given, known
 from longshore.client.local import LocalClient
 from longshore.machinery.informers.reflector import named
 from longshore.store import Store
@@ -37,15 +37,16 @@ class OldLooks:
         async with self._client.watch(what, *arguments, **options) as events:
             yield events
 
-    async def list(self, what: What, namespace: str = "", **options: Any) -> ObjectList:
+    async def pages(self, what: What, namespace: str = "", **options: Any) -> AsyncIterator[Page]:
         key = named(what)
         if key not in self._refused or key in self._answered:
-            return await self._client.list(what, namespace, **options)
+            async for page in self._client.pages(what, namespace, **options):
+                yield page
+            return
         self._answered.add(key)
         newest = self._store.revision
         revision = self._rng.randint(max(self._store.oldest, newest - _OLD_REVISIONS), newest)
         resource = known(what) or await self._client.resource(what)
         query = given(labelSelector=options.get("labels", ""), fieldSelector=options.get("fields", ""))
         query |= {"resourceVersion": str(revision), "resourceVersionMatch": "Exact"}
-        page = await self._client._page(Ask("list", resource, namespace, query=query))
-        return ObjectList(page.items, page.resource_version)
+        yield await self._client._page(Ask("list", resource, namespace, query=query))

@@ -56,12 +56,6 @@ PLANTS = (
         "            return\n",
     ),
     Plant(
-        "a status is written over whatever is there",
-        f"{_JOB}/act.py",
-        '{**job, "status": status}',
-        '{**job, "metadata": {**job["metadata"], "resourceVersion": ""}, "status": status}',
-    ),
-    Plant(
         "a failed pod is listed a second time",
         f"{_JOB}/ends/tracking.py",
         "if each.uid in plan.count.uncounted_failed:",
@@ -91,12 +85,6 @@ PLANTS = (
         "    if found is None:\n",
         "    if True:\n",
     ),
-    Plant(
-        "pods that are never seen are waited for without end",
-        f"{_JOB}/decide.py",
-        "if view.patience is not None and",
-        "if False and",
-    ),
     Plant("a suspended Job goes on", f"{_JOB}/pods/wanted.py", "if spec.suspended:", "if False:"),
     Plant(
         "nobody looks when the deadline comes",
@@ -106,9 +94,9 @@ PLANTS = (
     ),
     Plant(
         "pods of a Job that is gone keep their finalizer",
-        f"{_JOB}/waking/handlers.py",
-        "        self._orphans.add(orphans.of_job(job))\n",
-        "        return\n",
+        f"{_JOB}/waking/orphans.py",
+        "if not pod_facts.tracked(pod) or not self._is_nobodys(pod):",
+        "if True:",
     ),
     Plant(
         "nobody deletes a Job whose time is up",
@@ -154,12 +142,6 @@ PLANTS = (
         "for key in self.cache.all_keys() if key in ()]",
     ),
     Plant(
-        "a forgotten version is asked for again",
-        "machinery/informers/reflector.py",
-        '            self._version = ""  # forgotten',
-        "            pass  # forgotten",
-    ),
-    Plant(
         "a gang starts with what there is room for",
         "scheduler/gang/model/group.py",
         "        return self.has_minimum and self._roles_met",
@@ -168,8 +150,8 @@ PLANTS = (
     Plant(
         "a queue has no limit",
         "scheduler/gang/trying/limits.py",
-        "if not queue.open or lacking(with_it, self.most(queue), asked):",
-        "if not queue.open:",
+        "shares is not None and shares.speaks_at(plugin_table.ALLOCATABLE)",
+        "False",
     ),
     Plant(
         "retries of a gang are not counted",

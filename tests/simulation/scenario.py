@@ -64,6 +64,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """Whether all parts are one process; else controllers, scheduler and node are one each."""
     quiet_watches: bool = False
     """Whether watches neither end nor send bookmarks while nothing happens."""
+    cpus: int = 4
+    """What the node has. A gang of six takes three."""
     calm_at: float = 120.0
     """From then on nothing goes wrong any more, and nobody does anything."""
 

@@ -21,7 +21,8 @@ _REASONS = frozenset(("Forbidden", "Skipped", "Suspended", "TooLate"))
 
 
 def a_story_speaks_of_the_last_change(record: Record) -> Iterator[str]:
-    """The story of a Job tells of its end or suspension, that of others of the time they last changed."""
+    """The story of a Job tells of its end or suspension, that of others of the time they last changed;
+    that of a gang of its phase."""
     if not _is_judged(record):
         return
     for uid, job in record.last(JOBS).items():
@@ -30,9 +31,11 @@ def a_story_speaks_of_the_last_change(record: Record) -> Iterator[str]:
             is_told = condition["status"] == "True" and condition["type"] in _TOLD_CONDITIONS
             if is_told and not any(line.get("code") == condition["type"] for line in lines):
                 yield f"{name}: {condition['type']}, its story ends with {lines[-1:]}"
+    phases = _last_phases(record)
     for storage in (CRONJOBS, GANGS, PODS):
         for uid, obj in record.last(storage).items():
-            lines, changed = _lines(record, uid), _last_change(storage, obj)
+            lines = _lines(record, uid)
+            changed = phases.get(uid, "") if storage == GANGS else _last_change(storage, obj)
             if changed and not any((line.get("until") or line["at"]) >= changed for line in lines):
                 name = obj["metadata"]["name"]
                 yield f"{name}: changed at {changed}, its story ends with {lines[-1:]}"
@@ -78,10 +81,23 @@ def _lines(record: Record, uid: str) -> list[Obj]:
 def _last_change(storage: str, obj: Obj) -> str:
     """The time of day of the last thing that happened to an object; empty if nothing has."""
     status = obj.get("status") or {}
-    match storage:
-        case "batch/cronjobs":
-            return status.get("lastScheduleTime") or ""
-        case "pods":
-            return (pod_state.main_end(obj).get("finishedAt") or "") if pod_state.has_ended(obj) else ""
-        case _:
-            return (status.get("state") or {}).get("lastTransitionTime") or ""
+    if storage == CRONJOBS:
+        return status.get("lastScheduleTime") or ""
+    return (pod_state.main_end(obj).get("finishedAt") or "") if pod_state.has_ended(obj) else ""
+
+
+def _last_phases(record: Record) -> dict[str, str]:
+    """When gangs came to the phase they are in, by uid: their own times move whenever a pod ends."""
+    found: dict[str, str] = {}
+    for change in record.of(GANGS):
+        new, old = (
+            ((each or {}).get("status") or {}).get("state") or {} for each in (change.obj, change.old)
+        )
+        if new.get("phase") != old.get("phase"):
+            found[change.obj["metadata"]["uid"]] = new["lastTransitionTime"]
+    return found
+
+
+def _state(gang: Obj) -> Obj:
+    state: Obj = (gang.get("status") or {}).get("state") or {}
+    return state

@@ -216,7 +216,8 @@ class _World:
             # What a node knows is gone with its machine: it looks at everything anew.
             fresh = informers_of(client, (), clock=self._clock, rng=wiring.rng)
             own = msgspec.structs.replace(wiring, informers=fresh)
-            node = mortal_node.run(client, own, self._record.machine, boot)
+            cpus = self._scenario.cpus
+            node = mortal_node.run(client, own, self._record.machine, boot, cpus=cpus)
             self._node = asyncio.create_task(node)
             try:
                 await asyncio.wait([self._node])

@@ -194,6 +194,21 @@ class TestIt(unittest.TestCase):
     run(pytester, source).assert_outcomes(passed=1)
 
 
+def test_it_works_in_doctest(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        report='''
+        def names():
+            """
+            >>> from longshore.testing import Cluster
+            >>> with Cluster() as c:
+            ...     [each["metadata"]["name"] for each in c.list("namespaces")]
+            ['default', 'kube-node-lease', 'kube-public', 'kube-system']
+            """
+        '''
+    )
+    pytester.runpytest_inprocess("-p", "no:cacheprovider", "--doctest-modules").assert_outcomes(passed=1)
+
+
 def test_unused_it_imports_nothing_of_longshore() -> None:
     program = (
         "import sys, pytest, longshore.pytest_plugin\n"

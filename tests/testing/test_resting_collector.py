@@ -32,3 +32,22 @@ def test_a_collector_that_a_test_turned_off_stays_off() -> None:
     with resting_collector():
         assert not gc.isenabled()
     assert not gc.isenabled()
+
+
+def test_what_stays_is_not_looked_through_but_can_be_collected() -> None:
+    gc.collect()
+    with resting_collector(stays=True):
+        made = [[] for _ in range(10)]  # type: list[list[object]]
+    assert gc.get_count()[0] < 5
+    assert any(each is made for each in gc.get_objects(generation=2))
+    assert gc.get_freeze_count() == 0
+
+
+def test_objects_that_a_test_froze_stay_frozen() -> None:
+    gc.freeze()
+    try:
+        with resting_collector(stays=True):
+            pass
+        assert gc.get_freeze_count()
+    finally:
+        gc.unfreeze()

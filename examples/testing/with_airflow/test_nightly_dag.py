@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from longshore.testing import Cluster, Exec, Exit, Run
 
@@ -37,3 +40,19 @@ def test_when_the_job_fails_for_good_nothing_is_loaded(longshore: Cluster, night
         run = nightly.test()
     assert states(run) == {"extract": "failed", "load": "upstream_failed"}
     assert not longshore.requests.of("POST", "*/pods")
+
+
+@pytest.mark.skipif(
+    b"pytest" not in Path("/proc/1/cmdline").read_bytes(),
+    reason="Airflow ends its side container by a kill of every shell it sees: run this with "
+    "unshare --pid --fork --mount-proc, as make test-examples does, so that it can see no others",
+)
+@pytest.mark.longshore(clock="real", node="process")
+def test_the_same_dag_with_real_processes_hands_on_what_was_written(longshore: Cluster, nightly: Any) -> None:
+    with longshore.environ():
+        run = nightly.test()
+    assert states(run) == {"extract": "success", "load": "success"}
+    (load,) = [task for task in run.get_task_instances() if task.task_id == "load"]
+    assert load.xcom_pull(task_ids="load") == {"rows": 42}
+    (job,) = longshore.list("jobs")
+    assert job["status"]["succeeded"] == 1

@@ -55,7 +55,11 @@ def a_worker(cluster: Cluster) -> Iterator[None]:
         yield
     finally:
         worker.terminate()
-        worker.wait()
+        try:
+            worker.wait(20)
+        except subprocess.TimeoutExpired:  # it now and then goes on watching; nothing here depends on its end
+            worker.kill()
+            worker.wait()
 
 
 def ended(run: Any) -> Any:

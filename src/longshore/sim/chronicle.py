@@ -107,12 +107,11 @@ class Chronicle:
         informers.get(kinds.POD_GROUPS).add_handler(_Each(self._group, lambda obj: None))
         informers.get(kinds.QUEUES).add_handler(_Each(self._queue, lambda obj: None))
 
-    def heard(self, event: Obj) -> None:
-        if event.get("reason") in ("FailedScheduling", "Unschedulable"):
-            ref = event.get("involvedObject") or {}
+    def heard(self, ref: Obj, reason: str, message: str) -> None:
+        if reason in ("FailedScheduling", "Unschedulable"):
             line = self._by_name.get((ref.get("namespace") or "", ref.get("name") or ""))
             if line is not None:
-                line.waits_for = event.get("message") or ""
+                line.waits_for = message
 
     def _pod(self, pod: Obj) -> None:
         self.changes += 1

@@ -98,6 +98,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         SeededKeys(clock.rng),
         (*_CONTROLLERS, *(("volume",) if claims else ())),
         volumes=MemoryDirectories() if claims else None,
+        keeps_records=False,
     )
     chronicle = Chronicle(clock)
     plane = Plane(parts, SimClient(Api(store, clock=clock, rng=clock.rng), chronicle.heard))

@@ -14,21 +14,26 @@ same seed gives the same run. Imports only what every operating system has.
 | a process that dies at one of its writes | `MortalClient`, `every_crash`; `Telling` for whole stories |
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from longshore.testing.resting_collector import resting_collector
 
-with resting_collector():
+with resting_collector(stays=True):
     from longshore.testing.cluster_for_tests import Cluster, WaitFailed
-    from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
     from longshore.testing.directories import MemoryDirectories
     from longshore.testing.faults import FaultyClient
     from longshore.testing.keys import SeededKeys
     from longshore.testing.pod_outcomes import Chance, Exit, Run
-    from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
     from longshore.testing.scripted_node import ScriptedNode
     from longshore.testing.scripted_preparer import ScriptedPreparer
     from longshore.testing.scripted_runtime import Exec, ScriptedMachine, ScriptedRuntime
     from longshore.testing.scripts import Rule, Scripts
     from longshore.testing.spreads import Exponential, LogNormal, Normal, OneOf, Uniform
+
+if TYPE_CHECKING:
+    from longshore.testing.crashing import Death, MortalClient, OneByOne, every_crash, until_dead
+    from longshore.testing.scripted_kubelet import PodScript, ScriptedKubelet, ScriptedPod
     from longshore.testing.stories import Telling, an_api, beside
 
 __all__ = [
@@ -64,3 +69,24 @@ __all__ = [
     "every_crash",
     "until_dead",
 ]
+
+_PROOFS = {
+    "Death": "crashing",
+    "MortalClient": "crashing",
+    "OneByOne": "crashing",
+    "every_crash": "crashing",
+    "until_dead": "crashing",
+    "PodScript": "scripted_kubelet",
+    "ScriptedKubelet": "scripted_kubelet",
+    "ScriptedPod": "scripted_kubelet",
+    "Telling": "stories",
+    "an_api": "stories",
+    "beside": "stories",
+}
+"""Names that a cluster for tests has no use for, by their module: loaded when somebody asks for one."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PROOFS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PROOFS[name]}"), name)

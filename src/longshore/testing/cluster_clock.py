@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -92,6 +91,8 @@ def _moment(given: str | datetime, zone: str) -> datetime:
     except ValueError:
         raise ValueError(f"{given!r} is no moment: write it as 2027-03-28T00:30") from None
     if found.tzinfo is None:
+        import zoneinfo
+
         try:
             found = found.replace(tzinfo=zoneinfo.ZoneInfo(zone))
         except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 from longshore.api.errors import StatusError
 from longshore.api.types import Obj
@@ -61,6 +61,9 @@ class WaitFailed(AssertionError):
 
 class Cluster:
     """To be used in a `with` or `async with` block, or with `start` and `close`. The options: `Settings`."""
+
+    _was_any: ClassVar[bool] = False
+    """Whether a cluster of this process was started before."""
 
     def __init__(
         self,
@@ -102,7 +105,8 @@ class Cluster:
 
             self._inside.door = LanguageDoor(self)
         try:
-            with resting_collector():
+            is_first, Cluster._was_any = not Cluster._was_any, True
+            with resting_collector(stays=is_first):  # its modules; the cluster itself may go soon
                 self._loop.run(self._inside.start())
                 if is_held:
                     self.settle()

@@ -8,8 +8,9 @@ begin anew, because versions go on from where they are.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from longshore.machinery.time.virtual import VirtualClock
 from longshore.node.runtime import Container, Key, State
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from longshore.testing.installation import Installation
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """To be handed to `Cluster.restore`, of this cluster or of another one of the process."""
 
     objects: list[tuple[StoreKey, int, bytes]]

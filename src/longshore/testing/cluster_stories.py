@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, owners
 from longshore.api.types import Obj, copy_of
@@ -87,7 +89,7 @@ async def summary(inside: Installation) -> str:
             lines.append(f"{kind}/{meta['name']}{where}: {reports.status(object_names.plain(row, obj))}")
             if not owned and len(stories) < _MAX_STORIES:
                 stories.append(await report(inside, f"{kind}/{meta['name']}", meta["namespace"]))
-    settings = ", ".join(f"{key}={value!r}" for key, value in vars(inside.settings).items())
+    settings = ", ".join(f"{key}={value!r}" for key, value in msgspec.structs.asdict(inside.settings).items())
     repeat = f"to repeat it: @pytest.mark.longshore({settings})"
     return "\n".join([*lines, "", *stories, *reports.of_requests(inside.requests), repeat])
 

@@ -23,6 +23,7 @@ from typing import Any
 
 from longshore.api.errors import StatusError
 from longshore.client import Client, TimedOut, Unreachable, WatchEvent, What
+from longshore.client.ask import Page
 from longshore.machinery.time.clock import Clock
 from longshore.testing.crashing import WRITES, OneByOne
 
@@ -75,6 +76,11 @@ class FaultyClient(OneByOne):
             return await read(what, *arguments, **options)
 
         return faulty
+
+    async def pages(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Page]:
+        self._maybe("read", throttled, broken, unanswered)
+        async for page in self._client.pages(what, *arguments, **options):
+            yield page
 
     @asynccontextmanager
     async def watch(self, what: What, *arguments: Any, **options: Any) -> AsyncIterator[Any]:

@@ -22,8 +22,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from longshore.machinery.time.virtual import Jumping, Ready, VirtualLoop
 
@@ -47,8 +48,7 @@ class Outside:
         return False
 
 
-@dataclass
-class _Way:
+class _Way(msgspec.Struct):
     """A wish to let time pass up to a moment, or until something is so."""
 
     horizon: float

@@ -1,21 +1,27 @@
 """The certificate authority that all clusters of one process share, and what servers show of it.
 
-Made when the first cluster starts: loading the certificate library and making keys takes most of that start,
-and later clusters do without. Keys stay in memory, but for a moment: OpenSSL reads them from a file only.
+Loading the certificate library and making keys takes 60 to 80 ms of CPU, so the server's key and certificate
+are kept for the next process: one file in the user's cache directory, for the user alone, new every year. The
+authority's own key is never kept: nobody can sign anything more with it. Where there is no such directory, or
+it belongs to somebody else, each process makes its own.
 """
 
 from __future__ import annotations
 
 import os
 import ssl
+import stat
 import tempfile
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 _DAYS: Final = 3650
-"""Longer than a process runs: these certificates are never renewed."""
+"""Longer than a file is used and a process runs: these certificates are never renewed."""
+_COMMENT: Final = b"# "
 _LOCK: Final = threading.Lock()
 
 
@@ -30,24 +36,64 @@ class Identity(NamedTuple):
 def shared() -> Identity:
     """The one of this process."""
     with _LOCK:
-        return _made()
+        return _found()
 
 
 @lru_cache(maxsize=1)
-def _made() -> Identity:
-    from longshore.up import certificates, pki
-
+def _found() -> Identity:
     now = datetime.now(UTC)
-    ca = certificates.authority(now, _DAYS)
-    server = certificates.server(ca, now, _DAYS, pki.SERVER_DNS, pki.SERVER_IPS)
-    handle, file = tempfile.mkstemp(prefix="longshore-")  # mode 0600
+    try:
+        kept = _private_directory() / f"testing-{now.year}.pem"
+        if not kept.exists():
+            _keep(kept, _made(now))
+        return _read(kept)
+    except ssl.SSLError:  # half of a file, of a machine that went down
+        kept.unlink(missing_ok=True)
+    except (OSError, RuntimeError):  # no home, no room, or not ours
+        pass
+    with tempfile.TemporaryDirectory(prefix="longshore-") as folder:
+        file = Path(folder) / "identity.pem"
+        _keep(file, _made(now))
+        return _read(file)
+
+
+def _private_directory() -> Path:
+    """`longshore` in the user's cache directory. OSError where others may look into it."""
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    directory = (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "longshore"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    info = directory.stat()
+    if stat.S_IMODE(info.st_mode) & 0o077 or info.st_uid != os.geteuid():
+        raise PermissionError(f"{directory} is not this user's alone")
+    return directory
+
+
+def _keep(file: Path, content: bytes) -> None:
+    """Writes a file of mode 0600 in one step. Where another process was quicker, its file stays."""
+    handle, beside = tempfile.mkstemp(prefix=".identity-", dir=file.parent)
     try:
         with os.fdopen(handle, "wb") as opened:
-            opened.write(server.pem)
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.minimum_version = ssl.TLSVersion.TLSv1_2
-        tls.load_cert_chain(file)
-        tls.set_alpn_protocols(["http/1.1"])
+            opened.write(content)
+        with suppress(FileExistsError):
+            os.link(beside, file)
     finally:
-        os.unlink(file)
-    return Identity(tls, ca.cert_pem)
+        os.unlink(beside)
+
+
+def _made(now: datetime) -> bytes:
+    """The server's key and certificate, and the authority's certificate as a comment: servers do not show
+    that one."""
+    from longshore.up import certificates, pki
+
+    ca = certificates.authority(now, _DAYS)
+    server = certificates.server(ca, now, _DAYS, pki.SERVER_DNS, pki.SERVER_IPS)
+    return server.pem + b"".join(_COMMENT + line for line in ca.cert_pem.splitlines(keepends=True))
+
+
+def _read(file: Path) -> Identity:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.minimum_version = ssl.TLSVersion.TLSv1_2
+    tls.load_cert_chain(file)
+    tls.set_alpn_protocols(["http/1.1"])
+    lines = file.read_bytes().splitlines(keepends=True)
+    return Identity(tls, b"".join(line.removeprefix(_COMMENT) for line in lines if line.startswith(_COMMENT)))

@@ -8,9 +8,10 @@ matches counts, and delays add up.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
+
+import msgspec
 
 from longshore.api.clock import Clock
 from longshore.api.errors import StatusError
@@ -31,8 +32,7 @@ METHODS: Final = {
 """Of HTTP, by verb."""
 
 
-@dataclass
-class Fault:
+class Fault(msgspec.Struct, eq=False, dict=True):
     """One kind of trouble. `happened` says how often it struck."""
 
     on: str

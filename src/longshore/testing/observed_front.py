@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from longshore.api.errors import StatusError
 from longshore.apiserver.http import authn
-from longshore.apiserver.http.begin import Exchange, FrontDoor
+from longshore.apiserver.http.begin import FrontDoor
 from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.response import Fields, Reply
 from longshore.apiserver.http.sender import Sender

@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import random
 import signal as signals
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
+from msgspec.structs import force_setattr
 
 from longshore.node.runtime import CannotStart
 from longshore.testing import spreads
@@ -25,8 +28,7 @@ _KILLED_CODE: Final = 128
 """Added to the number of the signal that ended a container, as a shell counts it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """How one run of a container goes. Without arguments it succeeds at once."""
 
     seconds: Spreading | None = 0.0
@@ -53,15 +55,15 @@ class Run:
     def __post_init__(self) -> None:
         # Numbers stay as they are: simulations make many.
         if self.seconds is not None and type(self.seconds) is not float:
-            object.__setattr__(self, "seconds", spreads.spread(self.seconds))
+            force_setattr(self, "seconds", spreads.spread(self.seconds))
         if self.on_term is not None and type(self.on_term) is not float:
-            object.__setattr__(self, "on_term", spreads.seconds(self.on_term))
+            force_setattr(self, "on_term", spreads.seconds(self.on_term))
         if type(self.ready_after) is not float:
-            object.__setattr__(self, "ready_after", spreads.spread(self.ready_after))
+            force_setattr(self, "ready_after", spreads.spread(self.ready_after))
         if not 0 <= self.code <= 255:
             raise ValueError(f"code {self.code} is no exit code: it must be between 0 and 255")
         if self.signal:
-            object.__setattr__(self, "code", _KILLED_CODE + self.signal)
+            force_setattr(self, "code", _KILLED_CODE + self.signal)
 
     @classmethod
     def forever(cls, *, on_term: Duration | None = 0.0, logs: str = "", ready_after: Spreading = 0.0) -> Run:
@@ -95,7 +97,9 @@ class Run:
         if (length is None or type(length) is float) and type(ready) is float:
             return self
         chosen = None if length is None else spreads.drawn(spreads.spread(length), rng)
-        return replace(self, seconds=chosen, ready_after=spreads.drawn(spreads.spread(ready), rng))
+        return msgspec.structs.replace(
+            self, seconds=chosen, ready_after=spreads.drawn(spreads.spread(ready), rng)
+        )
 
     @property
     def ends_after(self) -> float | None:

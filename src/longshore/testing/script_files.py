@@ -18,9 +18,10 @@ A run has one end: `exit` (0 without any), `signal`, `oom: true`, `forever: true
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from longshore.testing.pod_outcomes import Chance, Outcome, Run, number_of
 from longshore.testing.scripts import Rule
@@ -28,12 +29,11 @@ from longshore.testing.settings import Settings
 
 _ENDS: Final = ("exit", "signal", "oom", "forever", "bad-image", "missing-config", "chance")
 _MORE: Final = ("after", "logs", "message", "ready-after", "on-term")
-_SETTINGS: Final = tuple(field.name for field in fields(Settings))
+_SETTINGS: Final = Settings.__struct_fields__
 _MATCHES: Final = ("name", "namespace", "labels", "image", "job", "index", "container")
 
 
-@dataclass(frozen=True)
-class ScriptFile:
+class ScriptFile(msgspec.Struct, frozen=True):
     """The content of a file."""
 
     settings: Settings

@@ -13,9 +13,10 @@ import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
+
+import msgspec
 
 from longshore.api.exec_session import Session
 from longshore.api.time import rfc3339
@@ -29,8 +30,7 @@ End = tuple[float, int, int]
 Execs = Callable[[Key, tuple[str, ...]], "Exec"]
 
 
-@dataclass(frozen=True, slots=True)
-class Exec:
+class Exec(msgspec.Struct, frozen=True):
     """How a command beside a container goes."""
 
     code: int = 0
@@ -42,30 +42,29 @@ class Exec:
     """The code with which its container ends afterwards, as of a command that kills it; None lets it run."""
 
 
-@dataclass
-class ScriptedMachine:
+class ScriptedMachine(msgspec.Struct, eq=False):
     """Everything that outlives longshore."""
 
     clock: Clock
     script: RunScript = lambda container: Run()
     execs: Execs = lambda key, command: Exec()
-    states: dict[Key, State] = field(default_factory=dict)
-    rng: random.Random = field(default_factory=lambda: random.Random(0))
+    states: dict[Key, State] = msgspec.field(default_factory=dict)
+    rng: random.Random = msgspec.field(default_factory=lambda: random.Random(0))
     """Chooses where a run leaves its duration open."""
     problem: str = ""
     """Why nothing can be run, while that is so."""
-    started: Counter[Key] = field(default_factory=Counter)
+    started: Counter[Key] = msgspec.field(default_factory=Counter)
     """How often each key was really started: never more than once."""
-    moments: dict[Key, float] = field(default_factory=dict)
+    moments: dict[Key, float] = msgspec.field(default_factory=dict)
     """When each key was started, by the monotonic clock."""
-    calls: list[tuple[str, str]] = field(default_factory=list)
-    signals: list[tuple[float, Key, int]] = field(default_factory=list)
-    containers: dict[Key, Container] = field(default_factory=dict)
-    runs: dict[Key, Run] = field(default_factory=dict)
+    calls: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    signals: list[tuple[float, Key, int]] = msgspec.field(default_factory=list)
+    containers: dict[Key, Container] = msgspec.field(default_factory=dict)
+    runs: dict[Key, Run] = msgspec.field(default_factory=dict)
     told: Callable[[State], None] | None = None
     """Who hears of ends; None while nobody is connected."""
-    _timers: dict[Key, Timer] = field(default_factory=dict)
-    _ends: dict[Key, End] = field(default_factory=dict)
+    _timers: dict[Key, Timer] = msgspec.field(default_factory=dict)
+    _ends: dict[Key, End] = msgspec.field(default_factory=dict)
     """How each timer ends its container, and when by the monotonic clock."""
 
     @property
@@ -102,7 +101,7 @@ class ScriptedMachine:
         """The container is ready now, if it still runs."""
         state = self.states.get(key)
         if state is not None and state.phase == "running" and state.unready:
-            self.states[key] = replace(state, unready=False)
+            self.states[key] = msgspec.structs.replace(state, unready=False)
             if self.told is not None:
                 self.told(self.states[key])
 
@@ -118,7 +117,7 @@ class ScriptedMachine:
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "w") as opened:
                 opened.write(run.message)
-        ended = replace(
+        ended = msgspec.structs.replace(
             state,
             phase="exited",
             unready=False,
@@ -138,7 +137,7 @@ class ScriptedMachine:
         self._timers.clear()
         for key, state in self.states.items():
             if state.phase == "running":
-                self.states[key] = replace(state, phase="lost")
+                self.states[key] = msgspec.structs.replace(state, phase="lost")
 
     def signal(self, key: Key, number: int) -> None:
         self.signals.append((self.clock.monotonic(), key, number))

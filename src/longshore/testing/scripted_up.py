@@ -7,6 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
+import msgspec
+
 from longshore import __version__
 from longshore.testing import script_files
 from longshore.testing.cluster_for_tests import Cluster
@@ -16,7 +18,7 @@ from longshore.testing.language_door import PREFIX
 def run(file: Path, port: int, stopped: threading.Event) -> None:
     """Runs a cluster by this script until it is stopped. Raises ValueError, OSError or `CannotListen`."""
     script = script_files.read(file)
-    cluster = Cluster(**vars(script.settings))
+    cluster = Cluster(**msgspec.structs.asdict(script.settings))
     cluster.start(port=port, door=True)
     try:
         cluster.loop.call(lambda: cluster.inside.scripts.rules.extend(script.rules))

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
+import msgspec
+
 from longshore.api.errors import StatusError
 from longshore.api.facts import owners, pod_state
 from longshore.api.selectors import labels as label_selectors
@@ -96,8 +98,7 @@ def index_of(pod: Obj) -> int | None:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class CommandRule:
+class CommandRule(msgspec.Struct, frozen=True, eq=False):
     """The answer to a command that somebody runs in a container (`kubectl exec`)."""
 
     which: Rule

@@ -6,10 +6,11 @@ import json
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final, overload
 from urllib.parse import parse_qsl, unquote
+
+import msgspec
 
 from longshore.apiserver.http.request import Request
 
@@ -17,20 +18,19 @@ MAX_REQUESTS: Final = 10_000
 """Older ones are forgotten: a client that polls all night must not fill the memory."""
 
 
-@dataclass
-class SeenRequest:
+class SeenRequest(msgspec.Struct, eq=False):
     """One request, and the answer once there was one."""
 
     method: str
     path: str
     query: dict[str, str]
     user_agent: str
-    raw_body: bytes = field(repr=False)
+    raw_body: bytes
     code: int = 0
     """Of the answer; 0 while there is none."""
     ms: float = 0.0
     """Real milliseconds to the answer; to its beginning, for a watch or a log."""
-    _began: float = field(default_factory=time.perf_counter, repr=False)
+    _began: float = msgspec.field(default_factory=time.perf_counter)
 
     @property
     def body(self) -> Any:
@@ -46,7 +46,7 @@ class SeenRequest:
         """Notes the answer."""
         self.code, self.ms = code, (time.perf_counter() - self._began) * 1000
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.method} {self.path} -> {self.code or '…'} ({self.ms:.1f} ms, {self.user_agent})"
 
 

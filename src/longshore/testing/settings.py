@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
+
+import msgspec
 
 from longshore.plane.controllers import CONTROLLERS
 
@@ -13,8 +14,7 @@ NodeName = Literal["scripted", "process", "none"]
 _VOLCANO: Final = "volcano-"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True):
     """Raises ValueError for what cannot be."""
 
     clock: ClockName = "virtual"

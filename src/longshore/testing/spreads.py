@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+import msgspec
+
 from longshore.api.time import durations
 from longshore.api.time.errors import TimeError
 
@@ -79,8 +81,7 @@ def drawn(value: float | Spread, rng: random.Random) -> float:
     return value if isinstance(value, float) else value.draw(rng)
 
 
-@dataclass(frozen=True)
-class Uniform:
+class Uniform(msgspec.Struct, frozen=True):
     """Anything between two durations, each as likely."""
 
     low: Duration
@@ -94,8 +95,7 @@ class Uniform:
         return rng.uniform(seconds(self.low), seconds(self.high))
 
 
-@dataclass(frozen=True)
-class Normal:
+class Normal(msgspec.Struct, frozen=True):
     """Around a mean, with a standard deviation; never below 0."""
 
     mean: Duration
@@ -108,8 +108,7 @@ class Normal:
         return max(rng.gauss(seconds(self.mean), seconds(self.deviation)), 0.0)
 
 
-@dataclass(frozen=True)
-class LogNormal:
+class LogNormal(msgspec.Struct, frozen=True):
     """Around a median, with a long tail: `sigma` 0.5 has one in twenty over 2.3 times the median."""
 
     median: Duration
@@ -123,8 +122,7 @@ class LogNormal:
         return rng.lognormvariate(math.log(seconds(self.median)), self.sigma)
 
 
-@dataclass(frozen=True)
-class Exponential:
+class Exponential(msgspec.Struct, frozen=True):
     """Without memory: half of the runs end before 0.69 of the mean."""
 
     mean: Duration

@@ -12,24 +12,31 @@ import importlib.util
 import json
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from longshore.api import cron
 from longshore.client.local import LocalClient
 from longshore.machinery.time import virtual
 from longshore.machinery.time.virtual import VirtualClock
+from longshore.plane import controllers, scheduling
 from longshore.plane.controllers import CONTROLLERS
 from longshore.plane.plane import Parts, Plane
 from longshore.plane.supervising import cancelled
+from longshore.plane.wiring import informers_of
 from longshore.store import Store
 from longshore.testing import SeededKeys
+from longshore.testing.stories import as_client
 from simulation.kits import strands, virtual_modules
 from simulation.kits.in_process_connection import Connection
+from simulation.kits.kit_faults import KitFaults
 from support.places import RECORDED
 
 JOBS: Final = RECORDED / "conformance"
@@ -38,6 +45,8 @@ _START_SECONDS: Final = 5.0
 """Until all parts have begun."""
 _AWAY_SECONDS: Final = 1.0
 """No process is started at the moment at which another ends."""
+_TROUBLED_TIMES: Final = 8.0
+"""So much longer than the recording a scenario may take while things go wrong."""
 _VOLCANO_AT_ONCE: Final = 14
 """As many as `tools/run-kits` plays: the scheduler tells of so many pods a second and no more."""
 
@@ -45,12 +54,23 @@ Problems = dict[str, list[str]]
 """By scenario: what differs from the recording."""
 
 
+class Trouble(NamedTuple):
+    """How bad the days of all controllers and schedulers are; see `KitFaults`."""
+
+    seed: int
+    rate: float
+    happened: Counter[str]
+    """What went wrong."""
+
+
 class SimulatedServer:
     """A plane on the virtual clock that may be restarted."""
 
-    def __init__(self, clock: VirtualClock, *, scheduler: bool, shortcuts: bool) -> None:
+    def __init__(
+        self, clock: VirtualClock, *, scheduler: bool, shortcuts: bool, trouble: Trouble | None
+    ) -> None:
         self.clock = clock
-        self._scheduler, self._shortcuts = scheduler, shortcuts
+        self._scheduler, self._shortcuts, self._trouble = scheduler, shortcuts, trouble
         self._store = Store.open(None)
         self._running = AsyncExitStack()
         self.plane = self._made()
@@ -75,8 +95,26 @@ class SimulatedServer:
 
     async def start(self) -> None:
         await self.plane.prepare()
-        await self._running.enter_async_context(self.plane.running())
+        running = self.plane.running() if self._trouble is None else self._troubled(self._trouble)
+        await self._running.enter_async_context(running)
         await self.clock.sleep(_START_SECONDS)
+
+    @asynccontextmanager
+    async def _troubled(self, trouble: Trouble) -> AsyncIterator[None]:
+        """All parts of the plane, on a client that has bad days."""
+        plane, parts = self.plane, self.plane.parts
+        faulty = KitFaults(plane.client, self.clock, trouble.seed, rate=trouble.rate)
+        faulty.happened = trouble.happened
+        client = as_client(faulty)
+        informers = informers_of(client, parts.controllers, clock=self.clock, rng=self.clock.rng)
+        wiring = replace(plane.wiring, informers=informers)
+        tasks = controllers.start(parts.controllers, client, wiring)
+        if parts.scheduler:
+            tasks += scheduling.start(client, wiring)
+        try:
+            yield
+        finally:
+            await cancelled(tasks)
 
     async def restart(self) -> None:
         """Everything begins anew, with what is stored."""
@@ -90,7 +128,9 @@ class SimulatedServer:
         await self._store.close()
 
 
-def play_jobs(chosen: Callable[[str], bool], *, shortcuts: bool = True) -> Problems:
+def play_jobs(
+    chosen: Callable[[str], bool], *, shortcuts: bool = True, trouble: Trouble | None = None
+) -> Problems:
     """The scenarios of Jobs, CronJobs and TTL, all at the same time; those that restart controllers after the
     others, one by one.
     """
@@ -98,7 +138,12 @@ def play_jobs(chosen: Callable[[str], bool], *, shortcuts: bool = True) -> Probl
     async def main(server: SimulatedServer) -> Problems:
         kit = _loaded("batch_conformance", JOBS / "run.py", server.clock)
         kit.Runner.do_restart_controller = lambda runner, _: _restarted(server, runner)
-        options = argparse.Namespace(check=str(JOBS / "expected"), record="", keep=False, timeout_scale=1.0)
+        options = argparse.Namespace(
+            check=str(JOBS / "expected"),
+            record="",
+            keep=False,
+            timeout_scale=1.0 if trouble is None else _TROUBLED_TIMES,
+        )
         options.verbose = False
         suite = kit.Suite(_api(kit.Client, server)(), options)
         suite.run_id = "virtual"
@@ -116,10 +161,12 @@ def play_jobs(chosen: Callable[[str], bool], *, shortcuts: bool = True) -> Probl
                 await strands.run(partial(play, doc))
         return problems
 
-    return _played(main, scheduler=False, shortcuts=shortcuts)
+    return _played(main, scheduler=False, shortcuts=shortcuts, trouble=trouble)
 
 
-def play_volcano(chosen: Callable[[str], bool], *, shortcuts: bool = True) -> Problems:
+def play_volcano(
+    chosen: Callable[[str], bool], *, shortcuts: bool = True, trouble: Trouble | None = None
+) -> Problems:
     """The scenarios of Volcano, some at a time; then those with nodes of their own, one by one."""
 
     async def main(server: SimulatedServer) -> Problems:
@@ -156,12 +203,14 @@ def play_volcano(chosen: Callable[[str], bool], *, shortcuts: bool = True) -> Pr
                 await strands.run(partial(alone, doc))
         return problems
 
-    return _played(main, scheduler=True, shortcuts=shortcuts)
+    return _played(main, scheduler=True, shortcuts=shortcuts, trouble=trouble)
 
 
-def _played(main: Callable[[SimulatedServer], Any], *, scheduler: bool, shortcuts: bool) -> Problems:
+def _played(
+    main: Callable[[SimulatedServer], Any], *, scheduler: bool, shortcuts: bool, trouble: Trouble | None
+) -> Problems:
     async def whole(clock: VirtualClock) -> Problems:
-        server = SimulatedServer(clock, scheduler=scheduler, shortcuts=shortcuts)
+        server = SimulatedServer(clock, scheduler=scheduler, shortcuts=shortcuts, trouble=trouble)
         await server.start()
         try:
             found: Problems = await main(server)
@@ -203,8 +252,12 @@ def _loaded(name: str, file: Path, clock: VirtualClock) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    before = {*sys.modules}
     with virtual_modules.instead(clock):
         spec.loader.exec_module(module)
+    for other in {*sys.modules} - before:  # its own modules keep this clock: the next play loads them anew
+        if Path(getattr(sys.modules[other], "__file__", None) or "/").is_relative_to(file.parent):
+            del sys.modules[other]
     return module
 
 

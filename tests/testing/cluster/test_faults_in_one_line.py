@@ -7,7 +7,7 @@ import http.client
 import queue
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from kubernetes import client as k8s
 from kubernetes import watch as k8s_watch
 
 from longshore.testing import Cluster, Exit, Run
+from longshore.testing.injected_faults import Who
 from testing.cluster.cluster_manifests import a_job, a_pod
 
 
@@ -157,3 +158,26 @@ def test_a_server_restarts_and_goes_back_to_a_snapshot_while_a_client_watches(c:
                 again()
                 assert answer.read() == b""
     assert c.list("jobs") == []
+
+
+FAULTS: dict[str, Callable[[Cluster, Who], object]] = {
+    "conflict": lambda c, who: c.faults.conflict(times=1, on="PUT jobs/status", who=who),
+    "unavailable": lambda c, who: c.faults.unavailable(for_="5s", who=who),
+    "throttle": lambda c, who: c.faults.throttle(429, retry_after=2, times=2, who=who),
+    "slow": lambda c, who: c.faults.slow("300ms", who=who),
+    "drop_watch": lambda c, who: c.faults.drop_watch(who=who),
+    "compact": lambda c, who: c.faults.compact(who=who),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_job_gets_over_every_fault_whomever_it_strikes(c: Cluster, fault: str) -> None:
+    c.pods.script("*", Exit(0, after="20s"))
+    everybody: tuple[Who, ...] = ("all", "clients", "controllers")
+    for who in everybody:
+        c.apply(a_job(who))
+        c.clock.advance("1s")
+        FAULTS[fault](c, who)
+        c.wait(f"job/{who}", "Complete", "1h")
+        c.faults.clear()
+        c.assert_consistent()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from longshore.testing import Cluster, Exit, WaitFailed
+from longshore.testing.held_loop import HeldLoop
 from testing.cluster.cluster_manifests import a_cronjob, a_job
 
 
@@ -25,6 +26,24 @@ def asked(c: Cluster, path: str) -> Any:
     request = urllib.request.Request(c.url + path, headers={"Authorization": f"Bearer {c.token}"})
     with urllib.request.urlopen(request, context=tls, timeout=60) as answer:
         return json.load(answer)
+
+
+def test_an_idle_day_has_few_moments_at_which_anything_is_due(c: Cluster) -> None:
+    """Every timer that somebody sets for nothing is paid for in each virtual hour."""
+    loop, moments = c.loop.loop, 0
+    assert isinstance(loop, HeldLoop)
+    jump = loop.jump
+
+    def counted(seconds: float) -> None:
+        nonlocal moments
+        moments += 1
+        jump(seconds)
+
+    loop.jump = counted  # type: ignore[method-assign]
+    c.clock.advance("1h")  # what the start left behind
+    moments = 0
+    c.clock.advance("1d")
+    assert moments <= 30
 
 
 def test_time_stands_still_and_then_passes_as_far_as_it_is_told(c: Cluster) -> None:
