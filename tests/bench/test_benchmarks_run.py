@@ -148,6 +148,25 @@ def test_a_quick_run_of_growth_prints_its_figures_and_draws_them(tmp_path: Path)
         assert line.replace("'", "&#x27;") in picture.read_text()
 
 
+def test_the_table_has_a_row_for_each_figure_of_the_measurements_that_are_asked_for() -> None:
+    words = ["--quick", "goload", "ends"]
+    run = subprocess.run(
+        [sys.executable, str(API.with_name("table.py")), *words], capture_output=True, text=True, timeout=180
+    )
+    assert run.returncode == 0, run.stderr
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in run.stdout.splitlines()[2:]]
+    assert [row[0] for row in rows] == [
+        "goload: a one-pod Job, protobuf, 32 workers",
+        "goload: a one-pod Job, JSON, 8 workers",
+        "goload: a pod of one Indexed Job, protobuf",
+        "goload: a pod of one Indexed Job, JSON",
+        "a TLS handshake with a client certificate",
+        "a pod's end, 5,000 against 50 active pods",
+    ]
+    for row in rows:
+        assert re.match(r"-?\d", row[1]), row
+
+
 @pytest.mark.parametrize("form", ["protobuf", "json"])
 def test_a_go_clients_load_is_answered_to_the_last_job(form: str, tmp_path: Path) -> None:
     words = ["up", "--port", "0", "--data-dir", str(tmp_path), "--no-node", "--no-scheduler"]

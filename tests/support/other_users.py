@@ -17,11 +17,12 @@ from support.places import ROOT
 
 
 def python_of_everybody() -> str:
-    """This one may be installed where only root can read it."""
+    """A Python that can use the packages of this one, which may be where only root can read it."""
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info[1]}", "/usr/bin/python3"):
-        check = [python, "-c", "import sys, asyncio; assert sys.version_info >= (3, 11)"]
+        check = [python, "-c", "import sys, asyncio, msgspec; assert sys.version_info >= (3, 11)"]
+        path = {"PYTHONPATH": python_path(), "PYTHONDONTWRITEBYTECODE": "1"}
         with contextlib.suppress(OSError):
-            if subprocess.run(check, user=12345, stderr=subprocess.DEVNULL).returncode == 0:
+            if subprocess.run(check, user=12345, env=path, stderr=subprocess.DEVNULL).returncode == 0:
                 return python
     pytest.skip("no Python here that another user can run")
 

@@ -8,7 +8,6 @@ port. It is run as root and as an ordinary user, so it needs nothing but the sta
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import os
 import socket
@@ -17,6 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from longshore.node.runtime import Mount
 from support.keeper_engine import WALLS, Engine
@@ -147,7 +148,7 @@ async def _held(engine: Engine, attack: Attack, level: str, env: dict[str, str])
     script = attack.script.replace("{sniff}", _SNIFF)
     walls: Any = WALLS[level]
     if attack.no_network and walls is not None:
-        walls = dataclasses.replace(walls, no_network=True)
+        walls = msgspec.structs.replace(walls, no_network=True)
     state = await engine.run(
         "sh",
         "-c",

@@ -14,12 +14,13 @@ def run(settings: Settings) -> int:
     from longshore.client import ConfigError
     from longshore.machinery.election import LeadershipLost
     from longshore.up.outside import outside_process
+    from longshore.up.webhooks import CannotServe
 
     try:
         outside_process.run(settings)
     except ConfigError as err:
         raise Failure(str(err), 2) from None
-    except (LeadershipLost, outside_process.Refused) as err:
+    except (CannotServe, LeadershipLost, outside_process.Refused) as err:
         raise Failure(str(err)) from None
     except OSError as err:
         raise Failure(f"--metrics-port: {err.strerror or err}") from None

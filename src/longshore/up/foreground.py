@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from longshore import __version__
-from longshore.up import logs, startup, stop_signals
+from longshore.up import logs, spare_memory, startup, stop_signals
 from longshore.up.options import Options
 from longshore.up.service_manager import ServiceManager
 
@@ -26,6 +26,7 @@ _FULL_DISK = (
 def run(options: Options) -> None:
     """Runs a longshore until it is told to stop. A second signal does not wait for open requests."""
     logs.configure(options.logging)
+    spare_memory.keep_together()
     with startup.quick_imports():
         from longshore.up import running  # noqa: F401 - used below; here it is imported quickly
     with asyncio.Runner(loop_factory=event_loop) as runner:

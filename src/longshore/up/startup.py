@@ -29,11 +29,16 @@ def quick_imports() -> Iterator[None]:
     try:
         yield
     finally:
+        rest_collector()
         gc.enable()
-        gc.freeze()  # modules live as long as the process; looking through them again finds nothing
-        gc.set_threshold(*THRESHOLDS)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def rest_collector() -> None:
+    """For a process that has imported all it needs."""
+    gc.freeze()  # modules live as long as the process; looking through them again finds nothing
+    gc.set_threshold(*THRESHOLDS)

@@ -73,6 +73,18 @@ def test_its_output_can_be_read_by_name_and_by_id(longshore: Command) -> None:
     )
 
 
+def test_its_story_is_told_afterwards(longshore: Command) -> None:
+    failing(longshore)
+    told = longshore.ok("why", "job/conv")
+    assert "index 1" in told
+    assert "the Job failed" in told
+    document = json.loads(longshore.ok("why", "job/conv", "-o", "json"))
+    assert document["about"]["name"] == "conv"
+    unknown = longshore("why", "job/nothing")
+    assert unknown.exit == 2
+    assert "no kubeconfig found" in unknown.stderr
+
+
 def test_nothing_but_record_items_and_logs_is_kept_for_the_owner_alone(longshore: Command) -> None:
     failing(longshore)
     (kept,) = runs_of(longshore).iterdir()

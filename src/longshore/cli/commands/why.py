@@ -6,7 +6,8 @@ longshore why pod/convert-7-x9p2k --watch
 longshore why job/convert job/resize
 longshore why cronjob/nightly -o json
 
-longshore keeps its reasons for a week, also those of objects that are gone. Of another server the story is
+longshore keeps its reasons for a week, also those of objects that are gone, and of throw-away runs
+(`longshore run` without an `up`). Of another server the story is
 told from its objects and events, which say less.
 """
 
@@ -47,12 +48,17 @@ def run(arguments: Namespace) -> int:
 
     from longshore.api.errors import StatusError
     from longshore.cli.main import Failure
+    from longshore.cli.running import place
     from longshore.cli.server import connecting
     from longshore.client.errors import Unreachable
 
     wanted = _named(arguments.what)
     if arguments.watch and len(wanted) > 1:
         raise Failure("--watch follows one object: name one", 2)
+    here = place.running(arguments.kubeconfig, arguments.context) is None and not arguments.context
+    if here and (kept := _kept(wanted)):
+        _print(kept, arguments)
+        return 0
     try:
         with closing(connecting.server(arguments)) as server:
             if arguments.watch:
@@ -62,8 +68,24 @@ def run(arguments: Namespace) -> int:
     except Unreachable as err:
         raise Failure(str(err)) from None
     except StatusError as err:
+        if err.code == 404 and (kept := _kept(wanted)):
+            _print(kept, arguments)
+            return 0
         raise Failure(str(err)) from None
     return 0
+
+
+def _kept(wanted: Sequence[tuple[Kind, str]]) -> dict[str, Obj]:
+    """The stories of throw-away runs of these names; none unless all are kept."""
+    from longshore.cli.kept import run_records
+
+    told = {}
+    for kind, name in wanted:
+        found = run_records.find(f"{kind.word}/{name}")
+        if found is None or found[1] is None or not found[1].story:
+            return {}
+        told[f"{kind.word}/{name}"] = found[1].story
+    return told
 
 
 def _named(words: list[str]) -> list[tuple[Kind, str]]:

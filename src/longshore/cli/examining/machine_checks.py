@@ -29,9 +29,9 @@ def python(version: tuple[int, ...] = sys.version_info[:3]) -> Finding:
 
 
 def namespaces() -> Finding:
-    from longshore.node.keeper.walls import namespaces
+    from longshore.node.keeper.walls import permissions
 
-    return namespaces_finding(namespaces.problem(), _setting(_APPARMOR), _setting(_CLONE))
+    return namespaces_finding(permissions.problem(), _setting(_APPARMOR), _setting(_CLONE))
 
 
 def namespaces_finding(problem: str, apparmor: str, clone: str) -> Finding:

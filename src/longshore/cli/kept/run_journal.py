@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from longshore.api import indexes
 from longshore.api.indexes import Runs
@@ -19,6 +19,8 @@ from longshore.api.types import Obj
 from longshore.cli.kept.run_records import JOURNAL
 from longshore.cli.running import result
 from longshore.cli.running.progress import Failed, Run
+
+_MAX_STORY_LINES: Final = 200
 
 
 class RunJournal:
@@ -56,6 +58,10 @@ class RunJournal:
 
     def failure(self, run: Run, failed: Failed) -> None:
         self._write({"uid": run.uid, "failure": result.failure(failed)})
+
+    def story(self, run: Run, story: Obj) -> None:
+        """Keeps what `longshore why` tells of it, as much of it as a person reads."""
+        self._write({"uid": run.uid, "story": {**story, "story": story["story"][-_MAX_STORY_LINES:]}})
 
     def ended(self, runs: Sequence[Run], outcome: result.Outcome, code: int) -> None:
         """Notes how it all ended."""

@@ -36,6 +36,8 @@ class KeptObject:
     failures: list[Obj] = field(default_factory=list)
     document: Obj = field(default_factory=dict)
     """The end, as `run -o json` prints it; empty for a run that was killed."""
+    story: Obj = field(default_factory=dict)
+    """The story that `longshore why` tells; empty for a run that was killed."""
 
     @property
     def name(self) -> str:
@@ -151,6 +153,8 @@ def _take(record: Record, line: dict[str, Any]) -> None:
         kept.done = indexes.merge(kept.done, indexes.read(line["done"], total))
     elif kept is not None and "failure" in line:
         kept.failures.append(line["failure"])
+    elif kept is not None and "story" in line:
+        kept.story = line["story"]
     elif "result" in line:
         record.ended, record.result, record.size = line["ended"], line["result"], line.get("size")
         for document in line.get("runs") or ():

@@ -37,6 +37,8 @@ from longshore.cli.running.progress import Failed, Run
 from longshore.cli.running.result_files import ResultFiles
 from longshore.cli.running.streaming import Streams, Style
 
+_KEPT_STORIES = 100
+"""Objects of a throw-away run whose stories are kept."""
 _FAILURES_SECONDS, _OUTPUT_SECONDS = 1.0, 5.0
 """Seconds that the failures, and the log lines of a run that was stopped, may take to arrive."""
 _RUNNING_OUTPUT_SECONDS = 0.2
@@ -145,6 +147,9 @@ class Session:
                 print(f"longshore: {self._unwritten}", file=sys.stderr)
                 code = code or 1
         if self._here.journal is not None:
+            for run in runs[:_KEPT_STORIES]:
+                if story := await why_it_failed.story(self._here.client, run):
+                    self._here.journal.story(run, story)
             self._here.journal.ended(runs, outcome, code)
         if not self._here.throw_away:
             await run_stopping.tidy(self._here, runs if self._arguments.rm else ())
