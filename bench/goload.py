@@ -206,9 +206,11 @@ async def watch(pool: Connections, path: str, proto: bool, told: Callable[[str, 
             told(first(event, 1).decode(), raw_of(first(first(event, 2), 1)))
 
 
-async def main(args: argparse.Namespace, config: Any) -> None:
+def access(config: Any) -> tuple[str, int, ssl.SSLContext, str]:
+    """Host, port, TLS settings and header lines for the first cluster of a kubeconfig."""
     server = urllib.parse.urlsplit(config["clusters"][0]["cluster"]["server"])
     assert server.hostname in ("127.0.0.1", "localhost", "::1"), "only this machine"
+    assert server.port is not None
     user, tls = config["users"][0]["user"], ssl.create_default_context()
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     head = f"Host: {server.hostname}:{server.port}\r\nUser-Agent: goload/1\r\n"
@@ -220,7 +222,11 @@ async def main(args: argparse.Namespace, config: Any) -> None:
                 f.write(base64.b64decode(user[name]))
             user[name] = f.name
         tls.load_cert_chain(user["client-certificate-data"], user["client-key-data"])
-    pool, proto = Connections(server.hostname, server.port, tls, head), not args.json
+    return server.hostname, server.port, tls, head
+
+
+async def main(args: argparse.Namespace, config: Any) -> None:
+    pool, proto = Connections(*access(config)), not args.json
     ns = f"load-{time.time_ns()}"
     await pool.ask(
         "POST",

@@ -42,11 +42,11 @@ def measured(what: str, work: Callable[[], object]) -> float:
     return spent[1] * 1000
 
 
-def left() -> tuple[int, int, int]:
-    """Threads, open files, resident kilobytes."""
+def left() -> tuple[int, int, int, int]:
+    """Threads, open files, objects of Python, resident kilobytes."""
     gc.collect()
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-    return threading.active_count(), len(os.listdir("/proc/self/fd")), resident
+    return threading.active_count(), len(os.listdir("/proc/self/fd")), len(gc.get_objects()), resident
 
 
 def unused_plugin() -> None:
@@ -87,7 +87,7 @@ def main(fixtures: int) -> None:
     measured("the first cluster is ready", first.start)
     measured("it is closed", first.close)
     ready, closed = [], []
-    early = (0, 0, 0)
+    half = (0, 0, 0, 0)
     for number in range(fixtures):
         cluster = Cluster()
         start = time.perf_counter(), time.process_time()
@@ -97,12 +97,13 @@ def main(fixtures: int) -> None:
         end = time.perf_counter(), time.process_time()
         ready.append((middle[0] - start[0], middle[1] - start[1]))
         closed.append((end[0] - middle[0], end[1] - middle[1]))
-        if number == min(20, fixtures // 2):
-            early = left()
+        if number == fixtures // 2:
+            half = left()
     for what, times in (("a later one is ready (median)", ready), ("it is closed (median)", closed)):
         real, used = (median(each[at] for each in times) * 1000 for at in (0, 1))
         print(f"{what:<44}{real:9.1f} ms{used:9.1f} ms CPU", flush=True)
-    print(f"threads, files, KB after 20 and after {fixtures}: {early} and {left()}", flush=True)
+    marks = f"after {fixtures // 2} and after {fixtures}"
+    print(f"threads, files, objects, KB {marks}: {half} and {left()}", flush=True)
     with Cluster() as c:
         c.apply(HOURLY)
         before = c.inside.store.revision

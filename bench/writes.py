@@ -10,6 +10,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import uvloop
 from run import AT_ONCE, JOBS, LIMIT, NAMESPACE, PODS, a_job, line, longshore
@@ -75,8 +78,16 @@ async def revision(client: Client) -> int:
     return int((await client.list(("v1", "Namespace"))).resource_version)
 
 
-async def told(client: Client, seen: Seen, jobs: int, pods: int) -> None:
-    """Runs so many Jobs of so many pods each, and prints what was written for one pod."""
+class Counts(NamedTuple):
+    """For one pod: writes but events, events, and writes of kinds that nobody follows."""
+
+    writes: float
+    events: float
+    others: float
+
+
+async def counted(client: Client, seen: Seen, jobs: int, pods: int) -> Counts:
+    """Runs so many Jobs of so many pods each, and counts what was written."""
     seen.begin()
     began = await revision(client)
     for number in range(jobs):
@@ -88,34 +99,47 @@ async def told(client: Client, seen: Seen, jobs: int, pods: int) -> None:
     count = jobs * pods
     events = sum(many for name, many in seen.names.items() if name.startswith("Event"))
     others = await revision(client) - began - seen.names.total()
+    return Counts((seen.names.total() - events) / count, events / count, others / count)
+
+
+async def told(client: Client, seen: Seen, jobs: int, pods: int) -> None:
+    """Runs so many Jobs of so many pods each, and prints what was written for one pod."""
+    counts, count = await counted(client, seen, jobs, pods), jobs * pods
     what, goals = f"{jobs:,} Jobs of one pod", ("", "")
     if jobs == 1:
         what, goals = f"{pods:,} pods of one Indexed Job", ("<= 3", "<= 1")
-    line(f"{what}: writes for a pod", f"{(seen.names.total() - events) / count:.2f}", goals[0])
-    line("  events for a pod", f"{events / count:.2f}", goals[1])
+    line(f"{what}: writes for a pod", f"{counts.writes:.2f}", goals[0])
+    line("  events for a pod", f"{counts.events:.2f}", goals[1])
     for name, many in seen.names.most_common():
         if many >= count / 100:
             print(f"  {many / count:5.2f}  {name}")
-    print(f"  {others / count:5.2f}  of other kinds", flush=True)
+    print(f"  {counts.others:5.2f}  of other kinds", flush=True)
 
 
-async def main(quick: bool) -> None:
+@asynccontextmanager
+async def following() -> AsyncIterator[tuple[Client, Seen]]:
+    """A longshore whose Jobs, pods and events are watched."""
     seen = Seen()
     async with longshore() as running:
         synced = [asyncio.Event() for _ in range(3)]
-        following = [
+        tasks = [
             asyncio.create_task(follow(running.client, kind, seen, ready))
             for kind, ready in zip((JOBS, PODS, EVENTS), synced, strict=True)
         ]
         try:
             for each in synced:
                 await each.wait()
-            await told(running.client, seen, 1, 20 if quick else 1000)
-            await told(running.client, seen, 10 if quick else 300, 1)
+            yield running.client, seen
         finally:
-            for task in following:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*following, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def main(quick: bool) -> None:
+    async with following() as (client, seen):
+        await told(client, seen, 1, 20 if quick else 1000)
+        await told(client, seen, 10 if quick else 300, 1)
 
 
 if __name__ == "__main__":
