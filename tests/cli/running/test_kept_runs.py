@@ -296,6 +296,13 @@ def test_old_runs_and_those_that_are_too_many_or_too_large_go(
     assert [record.begun for record in run_records.every(tmp_path)] == [now - 10]
 
 
+def test_runs_of_one_second_are_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    begun = [1_800_000_000.0 + number / 1000 for number in range(0, 1000, 40)]
+    for moment in begun:
+        kept_run(tmp_path, moment, 100)
+    assert [record.begun for record in run_records.every(tmp_path)] == begun[::-1]
+
+
 def test_a_run_that_another_process_tidies_is_left_to_it(tmp_path: Path) -> None:
     made = kept_run(tmp_path, 1000.0, 1000)
     descriptor = os.open(made, os.O_RDONLY)

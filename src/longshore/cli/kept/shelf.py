@@ -35,9 +35,11 @@ _ARCHIVED: Final = re.compile(r"\d{13}_(.+)")
 
 
 def begin(root: Path, now: float) -> Path:
-    """A new directory for a run. Raises OSError where there can be none."""
+    """A new directory for a run, named so that later runs sort after earlier ones: two runs of one second
+    differ by their milliseconds. Raises OSError where there can be none."""
     root.mkdir(mode=0o700, exist_ok=True)
-    made = root / f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{secrets.token_hex(2)}"
+    second = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now))
+    made = root / f"{second}.{int(now % 1 * 1000):03}-{secrets.token_hex(2)}"
     made.mkdir(mode=0o700)
     return made
 
