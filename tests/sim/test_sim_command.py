@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
@@ -61,6 +62,14 @@ def test_a_gang_that_never_fits_is_told(capsys: pytest.CaptureFixture[str]) -> N
     said = "it asks for 24 nvidia.com/gpu at once, all nodes together have 16"
     assert f"! vcjob/large can never start: {said}" in out
     assert "vcjob/small   complete" in out
+
+
+def test_a_refused_manifest_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest = tmp_path / "gpus.yaml"
+    manifest.write_text((EXAMPLES / "gpus.yaml").read_text().replace(', limits: {nvidia.com/gpu: "2"}', ""))
+    assert main(["sim", str(manifest)]) == 2
+    said = capsys.readouterr().err
+    assert re.match(r"longshore: Job (small|large): admission webhook .*Limit must be set", said)
 
 
 def test_what_if_in_json_and_on_one_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,6 +81,20 @@ def test_a_gang_that_does_not_fit_waits_with_numbers() -> None:
     assert said in found.remarks
 
 
+def test_limits_of_a_gang_count_as_requests() -> None:
+    work = gang("train", 3, "3")
+    container = work["spec"]["tasks"][0]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": container["resources"]["requests"]}
+    found = played(work)
+    said = "vcjob/train can never start: it asks for 9 cpu at once, all nodes together have 4"
+    assert said in found.remarks
+
+
+def test_a_waiting_gang_is_told_of_in_one_reason() -> None:
+    found = played(gang("train", 3, "3"))
+    assert found.jobs[0].waits_for == "needs 3 × 3 cpu, queue default has 4 cpu left, 1 node fits 1"
+
+
 def test_gangs_share_the_nodes_one_after_the_other() -> None:
     found = played(gang("one", 4, "1"), gang("two", 4, "1"), rules=[Rule("*", (Run(300.0),))])
     assert [row.result for row in found.jobs] == ["complete", "complete"]

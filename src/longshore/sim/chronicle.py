@@ -5,11 +5,13 @@ Objects are deleted on the way, by TTL, history limits and people; their lines s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from longshore.api import quantity
+from longshore.api.defaults.pod import default_pod
 from longshore.api.facts import job_state, kinds, owners, pod_state
 from longshore.api.pod_resources import pod_requests
 from longshore.api.time import rfc3339
@@ -69,8 +71,8 @@ class WorkLine:
     reason: str = ""
     group: str = ""
     """The name of the PodGroup of a Volcano Job."""
-    at_once: dict[str, int] = field(default_factory=dict)
-    """Requests of the pods of a gang that must start together, in sum; empty for a Job."""
+    gang: Obj | None = None
+    """The spec of a gang that has not started; None for a Job."""
     waits_for: str = ""
     """The scheduler's words about a gang that has not started."""
     succeeded: int = 0
@@ -80,6 +82,16 @@ class WorkLine:
     @property
     def reference(self) -> str:
         return f"{self.kind}/{self.name}"
+
+    def at_once(self) -> dict[str, int]:
+        """The least that the pods of a waiting gang which must start together ask for, by resource."""
+        tasks = self.gang["tasks"] if self.gang is not None else ()
+        each = [asked for task in tasks for asked in [_asked(task)] * (task.get("replicas") or 0)]
+        least = (self.gang or {}).get("minAvailable") or len(each)
+        return {
+            name: sum(sorted(requests.get(name, 0) for requests in each)[:least])
+            for name in {name for requests in each for name in requests}
+        }
 
 
 class Chronicle:
@@ -124,7 +136,7 @@ class Chronicle:
             line.started = now
             work = self.works.get((owners.controller_of(pod) or {}).get("uid", ""))
             if work is not None and work.started is None:
-                work.started = now
+                work.started, work.gang = now, None
         if line.ended is None and pod_state.has_ended(pod):
             line.ended, line.code = now, pod_state.main_end(pod).get("exitCode")
             line.result = _result(pod, phase)
@@ -184,7 +196,7 @@ class Chronicle:
             tasks = obj["spec"].get("tasks")
             if tasks:
                 line.completions = sum(task.get("replicas") or 0 for task in tasks)
-                line.at_once = _at_once(tasks, obj["spec"].get("minAvailable") or line.completions)
+                line.gang = obj["spec"]
             else:
                 line.completions = obj["spec"].get("completions")
         return line
@@ -232,17 +244,11 @@ def _result(pod: Obj, phase: str) -> str:
     return "evicted" if (pod.get("status") or {}).get("reason") == "Evicted" else "failed"
 
 
-def _at_once(tasks: Sequence[Obj], pods: int) -> dict[str, int]:
-    """The least that so many pods of these tasks ask for, by resource."""
-    each = [
-        {name: _number(name, amount) for name, amount in pod_requests(task["template"]["spec"]).items()}
-        for task in tasks
-        for _ in range(task.get("replicas") or 0)
-    ]
-    return {
-        name: sum(sorted(requests.get(name, 0) for requests in each)[:pods])
-        for name in {name for requests in each for name in requests}
-    }
+def _asked(task: Obj) -> dict[str, int]:
+    """The requests of a pod of this task. A template keeps what it says; in a pod, limits are requests."""
+    pod = {"spec": copy.deepcopy(task["template"]["spec"])}
+    default_pod(pod)
+    return {name: _number(name, amount) for name, amount in pod_requests(pod["spec"]).items()}
 
 
 def _number(name: str, amount: str) -> int:

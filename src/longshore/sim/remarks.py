@@ -55,7 +55,7 @@ def _never_started(result: Result, nodes: Sequence[Obj], chronicle: Chronicle) -
         too_large += [
             f"it asks for {_amount(name, wanted)} {name} at once, "
             f"all nodes together have {_amount(name, whole.get(name, 0))}"
-            for name, wanted in sorted(work.at_once.items())
+            for name, wanted in sorted(work.at_once().items())
             if wanted > whole.get(name, 0)
         ]
         if too_large:

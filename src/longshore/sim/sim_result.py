@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _MAX_SKIPS_TOLD: Final = 100
 _LATE_SECONDS: Final = 60.0
+_GANG_WAITS: Final = "GangWaits"
+"""The scheduler's reason with the numbers of a gang that waits (`scheduler/gang/numbers.py`)."""
 
 
 class JobRow(msgspec.Struct):
@@ -165,9 +167,14 @@ def of(
 
 
 def _waits(plane: Plane, kind: str, namespace: str, name: str) -> str:
+    """The last words of the scheduler. Of a gang that waits for room the numbers say it all; reasons of its
+    single pods would fill a page."""
     ask = plane.wiring.waits.get(kind)
     said = ask(namespace, name) if ask is not None else ()
-    return "; ".join(reason.words for reason in said[-1].why) if said else ""
+    why = said[-1].why if said else ()
+    return "; ".join(reason.words for reason in why if reason.code == _GANG_WAITS) or "; ".join(
+        reason.words for reason in why
+    )
 
 
 def _named(namespace: str, reference: str) -> str:

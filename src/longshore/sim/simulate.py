@@ -11,6 +11,7 @@ from datetime import UTC
 from typing import Final
 
 from longshore.api import cron
+from longshore.api.errors import StatusError
 from longshore.api.facts import kinds
 from longshore.api.types import Obj
 from longshore.apiserver.api import Api
@@ -128,7 +129,8 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
 
 
 async def _create(plane: Plane, objects: list[Obj]) -> None:
-    """Creates the manifests, those first on which others rely, and namespaces that nobody gave."""
+    """Creates the manifests, those first on which others rely, and namespaces that nobody gave. Raises
+    StatusError, or ValueError where that would not name the object."""
 
     def order(obj: Obj) -> int:
         return _FIRST.index(obj["kind"]) if obj["kind"] in _FIRST else len(_FIRST)
@@ -146,7 +148,12 @@ async def _create(plane: Plane, objects: list[Obj]) -> None:
             if k not in ("uid", "resourceVersion", "creationTimestamp")
         }
         namespace = (meta.get("namespace") or "default") if row.namespaced else ""
-        await plane.client.create(what, {**body, "metadata": meta}, namespace)
+        try:
+            await plane.client.create(what, {**body, "metadata": meta}, namespace)
+        except StatusError as err:
+            if f'"{meta.get("name")}"' in err.message:
+                raise
+            raise ValueError(f"{obj['kind']} {meta.get('name')}: {err.message}") from None
         if what == kinds.NAMESPACES:
             await plane.clock.sleep(0.1)  # until it has its service account
 
