@@ -52,6 +52,7 @@ ATTACKS = {
     ),
     "queue": Attack("uses message queues and semaphores of others", 'ipcs -q | grep -qi "$QUEUE"', PROCESS),
     "memory": Attack("reads shared memory of others", "test -e $SHARED_MEMORY", PROCESS),
+    "terminal": Attack("reads or writes terminals of others", "test -e $TERMINAL", PROCESS),
     "gain": Attack(
         "gains rights by programs of root (sudo)", "grep -q 'NoNewPrivs:.0' /proc/self/status", PROCESS
     ),
@@ -117,6 +118,7 @@ async def trials(level: str, directory: Path) -> dict[str, bool]:
     (data / "config" / "key").write_text("value")
     server = socket.create_server(("127.0.0.1", 0))
     victim = _victim()
+    near, far = os.openpty()
     queue = _made("ipcmk", "-Q").split()[-1]
     with (
         tempfile.NamedTemporaryFile(dir="/tmp") as file,
@@ -126,6 +128,7 @@ async def trials(level: str, directory: Path) -> dict[str, bool]:
             "VICTIM": str(victim.pid),
             "QUEUE": _key(queue),
             "SHARED_MEMORY": memory.name,
+            "TERMINAL": os.ttyname(far),
             "TMP_FILE": file.name,
             "DATA": str(data),
             "HOME_FILE": str(home),
@@ -140,6 +143,8 @@ async def trials(level: str, directory: Path) -> dict[str, bool]:
             victim.kill()
             victim.wait()
             server.close()
+            os.close(near)
+            os.close(far)
             _made("ipcrm", "-q", queue)
 
 

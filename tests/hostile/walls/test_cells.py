@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from longshore.node.runtime import Mount
 from support.keeper_engine import WALLS, Engine, until
 
 pytestmark = pytest.mark.anyio
@@ -71,6 +72,36 @@ async def test_nothing_of_one_container_is_found_by_the_next(engine: Engine, lev
     assert await engine.output("sh", "-c", look, env=own, walls=WALLS[level]) == "0\n"
 
 
-async def test_a_clean_cell_is_used_again(engine: Engine) -> None:
-    seen = {await engine.output("readlink", "/proc/self/ns/pid", walls=WALLS["full"]) for _ in range(3)}
+TRACES = {
+    "a new file in /dev": "touch /dev/left",
+    "a file in /dev in place of another": "rm /dev/stdin && touch /dev/left",
+    "a closed multiplexer of terminals": "chmod 0 /dev/pts/ptmx",
+    "a new file beside a mount point": "touch /not/there/left",
+    "a directory renamed above a mount point": "mv /not/there /not/here",
+    "a directory that others may not enter": "chmod 0 /not/there",
+    "a new file in a directory of a directory": "mkdir /not/there/left && touch /not/there/left/file",
+}
+
+
+@pytest.mark.parametrize("trace", TRACES.values(), ids=TRACES)
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_a_trace_in_memory_is_not_found_by_the_next(
+    engine: Engine, tmp_path: Path, level: str, trace: str
+) -> None:
+    same = {
+        "mounts": (Mount(str(tmp_path), "/not/there/volume"),),
+        "termination_message": tmp_path / "message",
+        "walls": WALLS[level],
+    }
+    look = "ls -l /dev /dev/pts /not /not/* | grep -v ^total | awk '{print $1, $NF}'"
+    seen = await engine.output("sh", "-c", look, **same)
+    assert (await engine.run("sh", "-c", trace, **same)).exit_code == 0
+    assert await engine.output("sh", "-c", look, **same) == seen
+
+
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_a_clean_cell_is_used_again(engine: Engine, tmp_path: Path, level: str) -> None:
+    script = "echo > /dev/null; echo x > /dev/termination-log; readlink /proc/self/ns/pid"
+    same = {"termination_message": tmp_path / "message", "walls": WALLS[level]}
+    seen = {await engine.output("sh", "-c", script, **same) for _ in range(3)}
     assert len(seen) == 1

@@ -143,7 +143,7 @@ class Keeper:
                     self._containers.starter,
                     self._containers.others,
                 )
-                return None
+                return _LATER
             case "attach":
                 exec_sessions.attach(connection, number, self._containers.live(payload))
                 return _LATER

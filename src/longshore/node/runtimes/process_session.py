@@ -1,8 +1,8 @@
 """Exec and attach of the process engine, as sessions on connections of their own to the keeper.
 
-An exec's streams are pipes or a terminal made here: the far ends go to the keeper, which gives them to the
-command, and the bytes never pass through it. An attached session hears the output from the keeper, and gets
-the near end of the container's input.
+An exec's pipes are made here: the far ends go to the keeper, which gives them to the command. A terminal is
+made by the keeper, where the container lives, and its near end comes here. The bytes never pass through the
+keeper. An attached session hears the output from the keeper, and gets the near end of the container's input.
 """
 
 from __future__ import annotations
@@ -50,13 +50,7 @@ class ProcessSession:
 
     async def begin_exec(self, key: str, command: tuple[str, ...], *, stdin: bool, tty: bool) -> None:
         far: list[int] = []
-        path = ""
-        if tty:
-            self._terminal, slave = os.openpty()
-            far, path = [slave], os.ttyname(slave)
-            self._streams[self._terminal] = "stdout"
-            self._input = self._terminal if stdin else -1
-        else:
+        if not tty:
             if stdin:
                 read, self._input = os.pipe2(os.O_CLOEXEC)
                 far.append(read)
@@ -65,12 +59,16 @@ class ProcessSession:
                 self._streams[near] = name
                 far.append(write)
         try:
-            request = frames.pack(("exec", 1, (key, list(command), path, stdin)))
-            socket.send_fds(self._sock, [request], [] if tty else far)
+            request = frames.pack(("exec", 1, (key, list(command), tty, stdin)))
+            socket.send_fds(self._sock, [request], far)
             await self._begun()
         finally:
             for fd in far:
                 os.close(fd)
+        if tty:
+            self._terminal = self._received.pop(0)
+            self._streams[self._terminal] = "stdout"
+            self._input = self._terminal if stdin else -1
         if self._input >= 0:
             os.set_blocking(self._input, False)
         for fd in self._streams:

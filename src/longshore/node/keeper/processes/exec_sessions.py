@@ -1,13 +1,13 @@
 """Commands run beside a container (exec), and its own streams seen live (attach).
 
 Each has a connection of its own to the keeper. The bytes of an exec do not pass through the keeper: its peer
-made the pipes or the terminal and handed the far ends over. An attached peer gets the near end of the
-container's input, and copies of its output. A peer that goes away ends its exec, not the container.
+made the pipes and handed the far ends over, or gets the near end of a terminal. An attached peer gets the
+near end of the container's input, and copies of its output. A peer that goes away ends its exec, not the
+container.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import signal
@@ -18,7 +18,7 @@ from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.talking import frames
 from longshore.node.keeper.talking.peer import Connection
-from longshore.node.keeper.walls import rights, users
+from longshore.node.keeper.walls import rights, terminals, users
 from longshore.node.keeper.walls.namespaces import Namespaces
 
 TYPE_CHECKING = False
@@ -35,24 +35,19 @@ def execute(
     connection: Connection,
     number: int,
     entry: Entry,
-    request: tuple[list[str], str, bool],
+    request: tuple[list[str], bool, bool],
     namespaces: Namespaces,
     limiter: Limiter,
     starter: Starter,
     others: dict[int, Callable[[int], None]],
 ) -> None:
-    """Runs a command where the container lives. The request is the command, the path of a terminal or "", and
-    whether there is an input."""
-    argv, tty, has_input = request
+    """Runs a command where the container lives, and answers. The request is the command, whether it gets a
+    terminal, and whether there is an input."""
+    argv, has_terminal, has_input = request
     descriptors, connection.descriptors = connection.descriptors, []
     env, cwd, identity, kept = _circumstances(entry)
-    if tty:
-        env["TERM"] = env.get("TERM", "xterm")
-        if identity is not None:
-            with contextlib.suppress(OSError):
-                os.chown(tty, identity[0], -1)
-    stdin, out, err = -1, -1, -1
-    if not tty:
+    stdin, out, err, tty, near = -1, -1, -1, "", -1
+    if not has_terminal:
         stdin = descriptors[0] if has_input else -1
         out, err = descriptors[-2:]
     try:
@@ -61,21 +56,30 @@ def execute(
             descriptors.append(cgroup)
         namespaces.enter_of(entry.pid)
         try:
+            if has_terminal:
+                env["TERM"] = env.get("TERM", "xterm")
+                near, tty = terminals.open_for(entry, identity)
+                descriptors.append(near)
             pid = starter.start((argv, env, cwd, stdin, out, err, tty), kept, identity, cgroup)
         finally:
             namespaces.leave()
+        entry.execs.add(pid)
+        others[pid] = functools.partial(_ended, connection, number, entry, pid)
+        connection.on_close = functools.partial(_kill, pid)
+        answer = frames.pack(("ok", number, None))
+        if has_terminal:
+            connection.send_descriptors(answer, [near])
+        else:
+            connection.send(answer)
     finally:
         for fd in descriptors:
             os.close(fd)
-    entry.execs.add(pid)
 
-    def ended(status: int) -> None:
-        entry.execs.discard(pid)
-        connection.on_close = None
-        connection.send(frames.pack(("exit", number, launching.exit_code(status))))
 
-    others[pid] = ended
-    connection.on_close = functools.partial(_kill, pid)
+def _ended(connection: Connection, number: int, entry: Entry, pid: int, status: int) -> None:
+    entry.execs.discard(pid)
+    connection.on_close = None
+    connection.send(frames.pack(("exit", number, launching.exit_code(status))))
 
 
 def _kill(pid: int) -> None:

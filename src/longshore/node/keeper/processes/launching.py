@@ -16,7 +16,7 @@ from collections.abc import Callable
 from longshore.node.keeper.processes import output, procfs
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.talking.refused import Refused
-from longshore.node.keeper.walls import rights, users
+from longshore.node.keeper.walls import rights, terminals, users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,13 +44,17 @@ def container(
     spec = entry.spec
     assert spec is not None
     identity = users.identity(spec)
-    given, stdin, write, error, tty = _streams(entry, spec)
+    given, stdin, write, error = _streams(entry, spec)
     try:
         cgroup = limiter.prepare(entry)
         if cgroup >= 0:
             given.append(cgroup)
         namespaces.enter(entry, spec, beside)
         try:
+            tty = ""
+            if spec["tty"]:
+                entry.pipe, tty = terminals.open_for(entry, identity)
+                entry.master = entry.pipe
             command = (spec["argv"], spec["env"], spec["cwd"] or "/", stdin, write, error, tty)
             entry.pid = starter.start(command, rights.of_spec(spec), identity, cgroup)
         finally:
@@ -72,27 +76,21 @@ def container(
     limiter.started(entry)
 
 
-def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, int, str]:
-    """The container's ends of its streams, to close after the start; input, output, error output, path of a
-    terminal."""
+def _streams(entry: Entry, spec: Spec) -> tuple[list[int], int, int, int]:
+    """The container's ends of its streams, to close after the start; input, output, error output. A terminal
+    is opened later, where the container lives."""
     if spec["tty"]:
-        entry.pipe, slave = os.openpty()
-        entry.master = entry.pipe
-        os.set_blocking(entry.pipe, False)
-        path = os.ttyname(slave)
-        if spec["uid"] and os.geteuid() == 0:
-            os.chown(path, spec["uid"], -1)
-        return [slave], -1, -1, -1, path
+        return [], -1, -1, -1
     entry.pipe, write, entry.pipe_inode = output.open_pipe()
     given, error = [write], write
     if entry.error_log is not None:
         entry.error_pipe, error, entry.error_inode = output.open_pipe()
         given.append(error)
     if not spec["stdin"]:
-        return given, -1, write, error, ""
+        return given, -1, write, error
     read, entry.stdin = os.pipe2(os.O_CLOEXEC)
     os.set_blocking(entry.stdin, False)
-    return [*given, read], read, write, error, ""
+    return [*given, read], read, write, error
 
 
 def exit_code(status: int) -> int:

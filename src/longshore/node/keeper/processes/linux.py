@@ -36,6 +36,9 @@ _SIGCHLD = 17
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+_IN_ENTRIES = 0x4 | 0x40 | 0x80 | 0x100 | 0x200 | 0x800  # attributes, moved, created, deleted, moved itself
+_IN_ONLY_DIRECTORIES = 0x01000000
+_TIOCGPTN, _TIOCSPTLCK = 0x80045430, 0x40045431
 
 
 def _check(result: int, what: str = "") -> None:
@@ -163,6 +166,35 @@ def make_read_only(path: str) -> None:
         ),
         path,
     )
+
+
+def open_terminal(multiplexer: str) -> tuple[int, int]:
+    """The near end of a new terminal, which does not block, and the terminal's number."""
+    flags = os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+    near = os.open(multiplexer, flags)
+    try:
+        number, unlocked = ctypes.c_uint(), ctypes.c_int(0)
+        _check(_libc.ioctl(near, ctypes.c_ulong(_TIOCGPTN), ctypes.byref(number)), multiplexer)
+        _check(_libc.ioctl(near, ctypes.c_ulong(_TIOCSPTLCK), ctypes.byref(unlocked)), multiplexer)
+    except OSError:
+        os.close(near)
+        raise
+    return near, number.value
+
+
+def watching() -> int:
+    """A descriptor from which events of watched directories are read, without waiting."""
+    return _descriptor(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+def watch(events: int, directory: str) -> int:
+    """Hears from now on when an entry comes, goes or gets other attributes. The number of the watch."""
+    mask = ctypes.c_uint32(_IN_ENTRIES | _IN_ONLY_DIRECTORIES)
+    return _descriptor(_libc.inotify_add_watch(events, os.fsencode(directory), mask))
+
+
+def unwatch(events: int, number: int) -> None:
+    _check(_libc.inotify_rm_watch(events, number))
 
 
 def raise_loopback() -> None:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:  # typing would be a third of what the keeper imports
         """None for a process of the machine like any other."""
 
 
-VERSION = 2
+VERSION = 3
 """Both ends must have the same; raised when a message changes its meaning."""
 
 SOCKET = "socket"

@@ -30,9 +30,11 @@ def build(
     read_only_root: bool,
     first: Callable[[], None] | None = None,
     own: tuple[str, ...] = (),
-) -> None:
+) -> tuple[list[str], list[str]]:
     """`stage` is an empty directory of the host to put things together in. `first` is done when all sources
-    are held; it makes the directories `own`, to which things may be added."""
+    are held; it makes the directories `own`, to which things may be added.
+
+    Returns the directories that are in memory, and those of them that are behind an overlay."""
     tree = _Tree(stage, own)
     opened: list[tuple[int, str, bool]] = []
     try:
@@ -51,6 +53,7 @@ def build(
         tree.point(termination, directory=False)
     if read_only_root:
         tree.make_read_only()
+    return [*tree.covered, *tree.made], tree.overlaid
 
 
 def bind(source: int, target: str, *, read_only: bool) -> None:
@@ -75,7 +78,10 @@ class _Tree:
         self._stage = stage
         self.ours: list[str] = []
         """Directories and files in which things may be made: volumes, and covered directories."""
-        self._covered: set[str] = {*own}
+        self.covered: set[str] = {*own}
+        self.made: list[str] = []
+        """Directories in covered ones that lead to a mount point."""
+        self.overlaid: list[str] = []
 
     def point(self, target: str, *, directory: bool) -> str:
         """The real path to mount on, which exists when this returns."""
@@ -90,6 +96,11 @@ class _Tree:
             above = os.path.dirname(above)
         if not self._is_ours(above):
             self._cover(above)
+        if not self._is_volume(above):
+            between = os.path.dirname(target)
+            while between != above:
+                self.made.append(between)
+                between = os.path.dirname(between)
         os.makedirs(target if directory else os.path.dirname(target), exist_ok=True)
         if not directory:
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666))
@@ -102,7 +113,7 @@ class _Tree:
                 _remount_read_only(path)
 
     def _is_ours(self, path: str) -> bool:
-        return path in self._covered or self._is_volume(path)
+        return path in self.covered or path in self.made or self._is_volume(path)
 
     def _is_volume(self, path: str) -> bool:
         return _below(path, self.ours)
@@ -118,7 +129,7 @@ class _Tree:
             self._cover_by_overlay(path)
         else:
             self._cover_by_entries(path)  # /dev too: a user's overlay has no working devices
-        self._covered.add(path)
+        self.covered.add(path)
 
     def _cover_by_entries(self, path: str) -> None:
         below = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -129,6 +140,7 @@ class _Tree:
             os.close(below)
 
     def _cover_by_overlay(self, path: str) -> None:
+        self.overlaid.append(path)
         within = [point for point in _mount_points(path) if point != path]
         below = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -22,8 +22,9 @@ _COVERED = (
     "/proc/timer_stats",
 )
 _READ_ONLY = ("/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger")
-_DEVICES = re.compile("(null|zero|full|random|urandom|tty|pts|nvidia.*|dri|kfd|accel|infiniband|dxg)$")
+_DEVICES = re.compile("(null|zero|full|random|urandom|tty|nvidia.*|dri|kfd|accel|infiniband|dxg)$")
 """The devices of every container, and accelerators. No disks, no memory, no terminals of the machine."""
+_TERMINALS = "/dev/pts"
 _LINKS = (
     ("/proc/self/fd", "fd"),
     ("/proc/self/fd/0", "stdin"),
@@ -34,7 +35,7 @@ _LINKS = (
 
 
 def own_devices() -> None:
-    """A /dev with the devices that containers need. The machine's terminals are below /dev/pts."""
+    """A /dev with the devices that containers need, and a place for terminals (`own_terminals`)."""
     shown = []
     for entry in os.scandir("/dev"):
         if _DEVICES.match(entry.name) and not entry.is_symlink():
@@ -51,6 +52,7 @@ def own_devices() -> None:
     for target, name in _LINKS:
         os.symlink(target, f"/dev/{name}")
     os.mkdir("/dev/shm")
+    os.mkdir(_TERMINALS)
 
 
 def hide(path: str) -> None:
@@ -66,6 +68,16 @@ def own_shared_memory() -> int:
         return -1
     linux.mount("longshore", path, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "mode=1777")
     return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def own_terminals() -> list[str]:
+    """Terminals of the container alone, at /dev/pts. /dev/ptmx makes those of the /dev/pts beside it. Returns
+    the directory; none where the machine has none."""
+    if not os.path.isdir(_TERMINALS):
+        return []
+    flags = linux.MS_NOSUID | linux.MS_NOEXEC
+    linux.mount("longshore", _TERMINALS, "devpts", flags, "newinstance,ptmxmode=0666,mode=0600")
+    return [_TERMINALS]
 
 
 def own_processes(proc: int) -> None:

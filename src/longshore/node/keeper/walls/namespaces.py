@@ -152,9 +152,10 @@ class Namespaces:
             cell = self._new_cell(spec, walls, beside)
             entry.cell = cell
             cell.users += 1
-            mounts = self._furnish(cell, entry, spec, walls, beside)
+            mounts, in_memory, overlaid = self._furnish(cell, entry, spec, walls, beside)
             if is_own:
                 cell.mounts, cell.key, cell.message_file = mounts, key, entry.message_file
+                cell.marks = self.cells.traces.mark(in_memory, overlaid)
             else:
                 os.close(mounts)
         else:
@@ -189,8 +190,11 @@ class Namespaces:
             self._network = os.open(f"/proc/{cell.first}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         return cell
 
-    def _furnish(self, cell: Cell, entry: Entry, spec: Spec, walls: Walls, beside: Entry | None) -> int:
-        """Enters a new mount namespace for the container, and returns it."""
+    def _furnish(
+        self, cell: Cell, entry: Entry, spec: Spec, walls: Walls, beside: Entry | None
+    ) -> tuple[int, list[str], list[str]]:
+        """Enters a new mount namespace for the container, and returns it, with its directories that are in
+        memory, and those of them that are behind an overlay."""
         assert self.cells is not None
         mounts, termination = spec["mounts"], spec["termination"]
         read_only, is_full = spec["read_only_root"], walls["level"] == "full"
@@ -222,7 +226,7 @@ class Namespaces:
 
             first = furnishing.own_devices if is_closed else None
             own = ("/dev",) if is_closed else ()
-            file_tree.build(self._stage, mounts, at, read_only, first, own)
+            in_memory, overlaid = file_tree.build(self._stage, mounts, at, read_only, first, own)
             if message >= 0:
                 file_tree.bind(message, at, read_only=False)
             if tmp >= 0:
@@ -233,6 +237,7 @@ class Namespaces:
                 linux.move_mount(memory, os.path.realpath("/dev/shm"))
             elif not walls["host_ipc"]:
                 cell.furnished(furnishing.own_shared_memory())
+            in_memory += furnishing.own_terminals()
             if not walls["host_pid"]:
                 furnishing.own_processes(proc)
             if is_closed and os.geteuid() == 0:
@@ -240,7 +245,7 @@ class Namespaces:
         finally:
             for fd in held:
                 os.close(fd)
-        return made
+        return made, in_memory, overlaid
 
     def _shared_mounts(self, beside: Entry, held: list[int], proc: int) -> tuple[int, int]:
         """The /proc of the other's PID namespace, if this container has none of its own, and its /dev/shm."""

@@ -45,6 +45,7 @@ def _furnish_fully() -> None:
     """Mounts what level full has beyond level process."""
     _unshare_mounts()
     furnishing.own_devices()
+    furnishing.own_terminals()
     furnishing.hide("/tmp")
     if os.geteuid() == 0:
         furnishing.protect_kernel()

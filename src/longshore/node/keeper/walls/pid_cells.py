@@ -1,8 +1,9 @@
 """Cells: a PID namespace each, with its first process and the mounts of the container that lives in it.
 
 A cell is made by the nursery, and one is always ordered ahead. A container that leaves its cell as it found
-it (nobody in it, nothing in its /tmp and /dev/shm) leaves it to the next one with the same mounts: there are
-as many cells as containers at a time. Any other cell ends with its container, and the kernel ends all in it.
+it (nobody in it, nothing in its /tmp and /dev/shm, no trace elsewhere) leaves it to the next one with the
+same mounts: there are as many cells as containers at a time. Any other cell ends with its container, and the
+kernel ends all in it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ import time
 
 from longshore.node.keeper.processes import procfs
 from longshore.node.keeper.walls import nursery
+from longshore.node.keeper.walls.traces import Traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from longshore.node.keeper.walls.nursery import Nursery
+    from longshore.node.keeper.walls.traces import Marks
 
 _MAX_FREE = 64
 
@@ -33,6 +36,7 @@ class Cell:
         "hostname",
         "is_shared",
         "key",
+        "marks",
         "message_file",
         "mounts",
         "pidfd",
@@ -56,6 +60,8 @@ class Cell:
         """The mount namespace, once there is one that the next container may have too."""
         self.key: object = None
         """The identity of its mounts."""
+        self.marks: Marks | None = None
+        """By which changes of its directories in memory are noticed; None where they are not."""
         self.message_file = ""
         self.shared_memory = -1
         self._memory_used = 0
@@ -111,6 +117,7 @@ class Cells:
         self._ready: list[Cell] = []
         self._free: dict[object, list[Cell]] = {}
         self._firsts: set[int] = set()
+        self.traces = Traces()
         self._clear()
 
     def problem(self) -> str:
@@ -189,7 +196,7 @@ class Cells:
         if cell.users:
             return True
         kept = self._free.setdefault(cell.key, [])
-        if good and len(kept) < _MAX_FREE and cell.is_as_new():
+        if good and len(kept) < _MAX_FREE and cell.is_as_new() and not self._has_traces(cell):
             cell.since = time.monotonic()
             kept.append(cell)
             return True
@@ -198,8 +205,13 @@ class Cells:
         self.drop(cell)
         return False
 
+    def _has_traces(self, cell: Cell) -> bool:
+        return cell.marks is None or self.traces.is_changed(cell.marks)
+
     def drop(self, cell: Cell) -> None:
         cell.close()
+        if cell.marks is not None:
+            self.traces.forget(cell.marks)
         if cell.tmp:
             self._nursery.remove(cell.tmp)
 

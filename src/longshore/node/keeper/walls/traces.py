@@ -1,0 +1,88 @@
+"""Traces: whether a container changed a directory that was made for it in memory, such as its /dev.
+
+The next container may have such a directory only as it was made. The kernel tells what happens in one
+(inotify): counts of files miss one that took the place of another, and times are coarser than a container's
+life may be. A directory behind an overlay has parts that nobody watches; what is changed there takes memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from longshore.node.keeper.processes import linux
+
+_HEAD_BYTES = 16
+"""An event: the number of the watch, what happened, a cookie, the length of the name that follows."""
+_READ_BYTES = 1 << 16
+
+
+class Marks:
+    """The marks by which a change of some directories is noticed."""
+
+    __slots__ = ("memories", "watches")
+
+    def __init__(self) -> None:
+        self.watches: set[int] = set()
+        self.memories: list[tuple[int, tuple[int, int]]] = []
+        """Directories behind an overlay, each with what was free in its memory."""
+
+
+class Traces:
+    def __init__(self) -> None:
+        try:
+            self._events = linux.watching()
+        except OSError:
+            self._events = -1  # the user has as many as he may have: nothing is known to be as it was
+        self._watched: set[int] = set()
+        self._changed: set[int] = set()
+
+    def mark(self, directories: list[str], overlaid: list[str]) -> Marks | None:
+        """Marks to give to the other functions; None where changes could not be noticed."""
+        if self._events < 0:
+            return None
+        marks = Marks()
+        try:
+            for path in directories:
+                marks.watches.add(linux.watch(self._events, path))
+            for path in overlaid:
+                fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                marks.memories.append((fd, _free(fd)))
+        except OSError:
+            self.forget(marks)
+            return None
+        self._watched |= marks.watches
+        return marks
+
+    def is_changed(self, marks: Marks) -> bool:
+        self._hear()
+        return not self._changed.isdisjoint(marks.watches) or any(
+            _free(fd) != free for fd, free in marks.memories
+        )
+
+    def forget(self, marks: Marks) -> None:
+        for number in marks.watches:
+            with contextlib.suppress(OSError):  # it went with its directory
+                linux.unwatch(self._events, number)
+        self._watched -= marks.watches
+        self._changed -= marks.watches
+        for fd, _ in marks.memories:
+            os.close(fd)
+
+    def _hear(self) -> None:
+        while True:
+            try:
+                data = os.read(self._events, _READ_BYTES)
+            except BlockingIOError:
+                return
+            at = 0
+            while at < len(data):
+                number = int.from_bytes(data[at : at + 4], "little", signed=True)
+                # Those of a directory that was forgotten may still come; -1 says that some were lost.
+                self._changed |= self._watched if number < 0 else self._watched & {number}
+                at += _HEAD_BYTES + int.from_bytes(data[at + 12 : at + 16], "little")
+
+
+def _free(directory: int) -> tuple[int, int]:
+    found = os.fstatvfs(directory)
+    return found.f_ffree, found.f_bfree
