@@ -54,7 +54,9 @@ class Namespaces:
         self.messages = Messages(directory)
         self.nursery = nursery
         self.cells = Cells(os.path.join(directory, "tmp"), nursery) if nursery is not None else None
-        self.walls_problem = self.cells.problem() if self.cells is not None else problem
+        if self.cells is not None:
+            problem = self.cells.problem() or permissions.terminals_problem()
+        self.walls_problem = problem
         """Why containers can have no walls, or ""."""
         self.full_problem = self.walls_problem or permissions.full_problem()
         """Why containers can have no walls of level full, or ""."""

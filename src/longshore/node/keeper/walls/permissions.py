@@ -36,6 +36,16 @@ def _unshare_mounts() -> None:
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
 
 
+def terminals_problem() -> str:
+    """Why containers can have no terminals of their own, and so no walls, or ""."""
+    return _tried(_furnish_terminals)
+
+
+def _furnish_terminals() -> None:
+    _unshare_mounts()
+    furnishing.own_terminals()
+
+
 def full_problem() -> str:
     """Why containers can have no walls of level full, or ""."""
     return _tried(_furnish_fully)
