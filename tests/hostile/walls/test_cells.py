@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -70,6 +71,40 @@ async def test_nothing_of_one_container_is_found_by_the_next(engine: Engine, lev
     await engine.run("sh", "-c", leave, env=own, walls=WALLS[level])
     look = "ipcs -q | grep -c 0x; ls /dev/shm; if [ $OWN_TMP ]; then ls /tmp; fi"
     assert await engine.output("sh", "-c", look, env=own, walls=WALLS[level]) == "0\n"
+
+
+_QUEUE = """
+import ctypes, os
+library = ctypes.CDLL("librt.so.1", use_errno=True)
+if library.mq_open(b"/left", os.O_RDWR {more}, 0o600, None) < 0:
+    print(os.strerror(ctypes.get_errno()))
+"""
+
+
+@pytest.mark.parametrize("kind", ["-Q", "-M 64", "-S 1"])
+async def test_no_object_of_system_v_is_left_to_the_next(engine: Engine, kind: str) -> None:
+    await engine.run("sh", "-c", f"ipcmk {kind}", walls=WALLS["full"])
+    assert await engine.output("sh", "-c", "ipcs | grep -c 0x", walls=WALLS["full"]) == "0\n"
+
+
+async def test_no_message_queue_of_posix_is_left_to_the_next(engine: Engine) -> None:
+    make, look = _QUEUE.format(more="| os.O_CREAT"), _QUEUE.format(more="")
+    assert await engine.output(sys.executable, "-c", make, walls=WALLS["full"]) == ""
+    said = await engine.output(sys.executable, "-c", look, walls=WALLS["full"])
+    assert said == "No such file or directory\n"
+
+
+async def test_an_ipc_namespace_without_objects_is_used_again(engine: Engine) -> None:
+    seen = {await engine.output("readlink", "/proc/self/ns/ipc", walls=WALLS["full"]) for _ in range(3)}
+    assert len(seen) == 1
+
+
+async def test_a_container_with_walls_of_processes_alone_has_a_new_ipc_namespace(engine: Engine) -> None:
+    """It may set the limits of its namespace, which the next one must not have."""
+    limit = "/proc/sys/kernel/msgmni"
+    before = await engine.output("cat", limit, walls=WALLS["process"])
+    await engine.run("sh", "-c", f"echo 7 > {limit}", walls=WALLS["process"])
+    assert await engine.output("cat", limit, walls=WALLS["process"]) == before
 
 
 TRACES = {

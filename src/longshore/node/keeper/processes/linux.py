@@ -142,9 +142,18 @@ def clone(flags: int) -> int:
 
 def proc_mount() -> int:
     """A new /proc of the caller's PID namespace, not yet mounted anywhere."""
-    made = _descriptor(_libc.syscall(_SYS_FSOPEN, b"proc", _CLOEXEC))
+    return _new_mount(b"proc")
+
+
+def queues_mount() -> int:
+    """The directory of POSIX message queues of the caller's IPC namespace, not mounted anywhere."""
+    return _new_mount(b"mqueue")
+
+
+def _new_mount(kind: bytes) -> int:
+    made = _descriptor(_libc.syscall(_SYS_FSOPEN, kind, _CLOEXEC))
     try:
-        _check(_libc.syscall(_SYS_FSCONFIG, made, _FSCONFIG_CREATE, None, None, 0), "proc")
+        _check(_libc.syscall(_SYS_FSCONFIG, made, _FSCONFIG_CREATE, None, None, 0), kind.decode())
         flags = _ATTR_NOSUID | _ATTR_NODEV | _ATTR_NOEXEC
         return _descriptor(_libc.syscall(_SYS_FSMOUNT, made, _CLOEXEC, flags))
     finally:

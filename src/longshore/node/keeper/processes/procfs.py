@@ -125,9 +125,16 @@ def name(pid: int) -> str:
 
 def children(pid: int) -> set[int] | None:
     """The children of a process with one thread, zombies among them; None where the kernel keeps no list."""
-    try:
-        fd = os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+    fd = open_children(pid)
+    if fd < 0:
         return None
     with os.fdopen(fd, "rb") as file:
         return {int(found) for found in file.read().split()}
+
+
+def open_children(pid: int) -> int:
+    """The list of its children, to be read from the beginning at any time; -1 where the kernel keeps none."""
+    try:
+        return os.open(f"/proc/{pid}/task/{pid}/children", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1

@@ -55,22 +55,23 @@ class Messages:
     def collect(self, file: str, wanted: str) -> bool:
         """Moves the message of an ended container to its place. Returns whether the file is as new."""
         try:
-            fd = self._open(file)
-        except OSError:
-            return False
-        try:
-            found = os.fstat(fd)
+            found = self._stat(file)
             if found.st_size and file != wanted:
-                text = os.pread(fd, _MAX_MESSAGE_BYTES, max(0, found.st_size - _MAX_MESSAGE_BYTES))
-                os.ftruncate(fd, 0)
-                os.makedirs(os.path.dirname(wanted), mode=0o700, exist_ok=True)
-                with open(wanted, "wb") as target:
-                    target.write(text)
+                self._move(file, wanted, found.st_size)
         except OSError:
             return False  # its directory is gone with the pod, or the disk is full
+        return file != wanted and found.st_mode & 0o7777 == _MODE and found.st_uid == os.geteuid()
+
+    def _move(self, file: str, wanted: str, size: int) -> None:
+        fd = self._open(file)
+        try:
+            text = os.pread(fd, _MAX_MESSAGE_BYTES, max(0, size - _MAX_MESSAGE_BYTES))
+            os.ftruncate(fd, 0)
         finally:
             os.close(fd)
-        return file != wanted and found.st_mode & 0o7777 == _MODE and found.st_uid == os.geteuid()
+        os.makedirs(os.path.dirname(wanted), mode=0o700, exist_ok=True)
+        with open(wanted, "wb") as target:
+            target.write(text)
 
     def discard(self, file: str) -> None:
         if name := self._name(file):
@@ -94,6 +95,11 @@ class Messages:
         fd = os.open(name, flags, _MODE, dir_fd=self._folder)
         os.fchmod(fd, _MODE)
         os.close(fd)
+
+    def _stat(self, file: str) -> os.stat_result:
+        name = self._name(file)
+        at = self._folder if name else None
+        return os.stat(name or file, dir_fd=at, follow_symlinks=False)
 
     def _open(self, file: str) -> int:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -121,8 +121,11 @@ class KeptMounts:
 
 def key_of(mounts: list[tuple[str, str, bool]], termination: str, read_only: bool) -> object:
     """An identity that is equal for equal files: a source that was made again is another one."""
+    identities: list[int] = []
     try:
-        sources = [os.stat(source) for source, _, _ in mounts]
+        for source, _, _ in mounts:
+            found = os.stat(source)
+            identities += (found.st_dev, found.st_ino)
     except OSError as error:
         raise Refused("RunContainerError", f"the source of a mount is not there: {error}") from None
-    return (tuple(mounts), tuple((s.st_dev, s.st_ino) for s in sources), termination, read_only)
+    return (tuple(mounts), tuple(identities), termination, read_only)

@@ -23,6 +23,7 @@ from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.records.termination_files import Messages
 from longshore.node.keeper.talking.refused import Refused
 from longshore.node.keeper.walls import file_tree, furnishing, permissions
+from longshore.node.keeper.walls.ipc_spaces import IpcSpace
 from longshore.node.keeper.walls.kept_mounts import KeptMounts, key_of
 from longshore.node.keeper.walls.pid_cells import Cell, Cells
 
@@ -172,6 +173,10 @@ class Namespaces:
         if not walls["host_ipc"]:
             if beside is not None:
                 _join(beside.pid, linux.NEWIPC)
+            elif cell.ipc is not None:
+                cell.ipc.enter()
+            elif is_own and _is_closed(walls) and os.geteuid() == 0:
+                cell.ipc = IpcSpace(self._here)
             else:
                 linux.unshare(linux.NEWIPC)
             self._kinds.append(linux.NEWIPC)
@@ -200,7 +205,7 @@ class Namespaces:
         assert self.cells is not None
         mounts, termination = spec["mounts"], spec["termination"]
         read_only, is_full = spec["read_only_root"], walls["level"] == "full"
-        is_closed = is_full and not walls["privileged"]
+        is_closed = _is_closed(walls)
         at = termination[1] if termination else ""
         targets = [os.path.normpath(target) for _, target, _ in mounts]
         held: list[int] = []
@@ -339,10 +344,20 @@ class Namespaces:
 
 
 def _cell_key(spec: Spec, walls: Walls) -> object:
-    asked = tuple(walls[name] for name in ("level", "privileged", "no_network", "host_ipc"))
     termination = spec["termination"]
-    mounts = key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"])
-    return (asked, tuple(walls["hidden"]), mounts)
+    return (
+        walls["level"],
+        walls["privileged"],
+        walls["no_network"],
+        walls["host_ipc"],
+        tuple(walls["hidden"]),
+        key_of(spec["mounts"], termination[1] if termination else "", spec["read_only_root"]),
+    )
+
+
+def _is_closed(walls: Walls) -> bool:
+    """Whether the container sees devices and files of the kernel as containers of others do."""
+    return walls["level"] == "full" and not walls["privileged"]
 
 
 def _join(pid: int, kinds: int) -> None:

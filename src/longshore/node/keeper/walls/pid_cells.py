@@ -20,6 +20,7 @@ from longshore.node.keeper.walls.traces import Traces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from longshore.node.keeper.walls.ipc_spaces import IpcSpace
     from longshore.node.keeper.walls.nursery import Nursery
     from longshore.node.keeper.walls.traces import Marks
 
@@ -28,12 +29,13 @@ _MAX_FREE = 64
 
 class Cell:
     __slots__ = (
+        "_children",
         "_memory_used",
-        "_own_tmp",
         "control",
         "first",
         "first_ticks",
         "hostname",
+        "ipc",
         "is_shared",
         "key",
         "marks",
@@ -52,6 +54,7 @@ class Cell:
         """The pid of its first process."""
         self.pidfd = os.pidfd_open(first)
         self.first_ticks = procfs.start_ticks(first)
+        self._children = procfs.open_children(first)
         self.control = control
         """Held open as long as the keeper is there."""
         self.proc = proc
@@ -60,6 +63,8 @@ class Cell:
         """The mount namespace, once there is one that the next container may have too."""
         self.key: object = None
         """The identity of its mounts."""
+        self.ipc: IpcSpace | None = None
+        """The IPC namespace, if the next container may have that too."""
         self.marks: Marks | None = None
         """By which changes of its directories in memory are noticed; None where they are not."""
         self.message_file = ""
@@ -80,12 +85,22 @@ class Cell:
         if shared_memory >= 0:
             self._memory_used = _files(shared_memory)
 
-    def is_as_new(self) -> bool:
-        if self.mounts < 0 or self.is_shared or procfs.children(self.first) != set():
-            return False
+    def is_alive(self) -> bool:
+        """Only of a cell that this keeper made, whose first process is its child."""
         try:
+            return os.waitid(os.P_PIDFD, self.pidfd, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        except ChildProcessError:
+            return False
+
+    def is_as_new(self) -> bool:
+        try:
+            if self.mounts < 0 or self.is_shared or self._children < 0 or os.pread(self._children, 1, 0):
+                return False
             if self.tmp and os.listdir(self.tmp):
                 return False
+            if self.ipc is not None and not self.ipc.is_empty():
+                self.ipc.close()
+                self.ipc = None
         except OSError:
             return False
         return self.shared_memory < 0 or _files(self.shared_memory) == self._memory_used
@@ -94,10 +109,17 @@ class Cell:
         """Ends all that is in it."""
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
-        for fd in (self.pidfd, self.proc, self.mounts, self.shared_memory):
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes what the keeper holds of it."""
+        for fd in (self.pidfd, self.proc, self.mounts, self.shared_memory, self._children):
             if fd >= 0:
                 os.close(fd)
-        self.pidfd = self.proc = self.mounts = self.shared_memory = -1
+        self.pidfd = self.proc = self.mounts = self.shared_memory = self._children = -1
+        if self.ipc is not None:
+            self.ipc.close()
+            self.ipc = None
         if self.control is not None:
             self.control.close()
 
@@ -168,7 +190,7 @@ class Cells:
         except OSError:
             return None
         if cell.first_ticks != ticks:
-            os.close(cell.pidfd)
+            cell.let_go()
             return None
         tmp = f"{self._directory}/{first}"
         cell.tmp = tmp if os.path.isdir(tmp) else ""
@@ -185,7 +207,7 @@ class Cells:
         found = self._free.get(key)
         while found:
             cell = found.pop()
-            if procfs.start_ticks(cell.first):
+            if cell.is_alive():
                 return cell
             self.drop(cell)
         return None
