@@ -185,11 +185,21 @@ GANG_STATUSES: tuple[Any, ...] = (
     {},
     None,
 )
+GROUP_STATUSES: tuple[Any, ...] = (
+    {"phase": "Inqueue"},
+    {"phase": "Running", "running": 1, "conditions": [{"type": "Scheduled", "status": "True"}]},
+    {"phase": "Completed", "running": None, "succeeded": 2**40, "conditions": None},
+    {"phase": "Completed", "colour": "red"},
+    {"phase": 7},
+    {"running": True, "conditions": [{"type": "Scheduled", "lastTransitionTime": "soon"}]},
+    {},
+    None,
+)
 STATUSES = {
     "pod": POD_STATUSES,
     "job": JOB_STATUSES,
     "gang": GANG_STATUSES,
-    "group": ({"phase": "Inqueue"}, {}),
+    "group": GROUP_STATUSES,
 }
 STORED = st.sampled_from(("pod", "job", "gang", "group", "event"))
 SPECS: dict[str, st.SearchStrategy[Obj]] = {
@@ -241,7 +251,9 @@ def changes(draw: st.DrawFn, kind: str) -> Request:
         return Request("update", kind, body, name, "status", wire=wire)
     if how in ("merge", "strategic"):
         body = {"status": status} | draw(_some({"metadata": {"uid": "other"}, "spec": {}}))
-        where = draw(st.sampled_from(("status", "status", "status", "")))
+        where = draw(
+            st.sampled_from(("status", "status", "status", "") if kind != "group" else ("", "status"))
+        )
         return Request("patch", kind, body, name, where, MERGE if how == "merge" else STRATEGIC, wire=wire)
     if how == "strip":
         body = {"metadata": {"$deleteFromPrimitiveList/finalizers": draw(st.sampled_from(STRIPPED))}}

@@ -11,6 +11,7 @@ import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
+from functools import lru_cache
 from typing import Final
 
 from longshore.api import names, quantity
@@ -59,6 +60,7 @@ def _date(text: str) -> bool:
     return len(text) == 10
 
 
+@lru_cache(maxsize=1024)  # the same moment stands in many objects
 def _date_time(text: str) -> bool:
     found = _DATE_TIME.fullmatch(text)
     return found is not None and _date(found[1])

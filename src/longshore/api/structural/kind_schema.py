@@ -7,7 +7,7 @@ from functools import cached_property
 from longshore.api.field import FieldError
 from longshore.api.shape import MapShape
 from longshore.api.structural import defaults, embedded, lists, prune, shapes, validate
-from longshore.api.structural.node import ABSENT, Node, of_kind
+from longshore.api.structural.node import ABSENT, of_kind
 from longshore.api.structural.wording import Problem
 from longshore.api.types import Obj, copy_of, decode, encode
 
@@ -19,7 +19,12 @@ class Schema:
         """`lasts` says that it comes with the program and never changes."""
         self.node = of_kind(schema)
         self._status_apart, self._lasts = status_apart, lasts
-        self._by_part = not self.node.embeds_below and _has_no_rules_of_its_own(self.node)
+        self._by_part = (
+            not self.node.embeds_below
+            and self.node.judges_members_alone
+            and not (self.node.additional is not None and self.node.additional.lists_below)
+        )
+        self._lists = tuple(name for name, own in self.node.properties.items() if own.lists_below)
 
     @cached_property
     def shape(self) -> MapShape:
@@ -75,21 +80,16 @@ class Schema:
         return found
 
     def _changes_are_right(self, obj: Obj, old: Obj) -> bool:
-        """Whether nothing is wrong with the parts that are not as they were. Most updates change one, and of
+        """Whether nothing is wrong with what is not as it was. Most updates change one part, and of
         the others nothing would be complained of."""
         node = self.node
-        changed = {key: value for key, value in obj.items() if key not in old or old[key] != value}
         found: list[Problem] = []
-        for key, value in changed.items():
-            child = node.properties.get(key, node.additional)
-            if child is not None:
-                validate.check(value, child, (None, key), found)
-        if found or any(name not in obj for name in node.required):
+        validate.check_changes(obj, old, node, None, found)
+        if found:
             return False
-        return not (node.lists_below and lists.problems(changed, node))
+        parts = {name: obj[name] for name in self._lists if name in obj and not _is_same(name, obj, old)}
+        return not (parts and lists.problems(parts, node))
 
 
-def _has_no_rules_of_its_own(node: Node) -> bool:
-    """Whether an object is right when its fields are, and none that must be there is missing."""
-    limits = (node.enum, node.min_properties, node.max_properties)
-    return node.open and not node.composed and limits == (None, None, None)
+def _is_same(name: str, obj: Obj, old: Obj) -> bool:
+    return name in old and (obj[name] is old[name] or bool(obj[name] == old[name]))

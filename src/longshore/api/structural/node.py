@@ -28,6 +28,8 @@ _PYTHON: Final[Mapping[str, frozenset[type]]] = {
 _INT_OR_STRING: Final = ("integer", "string")
 _INT_OR_STRING_ANY_OF: Final = [{"type": "integer"}, {"type": "string"}]
 _NOTHING: Final[frozenset[type]] = frozenset()
+INT_RANGES: Final[Mapping[str, tuple[int, int]]] = {"int32": (-(2**31), 2**31 - 1)}
+INT64: Final = (-(2**63), 2**63 - 1)
 
 
 class Node:
@@ -50,7 +52,9 @@ class Node:
         "exclusive_minimum",
         "format",
         "format_check",
+        "integers",
         "items",
+        "judges_members_alone",
         "keys",
         "list_type",
         "lists_below",
@@ -96,6 +100,8 @@ class Node:
         self.exclusive_minimum = False
         self.exclusive_maximum = False
         self.multiple_of: float | None = None
+        self.integers: tuple[int, int] | None = None
+        """The least and the greatest integer of which there is nothing else to ask; None if there is."""
         self.items: Node | None = None
         self.min_items: int | None = None
         self.max_items: int | None = None
@@ -110,6 +116,8 @@ class Node:
         self.min_properties: int | None = None
         self.max_properties: int | None = None
         self.map_type = ""
+        self.judges_members_alone = False
+        """Whether an object is right when its members are, and none that must be there is missing."""
         self.preserve = False
         self.embedded = False
         self.all_of: tuple[Node, ...] = ()
@@ -227,9 +235,15 @@ def _summarise(node: Node) -> None:
     node.defaults_below = any(n.defaults_below or n.default is not ABSENT for n in inside)
     node.lists_below = node.list_type in ("set", "map") or any(n.lists_below for n in inside)
     node.embeds_below = node.embedded or any(n.embeds_below for n in inside)
+    limits = (node.enum, node.min_properties, node.max_properties)
+    node.judges_members_alone = (
+        node.open and not node.composed and limits == (None, None, None) and node.types in ((), ("object",))
+    )
     if node.composed or node.enum is not None or node.accepts is None:
         return
     node.plain = node.accepts & {bool}
     ruled = node.format_check or node.pattern or node.min_length is not None or node.max_length is not None
     if not ruled:
         node.plain |= node.accepts & {str}
+    if node.types == ("integer",) and (node.multiple_of, node.minimum, node.maximum) == (None, None, None):
+        node.integers = INT_RANGES.get(node.format, INT64)

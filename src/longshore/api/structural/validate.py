@@ -12,7 +12,7 @@ from typing import Any, Final
 from longshore.api import gotext
 from longshore.api.field import FieldError
 from longshore.api.structural import composed, patterns, wording
-from longshore.api.structural.node import ABSENT, Node
+from longshore.api.structural.node import ABSENT, INT64, INT_RANGES, Node
 from longshore.api.structural.ratchet import unchanged
 from longshore.api.structural.wording import Place, Problem
 
@@ -25,8 +25,6 @@ _NAMES: Final = {
     float: "number",
     type(None): "null",
 }
-_INT_RANGES: Final = {"int32": (-(2**31), 2**31 - 1)}
-_INT64: Final = (-(2**63), 2**63 - 1)
 _MAX_FLOAT32: Final = 3.4028234663852886e38
 _MAX_EXACT_FLOAT: Final = 2**53 - 1  # beyond it, Go's validator takes no float for an integer
 
@@ -49,6 +47,8 @@ def check(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
     kind = type(value)
     if kind in node.plain:
         return
+    if kind is int and (usual := node.integers) is not None and usual[0] <= value <= usual[1]:
+        return
     if node.accepts is not None and kind not in node.accepts:
         _wrong_type(value, node, place, found)
     if value is None:
@@ -67,6 +67,24 @@ def check(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
         found.append(wording.unsupported(place, value, node.enum))
     if kind is dict:
         _object(value, node, place, found)
+
+
+def check_changes(value: Any, old: Any, node: Node, place: Place, found: list[Problem]) -> None:
+    """Adds what is wrong with a value to `found`, but for members of objects that are as they were."""
+    if type(value) is not dict or type(old) is not dict or not node.judges_members_alone:
+        check(value, node, place, found)
+        return
+    properties, additional = node.properties, node.additional
+    for key, inner in value.items():
+        before = old.get(key, ABSENT)
+        if inner is before or (type(inner) is type(before) and inner == before):
+            continue
+        child = properties.get(key, additional)
+        if child is not None and type(inner) not in child.plain:
+            check_changes(inner, before, child, (place, key), found)
+    for name in node.required:
+        if name not in value:
+            found.append(wording.required(place, name))
 
 
 def _wrong_type(value: Any, node: Node, place: Place, found: list[Problem]) -> None:
@@ -100,7 +118,7 @@ def _string(value: str, node: Node, place: Place, found: list[Problem]) -> None:
 
 
 def _number(value: int | float, node: Node, place: Place, found: list[Problem]) -> None:
-    if type(value) is int and not _INT64[0] <= value <= _INT64[1]:
+    if type(value) is int and not INT64[0] <= value <= INT64[1]:
         # Go reads an integer of more than 64 bits as a float, which is too large to pass for one.
         value = float(value)
         if node.types == ("integer",):
@@ -142,7 +160,7 @@ def _is_multiple(value: int | float, factor: int | float) -> bool:
 def _in_range(value: float, node: Node, place: Place, what: str, found: list[Problem]) -> None:
     """Whether a number, the value's own or one of the schema's, fits the format."""
     if node.types == ("integer",):
-        low, high = _INT_RANGES.get(node.format, _INT64)
+        low, high = INT_RANGES.get(node.format, INT64)
         if low <= value <= high and value == int(value):
             return
     elif node.format != "float" or abs(value) <= _MAX_FLOAT32:

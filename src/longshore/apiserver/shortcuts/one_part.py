@@ -34,7 +34,8 @@ _NOT_COMPARED: Final = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
 class OnePart:
-    """Writes of /status, and patches of the main resource that take finalizers away."""
+    """Writes of a status, and patches of the main resource that take finalizers away. The status of a kind
+    without /status is patched as a field of the main resource."""
 
     relies_on: ClassVar[tuple[str, ...]] = (
         "no hook of a status write writes into the spec it is given (`Strategy.keeps_parts`)",
@@ -56,7 +57,7 @@ class OnePart:
         return _write_status(api, call, old, current, status, wanted)
 
     def patch(self, api: Api, call: Call, old: Entry, media_type: str, wanted: WriteOptions) -> Answer | None:
-        """A merge patch or strategic merge patch of /status alone, or of finalizers that go."""
+        """A merge patch or strategic merge patch of the status alone, or of finalizers that go."""
         resource = call.resource
         if not resource.strategy.keeps_parts or call.subresource not in ("", "status"):
             return None
@@ -64,7 +65,7 @@ class OnePart:
         if type(patch) is not dict:
             return None
         current = served(resource, old.obj)
-        if call.subresource:
+        if call.subresource or not resource.strategy.has_status:
             change = _status_in(patch, current)
             if type(change) is not dict:
                 return None
@@ -132,10 +133,15 @@ def _write_status(
     kind.default_status(new)
     now = update.own_fields(api, call, current, new, wanted, only="status")
     context = strategy.Context(now, call.subresource, call.user.name)
-    kind.prepare_status(new, current, context)
-    if kind.validate_status(new, current, context):
-        return None
-    return update.stage(api, call, old, new, wanted, shared=True)
+    if call.subresource:
+        kind.prepare_status(new, current, context)
+        problems = kind.validate_status(new, current, context)
+    else:
+        kind.prepare_update(new, current, context)
+        if kind.counts_generation and kind.generation_changed(new, current):
+            new["metadata"]["generation"] = current["metadata"].get("generation", 0) + 1
+        problems = kind.validate_update(new, current, context)
+    return None if problems else update.stage(api, call, old, new, wanted, shared=True)
 
 
 def _strip(api: Api, call: Call, old: Entry, gone: Any, wanted: WriteOptions) -> Answer | None:
