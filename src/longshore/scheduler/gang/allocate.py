@@ -90,16 +90,21 @@ def _try(session: Session, group: Group, queue: Queue, tasks: list[Task]) -> tup
             continue
         if any(group.tasks[uid].role == task.role for uid in group.misfits):
             continue
-        now, later, said = session.rooms.candidates(task, near.home(session, group, task))
-        if not now and not later:
-            _note_misfit(group, task, said)
-            if group.goes_on():
-                continue
-            break
-        if now and session.limits.allow_now(queue, task):
-            session.allocate(group, task, session.rooms.best(task, now))
+        home, may = near.home(session, group, task), session.limits.allow_now(queue, task)
+        room = session.rooms.best_now(task) if home is None and may else None
+        if room is not None:
+            session.allocate(group, task, room)
         else:
-            session.pipeline(group, task, session.rooms.best(task, later or now))
+            now, later, said = session.rooms.candidates(task, home)
+            if not now and not later:
+                _note_misfit(group, task, said)
+                if group.goes_on():
+                    continue
+                break
+            if now and may:
+                session.allocate(group, task, session.rooms.best(task, now))
+            else:
+                session.pipeline(group, task, session.rooms.best(task, later or now))
         placed.append(task)
         if group.is_ready and tasks:
             return placed, True

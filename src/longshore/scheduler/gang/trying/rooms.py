@@ -22,6 +22,7 @@ from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.settings import Settings
 from longshore.scheduler.gang.trying.node_rules import NodeRules
 from longshore.scheduler.gang.trying.node_scores import NodeScores
+from longshore.scheduler.gang.trying.ranking import Ranking
 from longshore.scheduler.ledger import Node
 from longshore.scheduler.single import scoring
 from longshore.scheduler.view import View
@@ -65,6 +66,9 @@ class Rooms:
         self.nodes: Sequence[Node] = [node for node in view.ledger if not _arriving(node)]
         """The nodes as they are, whatever is tried."""
         self._stands: dict[Shape, dict[str, Stand]] = {}
+        self._rankings: dict[Shape, Ranking] = {}
+        self._refusals: dict[Shape, str] = {}
+        """The words of nodes that have no room for a shape, now or later."""
         self._indifferent = True
         """Whether no pod on the nodes has any affinity; known once there are rooms."""
 
@@ -91,7 +95,7 @@ class Rooms:
     # ---- what nodes say
 
     def context(self, task: Task) -> Context | Refusal:
-        nodes = [room.node for room in self._rooms.values()]
+        nodes = (room.node for room in self._rooms.values())
         view = self._view
         return filters.prepare(
             task.pod, view.ledger, view.volumes, view.namespaces, nodes, without=self._settings.left_out
@@ -108,7 +112,11 @@ class Rooms:
         now: list[Room] = []
         later: list[Room] = []
         reasons: Counter[str] = Counter()
-        found = self._found_for(task.pod.shape) if context.is_plain and not self._rules else {}
+        shape, alike = task.pod.shape, context.is_plain and not self._rules
+        anywhere = alike and self.only is None and home is None
+        if anywhere and (said := self._refusals.get(shape)) is not None:
+            return now, later, said
+        found = self._found_for(shape) if alike else {}
         for name, room in self._rooms.items():
             if (self.only is not None and name not in self.only) or (home is not None and name not in home):
                 reasons[_FAR] += 1
@@ -125,7 +133,42 @@ class Rooms:
         if now or later:
             return now, later, ""
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-        return now, later, f"0/{len(self._rooms)} nodes are unavailable: {told}."
+        said = f"0/{len(self._rooms)} nodes are unavailable: {told}."
+        if anywhere:
+            self._refusals[shape] = said
+        return now, later, said
+
+    def best_now(self, task: Task) -> Room | None:
+        """The best of all nodes with room now, as `candidates` and `best` would find it; None if there is
+        none, or if it takes these two to tell."""
+        shape = task.pod.shape
+        if self.only is not None or self._rules or shape.preferred or shape.uses_labels:
+            return None
+        rooms = self._rooms
+        if not self._indifferent or not self._untainted:
+            return None
+        context = self.context(task)
+        if isinstance(context, Refusal) or not context.is_plain:
+            return None
+        ranking = self._rankings.get(shape)
+        if ranking is None:
+            ranking = self._rankings[shape] = Ranking(
+                rooms, lambda name: self._score_now(task, rooms[name], context)
+            )
+        name = ranking.best()
+        return None if name is None else rooms[name]
+
+    @cached_property
+    def _untainted(self) -> bool:
+        return not any(node.taints for node in self.nodes)
+
+    def _score_now(self, task: Task, room: Room, context: Context) -> float | None:
+        """How good a node is for tasks that depend on nothing but the node; None if it has no room now."""
+        found, name = self._found_for(task.pod.shape), room.node.name
+        stand = found.get(name)
+        if stand is None:
+            stand = found[name] = self._stand(task, room, context)
+        return None if stand.problems or stand.later else stand.score
 
     def _found_for(self, shape: Shape) -> dict[str, Stand]:
         """How the nodes stand to tasks of a shape, as far as that still holds, by name."""
@@ -143,8 +186,12 @@ class Rooms:
 
     def _changes(self, room: Room) -> None:
         """Forgets the answers of a node that has changed."""
+        name = room.node.name
         for found in self._stands.values():
-            found.pop(room.node.name, None)
+            found.pop(name, None)
+        for ranking in self._rankings.values():
+            ranking.changed(name)
+        self._refusals.clear()
 
     def _objections(self, task: Task, room: Room, context: Context) -> tuple[str, ...]:
         """Resources first, as Volcano does, then everything else."""
