@@ -64,14 +64,12 @@ class ClusterFaults:
 
     def crash_controllers(self) -> None:
         """Controllers, schedulers and the node's agent die in the middle of what they do, and start again
-        with nothing but what is stored."""
-        self._cluster.loop.run(self._cluster.inside.crash_controllers())
-        self._cluster.settle()
+        with nothing but what is stored. As much time passes as faults keep them from starting."""
+        self._cluster.do(self._cluster.inside.crash_controllers())
 
     def restart(self) -> None:
         """The whole server goes down with all its connections and comes up again at its address."""
-        self._cluster.loop.run(self._cluster.inside.restart())
-        self._cluster.settle()
+        self._cluster.do(self._cluster.inside.restart())
 
     def clear(self) -> None:
         """Everything works again."""

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -162,6 +162,12 @@ class Cluster:
         """Returns when nothing is left to do at this moment of the virtual clock; at once on the real one."""
         if isinstance(loop := self.loop.loop, HeldLoop):
             self.loop.run(loop.advance(0.0))
+
+    def do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does work in the cluster's thread, with as much of the virtual clock's time as it waits for."""
+        loop = self.loop.loop
+        self.loop.run(loop.let_pass(work) if isinstance(loop, HeldLoop) else work)
+        self.settle()
 
     # ---- ways in for clients
 

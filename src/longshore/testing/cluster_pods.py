@@ -54,8 +54,7 @@ class PodHandle:
     def crash_node(self) -> None:
         """The machine it runs on goes down and comes up again: nobody knows how its containers ended. The
         other pods of the node share its fate."""
-        self._cluster.loop.run(self._cluster.inside.crash_node())
-        self._cluster.settle()
+        self._cluster.do(self._cluster.inside.crash_node())
 
     def _end(self, code: int, signal: int = 0, reason: str = "") -> None:
         def end() -> None:

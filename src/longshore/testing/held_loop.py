@@ -63,7 +63,7 @@ class HeldLoop(VirtualLoop):
         self.outside = Outside()
         self.busy_threads = 0
         self._way: _Way | None = None
-        self._is_let_go = False
+        self._is_let_go = self._has_time = False
         self._speed = 0.0
         self._flowing_since = 0.0
         self._turn = asyncio.Lock()
@@ -80,11 +80,18 @@ class HeldLoop(VirtualLoop):
                 self._way = None
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does the work, and lets as much time pass as it waits for."""
+        """Does the work, and lets as much time pass as it waits for. Work within such work has time already."""
+        if self._has_time:
+            await work
+            return
+        self._has_time = True
         doing = self.create_task(work)
-        while not doing.done() and not self._is_let_go:
-            await self.advance(_STEP_SECONDS, doing.done)
-        await doing
+        try:
+            while not doing.done() and not self._is_let_go:
+                await self.advance(_STEP_SECONDS, doing.done)
+            await doing
+        finally:
+            self._has_time = False
 
     def flow(self, speed: float) -> None:
         """Lets time pass `speed` times as fast as real time; 0 holds it."""

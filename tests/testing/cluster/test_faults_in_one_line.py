@@ -139,6 +139,23 @@ def test_a_server_restarts_at_its_address_with_all_its_objects(c: Cluster, batch
     c.wait("job/report", "Complete", "10m")
 
 
+@pytest.mark.parametrize("what", ["crash_controllers", "restart"])
+def test_time_passes_while_a_fault_keeps_the_controllers_from_starting(c: Cluster, what: str) -> None:
+    c.apply(a_job())
+    fault = c.faults.unavailable(for_="5s", who="controllers")
+    getattr(c.faults, what)()
+    assert fault.happened
+    c.wait("job/report", "Complete", timeout="1m")
+
+
+def test_controllers_that_crash_amid_a_fault_without_an_end_go_on_when_it_is_cleared(c: Cluster) -> None:
+    c.faults.throttle(503, times=None, who="controllers")
+    c.faults.crash_controllers()
+    c.apply(a_job())
+    c.faults.clear()
+    c.wait("job/report", "Complete", timeout="10m")
+
+
 def test_a_fault_on_something_that_is_no_method_is_refused(c: Cluster) -> None:
     with pytest.raises(ValueError, match="begins with a method"):
         c.faults.conflict(on="jobs/status")
