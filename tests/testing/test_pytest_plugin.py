@@ -104,6 +104,20 @@ def test_fails(longshore):
     )
 
 
+def test_a_report_ends_at_the_line_of_the_test(pytester: pytest.Pytester) -> None:
+    source = """
+def test_no_kind(longshore): longshore.get("jobx/z")
+def test_no_job(longshore): longshore.wait("job/none", "Complete", timeout="1s")
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=2)
+    said = result.stdout.str()
+    assert "there is no kind 'jobx'" in said
+    assert "job/none is not Complete after 1 s" in said
+    for file in ("loop_thread.py", "cluster_for_tests.py", "object_names.py", "_base.py"):
+        assert file not in said
+
+
 def test_a_passing_test_gets_no_section(pytester: pytest.Pytester) -> None:
     result = run(pytester, "def test_passes(longshore): assert longshore.url\n", "-rA")
     result.assert_outcomes(passed=1)

@@ -11,6 +11,8 @@ from longshore.testing.spreads import Duration, seconds
 
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
+__tracebackhide__ = True
+"""Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 
 
 class ClusterFaults:

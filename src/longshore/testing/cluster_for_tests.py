@@ -51,6 +51,8 @@ from longshore.testing.settings import ClockName, NodeName, Settings
 from longshore.testing.spreads import Duration, seconds
 from longshore.testing.wait_verdicts import Condition, Verdict, judge
 
+__tracebackhide__ = True
+"""Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 MANAGER = "longshore-testing"
 """Owns the fields that `apply` sets."""
 

@@ -15,6 +15,8 @@ from longshore.testing.scripts import CommandRule, Rule, Told
 if TYPE_CHECKING:
     from longshore.testing.cluster_for_tests import Cluster
 
+__tracebackhide__ = True
+"""Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 _KILLED: Final = (137, 9)
 
 

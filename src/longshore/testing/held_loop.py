@@ -80,7 +80,7 @@ class HeldLoop(VirtualLoop):
                 self._way = None
 
     async def let_pass(self, work: Coroutine[Any, Any, None]) -> None:
-        """Does the work, and lets as much time pass as it waits for. Work within such work has time already."""
+        """Does the work, and lets as much time pass as it waits for. Work within it has that time, too."""
         if self._has_time:
             await work
             return

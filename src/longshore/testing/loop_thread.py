@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
+__tracebackhide__ = True
+"""Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
 L = TypeVar("L", bound=asyncio.AbstractEventLoop)
 T = TypeVar("T")
 
@@ -29,10 +31,13 @@ class LoopThread(Generic[L]):
             )
         running = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
-            return running.result()
+            error = running.exception()
         except BaseException:
             running.cancel()
             raise
+        if error is not None:
+            raise error  # without the frames of concurrent.futures
+        return running.result()
 
     def call(self, fn: Callable[[], T]) -> T:
         """The result of a function that is called in the loop."""

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from longshore.api.resources import Resource
 from longshore.api.types import Obj, copy_of
 
+__tracebackhide__ = True
+"""Reports of pytest end at the line of the test that called; `--full-trace` shows the rest."""
+
 
 class Named(NamedTuple):
     """An object, or with an empty name all of its kind."""
