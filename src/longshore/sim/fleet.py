@@ -161,12 +161,13 @@ class Fleet(Handler):
             self._report(pod, pod_statuses.evicted(pod.obj, began, self._now(), pod.restarts))
 
     def _stop(self, pod: _Pod) -> None:
-        """The pod is deleted: it gets its grace period, and goes."""
+        """The pod is deleted: it gets its grace period, and goes. Without one the server removes it."""
         self._cancel(pod)
-        if pod.is_over:
-            self._write(self._remove(pod))
-            return
         grace = float(pod.obj["metadata"].get("deletionGracePeriodSeconds") or 0)
+        if pod.is_over:
+            if grace:
+                self._write(self._remove(pod))
+            return
         stops = pod.run.stops_after
         heeds = stops is not None and stops <= grace
         seconds = stops if stops is not None and heeds else grace

@@ -47,8 +47,10 @@ def evicted(pod: Obj, began: str, at: str, restarts: int) -> Obj:
 
 def _status(pod: Obj, phase: str, at: str, state: Obj, restarts: int, *, ready: bool = False) -> Obj:
     truth = "True" if ready else "False"
-    before = (pod.get("status") or {}).get("conditions") or ()
-    kept: list[Any] = [each for each in before if each["type"] not in ("Ready", "ContainersReady")]
+    before = pod.get("status") or {}
+    kept: list[Any] = [
+        each for each in before.get("conditions") or () if each["type"] not in ("Ready", "ContainersReady")
+    ]
     kept += [
         {"type": kind, "status": truth, "lastTransitionTime": at} for kind in ("ContainersReady", "Ready")
     ]
@@ -64,4 +66,5 @@ def _status(pod: Obj, phase: str, at: str, state: Obj, restarts: int, *, ready: 
         }
         for each in pod["spec"]["containers"]
     ]
-    return {"phase": phase, "startTime": at, "conditions": kept, "containerStatuses": containers}
+    started = before.get("startTime") or at
+    return {"phase": phase, "startTime": started, "conditions": kept, "containerStatuses": containers}

@@ -117,13 +117,12 @@ class GroupCommit:
         while not self._tidy() and self._queue:
             batch = self._queue.popleft()
             self._running, self._started = batch, self._journal.stopwatch()
-            append = partial(self._journal.append, batch.events)
             self._in_loop = self._journal.is_quick(batch, self._slow.expected)
             if not self._in_loop:
                 self._busy = True
-                self._writer.submit(append, self._appended)
+                self._writer.submit(partial(self._journal.append, batch.events), self._appended)
                 return
-            self._settle(attempt(append))
+            self._settle(attempt(self._journal.append, batch.events))
 
     def _appended(self, error: WriteFailed | None) -> None:
         self._settle(error)
@@ -139,12 +138,7 @@ class GroupCommit:
             self._slow.ran_aside()
         self._may_tidy = True
         if error is not None:
-            self.counters.failed_commits += 1
-            lost = [batch, *self._queue]
-            self._queue.clear()
-            self._failed()
-            for each in lost:
-                each.settle(error)
+            self._lose(batch, error)
             return
         commit = Commit(len(batch.events), batch.size, seconds)
         self.counters.count(commit)
@@ -152,6 +146,15 @@ class GroupCommit:
         batch.settle(None)
         if self.on_commit is not None:
             self.on_commit(commit)
+
+    def _lose(self, batch: Batch, error: WriteFailed) -> None:
+        """Tells of a failed commit everybody who waits for it, or for a write staged after it."""
+        self.counters.failed_commits += 1
+        lost = [batch, *self._queue]
+        self._queue.clear()
+        self._failed()
+        for each in lost:
+            each.settle(error)
 
     def _tidy(self) -> bool:
         """Starts one step of housekeeping if one is allowed and due."""

@@ -20,6 +20,7 @@ from longshore.api.types import Obj, encode
 from longshore.store import contents, notes, pages
 from longshore.store.batch import Batch, Staged
 from longshore.store.commit import GroupCommit
+from longshore.store.commit_in_memory import CommitInMemory
 from longshore.store.contents import Contents
 from longshore.store.counters import Commit, Counters
 from longshore.store.errors import Compacted, DiskFull, FutureRevision, NothingOnDisk, StoreClosed
@@ -53,7 +54,8 @@ class Store:
         self._hub = Hub(limits.lag_events, limits.lag_bytes)
         journal: Journal = disk.journal if disk is not None else NoJournal()
         writer = WriterThread() if disk is not None else InTurn()
-        self._commit = GroupCommit(journal, writer, found.window, self._durable, self._staged.clear)
+        engine = GroupCommit if disk is not None else CommitInMemory
+        self._commit = engine(journal, writer, found.window, self._durable, self._staged.clear)
         self._journal = journal
         self.reasons = Notes(notes.reasons(retention), found.notes, self._note)
         """Reasons that others keep beside the objects,"""

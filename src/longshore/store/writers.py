@@ -70,10 +70,10 @@ async def beside(job: Callable[[], None]) -> None:
     await asyncio.to_thread(job)
 
 
-def attempt(job: Callable[[], None]) -> WriteFailed | None:
+def attempt(job: Callable[..., None], *args: object) -> WriteFailed | None:
     """Runs a job and returns its error, of any kind: the waiters must be told."""
     try:
-        job()
+        job(*args)
     except WriteFailed as failed:
         return failed
     except Exception as failed:

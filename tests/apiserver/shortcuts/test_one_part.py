@@ -17,14 +17,19 @@ from longshore.api.types import Obj
 from longshore.client import PatchType
 from support.api_in_memory import Server, api_in_memory
 
-JOBS, PODS = ("batch/v1", "Job"), ("v1", "Pod")
+JOBS, PODS, CRON_JOBS = ("batch/v1", "Job"), ("v1", "Pod"), ("batch/v1", "CronJob")
 PATHS = {
     JOBS: "/apis/batch/v1/namespaces/default/jobs/{}",
+    CRON_JOBS: "/apis/batch/v1/namespaces/default/cronjobs/{}",
     PODS: "/api/v1/namespaces/default/pods/{}",
 }
 NOON, LATER = "2026-11-15T12:00:00Z", "2026-11-15T12:00:09Z"
 POD: Obj = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
-SPECS: dict[tuple[str, str], Obj] = {JOBS: {"template": {"spec": POD}}, PODS: POD}
+SPECS: dict[tuple[str, str], Obj] = {
+    JOBS: {"template": {"spec": POD}},
+    PODS: POD,
+    CRON_JOBS: {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": {"spec": POD}}}},
+}
 
 
 def condition(kind: str, status: str = "True", **more: Any) -> Obj:
@@ -73,6 +78,17 @@ STORIES: list[tuple[tuple[str, str], list[Obj]]] = [
     (PODS, [{"podIPs": [{"ip": "10.0.0.1"}]}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}]),
     (PODS, [{"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}]}, {"hostIPs": [{"ip": "10.0.0.1"}]}]),
     (PODS, [{"qosClass": "Guaranteed"}, {"resourceClaimStatuses": [{"name": "x"}]}]),
+    (
+        CRON_JOBS,
+        [
+            {"lastScheduleTime": NOON, "active": [{"kind": "Job", "name": "a", "uid": "u"}, {}]},
+            {"lastScheduleTime": LATER, "active": [{"kind": "Job", "name": "b", "uid": "v"}]},
+            {"lastScheduleTime": LATER, "lastSuccessfulTime": LATER},
+            {"lastScheduleTime": LATER, "lastSuccessfulTime": LATER},
+            {},
+        ],
+    ),
+    (CRON_JOBS, [{"lastScheduleTime": "2026-11-15T13:00:00.5+01:00", "active": []}, {"active": None}]),
 ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from longshore.api.defaults import cronjob as defaults
 from longshore.api.field import FieldError
 from longshore.api.kinds import job
@@ -12,6 +14,8 @@ from longshore.api.validation import cronjob
 
 class CronJobStrategy(Strategy):
     """batch/v1 CronJobs. Their status is taken as it comes."""
+
+    keeps_parts: ClassVar[bool] = True
 
     def default(self, obj: Obj) -> None:
         defaults.default_cronjob(obj)

@@ -60,8 +60,10 @@ class Deltas:
 
     def list_ended(self, keys: Set[Key], revision: int) -> None:
         """The list is complete: it had these keys. Changes collected before are still told first."""
-        self._next()
-        self._batch = Batch(everything=keys, revision=revision)
+        batch = self._batch
+        if batch.deltas or batch.revision or batch.everything is not None:
+            self._full.append(batch)
+        self._batch, self._last = Batch(everything=keys, revision=revision), {}
 
     def added(self, obj: Obj, revision: int) -> None:
         self._append((Kind.ADDED, key_of(obj), obj))
@@ -92,15 +94,14 @@ class Deltas:
 
     def take(self) -> Batch | None:
         """The oldest batch; None when nothing was collected."""
-        self._next()
-        return self._full.popleft() if self._full else None
+        if self._full:
+            return self._full.popleft()
+        batch = self._batch
+        if not (batch.deltas or batch.revision or batch.everything is not None):
+            return None
+        self._batch, self._last = Batch(), {}
+        return batch
 
     def _append(self, delta: Delta) -> None:
         self._last[delta[1]] = len(self._batch.deltas)
         self._batch.deltas.append(delta)
-
-    def _next(self) -> None:
-        batch = self._batch
-        if batch.deltas or batch.revision or batch.everything is not None:
-            self._full.append(batch)
-            self._batch, self._last = Batch(), {}
