@@ -48,9 +48,11 @@ class Memory:
     def going(self, key: Key) -> frozenset[str]:
         return frozenset(self._going.uids(key))
 
-    def job_gone(self, key: Key, uid: str) -> None:
-        """The cache does not show the Job any more."""
+    def job_gone(self, key: Key, uid: str) -> bool:
+        """The cache does not show the Job any more. Whether this controller has deleted it."""
+        was_going = uid in self._going.uids(key)
         self._going.observed(key, uid)
+        return was_going
 
     def forget(self, key: Key) -> None:
         """There is no CronJob of this name."""
