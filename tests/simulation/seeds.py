@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import logging
 import multiprocessing
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from longshore.up import startup
 from simulation import drawing, judging, plants, world
 from simulation.judging import Fault
 from simulation.record import WORK
@@ -59,7 +61,7 @@ def wrong(seed: int) -> tuple[int, list[Fault]]:
 
 def _many(first: int, count: int | None, seconds: float | None, jobs: int) -> int:
     begun, played, found = time.monotonic(), 0, 0
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+    with multiprocessing.get_context("spawn").Pool(jobs, _collect_seldom) as pool:
         for seed, faults in pool.imap_unordered(wrong, _numbers(first, count, begun, seconds), _CHUNK):
             played += 1
             if faults:
@@ -68,6 +70,13 @@ def _many(first: int, count: int | None, seconds: float | None, jobs: int) -> in
     took = time.monotonic() - begun
     print(f"{played} seeds from {first} in {took:.1f} s ({played / took * 60:.0f} a minute): {found} wrong")
     return 1 if found else 0
+
+
+def _collect_seldom() -> None:
+    """Lets the collector of garbage look less often, and not at what was there before: 0.13 s of CPU for a
+    seed instead of 0.15."""
+    gc.freeze()
+    gc.set_threshold(*startup.THRESHOLDS)
 
 
 def _numbers(first: int, count: int | None, begun: float, seconds: float | None) -> Iterator[int]:

@@ -306,7 +306,7 @@ class FollowedSelection:
             self._work = self._steps(self._batch)
 
     def _steps(self, batch: Batch) -> list[Delta]:
-        """What a batch asks for, last first."""
+        """The changes that a batch asks for, last first."""
         steps = batch.deltas
         if batch.everything is not None:
             gone = [key for key in self.cache.all_keys() if key not in batch.everything]
