@@ -14,6 +14,7 @@ Obj: TypeAlias = dict[str, Any]
 """One API object (or any part of one) as decoded JSON."""
 
 _encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
 
@@ -25,6 +26,11 @@ def encode(value: Any) -> bytes:
 def decode(raw: bytes | str) -> Any:
     """Parses JSON that this program wrote itself. Client input goes through `codec`."""
     return _decode(raw)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, in their types, too: for Python alone 1, 1.0 and true are equal."""
+    return one is other or (one == other and _encode_sorted(one) == _encode_sorted(other))
 
 
 def copy_of(value: Any) -> Any:

@@ -271,3 +271,23 @@ async def test_a_patch_that_means_another_object_of_the_name_is_refused(server: 
     await server.send("POST", WIDGETS, widget())
     patch = {"metadata": {"uid": "another"}, "status": {"phase": "Ready"}}
     assert (await server.send("PATCH", f"{WIDGETS}/w", patch, type=MERGE)).code in (409, 422)
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, True), (0, False), (1, 1.5), ([1], [True])])
+async def test_a_number_that_becomes_a_truth_value_is_a_change(server: Server, before: Any, now: Any) -> None:
+    await server.send("POST", WIDGETS, widget(extra={"on": before}))
+    change = {"spec": {"extra": {"on": now}}}
+    await server.send("PATCH", f"{WIDGETS}/w", change, type=MERGE)
+    answer = await server.send("GET", f"{WIDGETS}/w")
+    assert repr(answer.body["spec"]["extra"]["on"]) == repr(now)
+    assert answer.body["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize("spec", [{"replicas": True}, {"parts": [{"name": "a", "weight": True}]}])
+async def test_a_truth_value_in_place_of_an_equal_number_is_refused(
+    server: Server, spec: dict[str, Any]
+) -> None:
+    await server.send("POST", WIDGETS, widget(replicas=1, parts=[{"name": "a", "weight": 1}]))
+    refused = await server.send("PATCH", f"{WIDGETS}/w", {"spec": spec}, type=MERGE)
+    assert refused.code == 422
+    assert "must be of type int" in refused.body["message"]

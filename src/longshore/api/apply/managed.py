@@ -14,7 +14,7 @@ from longshore.api.apply import compare, entries, fieldset
 from longshore.api.apply.compare import Untypable
 from longshore.api.apply.reconcile import fitted
 from longshore.api.shape import FieldSet, MapShape, Shape
-from longshore.api.types import Obj
+from longshore.api.types import Obj, is_same
 
 
 def after_update(
@@ -133,7 +133,9 @@ def only_times_differ(new: Obj, old: Obj) -> bool:
     if a.keys() != b.keys() or any(a[k] != b[k] for k in a if k != "managedFields"):
         return False
     found, before = a.get("managedFields", ()), b.get("managedFields", ())
-    return found is before or _timeless(found) == _timeless(before)
+    if found is not before and _timeless(found) != _timeless(before):
+        return False
+    return all(part == "metadata" or is_same(value, old[part]) for part, value in new.items())
 
 
 def _timeless(found: Sequence[Obj]) -> list[Obj]:

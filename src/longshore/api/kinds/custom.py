@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from longshore.api.strategy import Context, Strategy
-from longshore.api.types import Obj
+from longshore.api.types import Obj, is_same
 
 _ABSENT: Final = object()
 
@@ -32,7 +32,8 @@ class CustomResourceStrategy(Strategy):
             new["status"] = status
 
     def generation_changed(self, new: Obj, old: Obj) -> bool:
-        return self._counted(new) != self._counted(old)
+        now, before = self._counted(new), self._counted(old)
+        return now.keys() != before.keys() or not all(is_same(now[part], before[part]) for part in now)
 
     def _counted(self, obj: Obj) -> Obj:
         return {k: v for k, v in obj.items() if k not in ("metadata", "status")}

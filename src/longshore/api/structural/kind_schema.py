@@ -9,7 +9,7 @@ from longshore.api.shape import MapShape
 from longshore.api.structural import defaults, embedded, lists, prune, shapes, validate
 from longshore.api.structural.node import ABSENT, of_kind
 from longshore.api.structural.wording import Problem
-from longshore.api.types import Obj, copy_of, decode, encode
+from longshore.api.types import Obj, copy_of, decode, encode, is_same
 
 
 class Schema:
@@ -87,9 +87,9 @@ class Schema:
         validate.check_changes(obj, old, node, None, found)
         if found:
             return False
-        parts = {name: obj[name] for name in self._lists if name in obj and not _is_same(name, obj, old)}
+        parts = {
+            name: obj[name]
+            for name in self._lists
+            if name in obj and not (name in old and is_same(obj[name], old[name]))
+        }
         return not (parts and lists.problems(parts, node))
-
-
-def _is_same(name: str, obj: Obj, old: Obj) -> bool:
-    return name in old and (obj[name] is old[name] or bool(obj[name] == old[name]))

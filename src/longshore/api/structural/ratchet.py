@@ -11,6 +11,7 @@ from typing import Any
 
 from longshore.api.structural.node import ABSENT, Node
 from longshore.api.structural.wording import Place
+from longshore.api.types import is_same
 
 
 def unchanged(place: Place, new: Any, old: Any, node: Node | None) -> bool:
@@ -25,7 +26,7 @@ def unchanged(place: Place, new: Any, old: Any, node: Node | None) -> bool:
             node = node.properties.get(step, node.additional) if node is not None else None
         if old is ABSENT:
             return False
-        if old == new:
+        if is_same(old, new):
             return True
     return False
 

@@ -15,6 +15,7 @@ from longshore.api.structural import composed, patterns, wording
 from longshore.api.structural.node import ABSENT, INT64, INT_RANGES, Node
 from longshore.api.structural.ratchet import unchanged
 from longshore.api.structural.wording import Place, Problem
+from longshore.api.types import is_same
 
 _NAMES: Final = {
     dict: "object",
@@ -77,7 +78,7 @@ def check_changes(value: Any, old: Any, node: Node, place: Place, found: list[Pr
     properties, additional = node.properties, node.additional
     for key, inner in value.items():
         before = old.get(key, ABSENT)
-        if inner is before or (type(inner) is type(before) and inner == before):
+        if is_same(inner, before):
             continue
         child = properties.get(key, additional)
         if child is not None and type(inner) not in child.plain:
