@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from longshore.apiserver.http.begun import Durable, Ready, Streams, Waits
+from longshore.apiserver.http.begun import Durable, Queued, Ready, Streams, Waits
 from longshore.apiserver.http.request import Headers, Request
 from longshore.client import protocol
 from longshore.client.protocol import Response
@@ -45,6 +45,7 @@ async def _reply(front: FrontDoor, sent: Request) -> Reply:
         except StoreError as error:
             return begun.reply(error)
         return begun.reply(None)
+    assert not isinstance(begun, Queued), "a process has no share of itself"
     if isinstance(begun, Streams):
         await begun.drop()
     raise ValueError(f"{sent.method} {sent.target} is a stream; use watch()")

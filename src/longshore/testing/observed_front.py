@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from longshore.api.errors import StatusError
 from longshore.apiserver.http import authn
 from longshore.apiserver.http.begin import FrontDoor
-from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.exchange import Exchange
 from longshore.apiserver.http.fanout import Fanout
 from longshore.apiserver.http.response import Fields, Reply
@@ -108,6 +108,7 @@ class ObservedFront(FrontDoor):
             except Exception as err:  # the reply says so
                 problem = err
             return Ready(begun.reply(problem))
+        assert not isinstance(begun, Queued), "clients of a test have no shares"
         return await begun.work() if isinstance(begun, Waits) else begun
 
     def _noted(self, begun: Begun, seen: SeenRequest) -> Begun:

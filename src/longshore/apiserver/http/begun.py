@@ -1,12 +1,12 @@
-"""The five things that a request can have become by the time all that can be done at once is done.
+"""The six things that a request can have become by the time all that can be done at once is done.
 
-`Ready` and `Durable` need no task. The other three run in one, which ends with the connection.
+`Ready`, `Durable` and `Queued` need no task. The other three run in one, which ends with the connection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import msgspec
 
@@ -60,7 +60,16 @@ class Waits(msgspec.Struct, frozen=True):
     work: Callable[[], Awaitable[Ready | Streams | Upgrades]]
 
 
-Begun = Ready | Durable | Waits | Streams | Upgrades
+class Queued(msgspec.Struct, frozen=True):
+    """Its client has had its share of this turn of the loop."""
+
+    when_due: Callable[[Callable[[], None]], None]
+    """Calls back in a later turn, once. The caller then begins, if anybody still waits for the answer."""
+    begin: Callable[[], Begun]
+    """Begins the request, which becomes anything but this."""
+
+
+Begun: TypeAlias = "Ready | Durable | Waits | Streams | Upgrades | Queued"
 
 
 class Exchange(Protocol):

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Final, cast
 
 from longshore.api import errors
 from longshore.apiserver.http import authn
-from longshore.apiserver.http.begun import Begun, Durable, Front, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.begun import Begun, Durable, Front, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.deadline import Deadline
 from longshore.apiserver.http.parser import BETWEEN, BODY, HEAD, Phase, RequestParser
 from longshore.apiserver.http.request import Headers, Request
@@ -256,13 +257,24 @@ class Connection(asyncio.Protocol):
         begun = self._front.begin(request)
         if self._is_new:
             self._note_credentials(request, begun)
+        self._become(request, begun)
+
+    def _become(self, request: Request, begun: Begun) -> None:
         if type(begun) is Ready:
             self._reply(begun.reply)
         elif type(begun) is Durable:
             self._reply_to_write = begun.reply
             begun.last.then(self._durable)
+        elif type(begun) is Queued:
+            begun.when_due(partial(self._due, request, begun))
         else:
             self._task = self._loop.create_task(self._work(request, begun))
+
+    def _due(self, request: Request, queued: Queued) -> None:
+        """It is the client's turn. One that has gone does not want its request carried out."""
+        if not self._lost:
+            self._become(request, queued.begin())
+            self._go_on()
 
     def _note_credentials(self, request: Request, begun: Begun) -> None:
         refused = type(begun) is Ready and begun.reply.code == 401

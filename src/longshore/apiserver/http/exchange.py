@@ -14,7 +14,7 @@ from longshore.api.resources import Resource
 from longshore.apiserver.answer import Found, Later, LinkAnswer, LogAnswer, Rendered
 from longshore.apiserver.documents import metadata_only, own_group, resource_usage
 from longshore.apiserver.http import aside, asked_call, authn, respond
-from longshore.apiserver.http.begun import Begun, Durable, Ready, Streams, Upgrades, Waits
+from longshore.apiserver.http.begun import Begun, Durable, Queued, Ready, Streams, Upgrades, Waits
 from longshore.apiserver.http.fair_share import FairShare
 from longshore.apiserver.http.parser import too_large
 from longshore.apiserver.http.request import Request
@@ -100,8 +100,16 @@ class Exchange:
         fair = self._front.fair
         if fair is None or call.verb == "watch":
             return self._carried_out(call)
-        if fair.must_wait(call):
-            return Waits(lambda: self._in_turn(call, fair))
+        if not fair.must_wait(call):
+            return self._on_account(call, fair)
+        try:
+            fair.check_room(call)
+        except errors.StatusError as error:
+            return Ready(self._failed(error))
+        return Queued(lambda then: fair.when_due(call, then), lambda: self._on_account(call, fair))
+
+    def _on_account(self, call: Call, fair: FairShare) -> Begun:
+        """Begins a request at the cost of its client's share."""
         began = time.perf_counter()
         begun = self._carried_out(call)
         fair.spend(call, time.perf_counter() - began)
@@ -139,23 +147,6 @@ class Exchange:
             return Ready(self._front.endpoints.answer(self._request, self._user))
         except Exception as error:  # a bug is answered with 500
             return Ready(self._failed(error))
-
-    async def _in_turn(self, call: Call, fair: FairShare) -> Ready | Streams | Upgrades:
-        """Begins a request when it is its client's turn."""
-        try:
-            await fair.turn_of(call)
-        except errors.StatusError as error:
-            return Ready(self._failed(error))
-        began = time.perf_counter()
-        begun = self._carried_out(call)
-        fair.spend(call, time.perf_counter() - began)
-        if isinstance(begun, Durable):
-            try:
-                await begun.last.done()
-            except StoreError as error:
-                return Ready(begun.reply(error))
-            return Ready(begun.reply(None))
-        return await begun.work() if isinstance(begun, Waits) else begun
 
     async def _written_apart(self, call: Call, large: LargeWrites) -> Rendered | LinkAnswer:
         self._api.authorizer.check(call)

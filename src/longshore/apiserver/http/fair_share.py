@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from longshore.api import errors
@@ -35,7 +36,7 @@ class FairShare:
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
         """Seconds of each client in this turn."""
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[str, deque[Callable[[], None]]] = {}
         self._is_turning = False
 
     def must_wait(self, call: Call) -> bool:
@@ -55,39 +56,38 @@ class FairShare:
             self._is_turning = True
             asyncio.get_running_loop().call_soon(self._turn)
 
-    async def turn_of(self, call: Call) -> None:
-        """Waits until it is this client's turn. Raises 429 if too many of its requests do."""
-        queue = self._waiting.setdefault(client_of(call), deque())
-        if len(queue) >= _MAX_WAITING:
+    def check_room(self, call: Call) -> None:
+        """Raises 429 if too many requests of this client wait."""
+        if len(self._waiting.get(client_of(call), ())) >= _MAX_WAITING:
             raise errors.StatusError(
                 429,
                 "TooManyRequests",
                 "too many requests, please try again later",
                 details={"retryAfterSeconds": 1},
             )
-        loop = asyncio.get_running_loop()
-        turn = loop.create_future()
-        queue.append(turn)
+
+    def when_due(self, call: Call, begin: Callable[[], None]) -> None:
+        """Calls `begin` when it is this client's turn. No task: one for each request that waits took 2 % of
+        the instructions of a create (callgrind, 32 connections)."""
+        self._waiting.setdefault(client_of(call), deque()).append(begin)
         if not self._is_turning:
             self._is_turning = True
-            loop.call_soon(self._turn)
-        await turn
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def _turn(self) -> None:
         """Begins a turn: every client has a share again, and what waits longest begins."""
         taken, self._spent = self._spent, {}
+        loop = asyncio.get_running_loop()
         for key, queue in list(self._waiting.items()):
             # As many as fit, by what one took last; at least one.
             share = max(1, int(_TURN_SECONDS / max(taken.get(key, 0.0), _TURN_SECONDS / 8)))
             for _ in range(min(share, len(queue))):
-                turn = queue.popleft()
-                if not turn.done():
-                    turn.set_result(None)
+                loop.call_soon(queue.popleft())
             if not queue:
                 del self._waiting[key]
         self._is_turning = bool(self._waiting)
         if self._is_turning:
-            asyncio.get_running_loop().call_soon(self._turn)
+            loop.call_soon(self._turn)
 
 
 def client_of(call: Call) -> str:
