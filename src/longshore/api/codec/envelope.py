@@ -16,6 +16,7 @@ from longshore.api.types import Obj
 
 PREFIX: Final = b"k8s\x00"
 _NO_ENCODING: Final = b"\x1a\x00\x22\x00"
+_RAW, _OBJECT = protowire.heads(1), protowire.heads(2)
 
 
 class Envelope(NamedTuple):
@@ -57,27 +58,29 @@ def encode_protobuf(obj: Obj, api_version: str, kind: str, message: str, kept: K
 
 def enveloped(message: bytes, api_version: str, kind: str) -> bytes:
     """A written object in its envelope."""
-    head = _head(api_version, kind)
-    return b"%b%b%b%b" % (head, protowire.varint(len(message)), message, _NO_ENCODING)
+    return b"".join((_heads(api_version, kind)[len(message)], message, _NO_ENCODING))
 
 
 @lru_cache(maxsize=256)
-def _head(api_version: str, kind: str) -> bytes:
-    """All in front of the length of an object."""
+def _heads(api_version: str, kind: str) -> protowire.Heads:
+    """All in front of an object, by its length."""
     type_meta = protowire.delimited(1, api_version.encode()) + protowire.delimited(2, kind.encode())
-    return PREFIX + protowire.delimited(1, type_meta) + protowire.tag(2, protowire.BYTES)
+    return protowire.Heads(PREFIX + protowire.delimited(1, type_meta) + protowire.tag(2, protowire.BYTES))
 
 
 def watch_frame(event_type: str, obj: bytes) -> bytes:
     """One event of a protobuf watch stream; `obj` is an object in its envelope."""
-    size = len(obj)
-    inner = b"\x0a" + protowire.varint(size)
-    head = b"%b\x12%b%b" % (
-        protowire.delimited(1, event_type.encode()),
-        protowire.varint(len(inner) + size),
-        inner,
-    )
-    return b"%b%b%b" % ((len(head) + size).to_bytes(4, "big"), head, obj)
+    inner = _RAW[len(obj)]
+    size = len(inner) + len(obj)
+    outer = _OBJECT[size]
+    type_ = _event_type(event_type)
+    length = len(type_) + len(outer) + size
+    return b"".join((length.to_bytes(4, "big"), type_, outer, inner, obj))
+
+
+@lru_cache(maxsize=8)
+def _event_type(name: str) -> bytes:
+    return protowire.delimited(1, name.encode())
 
 
 def read_watch_frames(data: bytes) -> list[tuple[str, bytes]]:

@@ -13,24 +13,28 @@ _MAX_PARTS: Final = 2048
 _MAX_PART_BYTES: Final = 8192  # with both generations full of such parts: 32 MB
 
 
-class Kept:
-    """The parts written last, in two generations: when the younger one is full, the older one goes."""
+class Kept(dict[int, tuple[Any, bytes]]):
+    """The parts written last and their bytes, by the part's identity. When there are too many, they become
+    the older ones, and those go.
 
-    __slots__ = ("_old", "_young")
+    A dict, because a part is looked up five times for an object.
+    """
+
+    __slots__ = ("_old",)
 
     def __init__(self) -> None:
-        self._young: dict[int, tuple[Any, bytes]] = {}
         self._old: dict[int, tuple[Any, bytes]] = {}
 
-    def get(self, part: Any) -> bytes | None:
-        """The bytes of this part, if it was written lately."""
-        found = self._young.get(id(part)) or self._old.get(id(part))
+    def older(self, part: Any) -> bytes | None:
+        """The bytes of this part, if it is among the older ones."""
+        found = self._old.get(id(part))
         return None if found is None else found[1]
 
     def put(self, part: Any, data: bytes) -> None:
         """Keeps the bytes of a part."""
         if len(data) > _MAX_PART_BYTES:
             return
-        if len(self._young) >= _MAX_PARTS:
-            self._old, self._young = self._young, {}
-        self._young[id(part)] = part, data
+        if len(self) >= _MAX_PARTS:
+            self._old = dict(self)
+            self.clear()
+        self[id(part)] = part, data

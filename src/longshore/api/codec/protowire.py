@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from longshore.api.codec.decoded import DecodeError
@@ -13,6 +14,8 @@ BYTES: Final = 2
 FIXED32: Final = 5
 
 UNEXPECTED_EOF: Final = "unexpected EOF"
+_MAX_HEADS: Final = 2048
+"""Lengths of a field that are remembered with it. Common ones come many times over."""
 
 
 def varint(value: int) -> bytes:
@@ -35,9 +38,30 @@ def tag(number: int, wire: int) -> bytes:
     return varint(number << 3 | wire)
 
 
+class Heads(dict[int, bytes]):
+    """What stands before a content, by its length: the same first bytes, and the length as a varint."""
+
+    __slots__ = ("_first",)
+
+    def __init__(self, first: bytes) -> None:
+        self._first = first
+
+    def __missing__(self, length: int) -> bytes:
+        made = self._first + varint(length)
+        if len(self) < _MAX_HEADS:
+            self[length] = made
+        return made
+
+
+@cache
+def heads(number: int) -> Heads:
+    """Tag and length of the field with this number that holds bytes, text or a message, by the length."""
+    return Heads(tag(number, BYTES))
+
+
 def delimited(number: int, data: bytes) -> bytes:
     """A field that holds bytes, text or a message."""
-    return tag(number, BYTES) + varint(len(data)) + data
+    return heads(number)[len(data)] + data
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
