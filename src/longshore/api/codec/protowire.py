@@ -39,7 +39,7 @@ def tag(number: int, wire: int) -> bytes:
 
 
 class Heads(dict[int, bytes]):
-    """What stands before a content, by its length: the same first bytes, and the length as a varint."""
+    """The bytes before a content, by its length: the same first ones, and the length as a varint."""
 
     __slots__ = ("_first",)
 

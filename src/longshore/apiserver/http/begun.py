@@ -61,7 +61,7 @@ class Waits(msgspec.Struct, frozen=True):
 
 
 class Queued(msgspec.Struct, frozen=True):
-    """Its client has had its share of this turn of the loop."""
+    """A request whose client has had its share of this turn of the loop."""
 
     when_due: Callable[[Callable[[], None]], None]
     """Calls back in a later turn, once. The caller then begins, if anybody still waits for the answer."""

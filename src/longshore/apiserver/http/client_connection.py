@@ -271,7 +271,7 @@ class Connection(asyncio.Protocol):
             self._task = self._loop.create_task(self._work(request, begun))
 
     def _due(self, request: Request, queued: Queued) -> None:
-        """It is the client's turn. One that has gone does not want its request carried out."""
+        """Begins a request in its client's turn. One that has gone does not want it carried out."""
         if not self._lost:
             self._become(request, queued.begin())
             self._go_on()
