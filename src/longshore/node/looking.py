@@ -59,10 +59,10 @@ class Looks:
         if life.adopting or life.closed:
             return
         memory = life.memory
-        plan = decide(View(memory, now, wall))
-        self._explain(life, plan, wall)
-        life.final = plan.done
-        self._actor.act(life, plan)
+        was_prepared = memory.prepared
+        plan = self._step(life, now, wall)
+        if memory.prepared and not was_prepared:
+            plan = self._step(life, now, wall)  # prepared at once, it is started at once
         if plan.look_again is not None or life.timer is not None:
             self._arm(life, plan.look_again, now)
         if memory.gone:
@@ -70,6 +70,13 @@ class Looks:
                 self._endings.forget(life)
         else:
             self._writer.offer(life)
+
+    def _step(self, life: Life, now: float, wall: float) -> Plan:
+        plan = decide(View(life.memory, now, wall))
+        self._explain(life, plan, wall)
+        life.final = plan.done
+        self._actor.act(life, plan)
+        return plan
 
     def _explain(self, life: Life, plan: Plan, wall: float) -> None:
         facts, why = life.memory.facts, plan.why

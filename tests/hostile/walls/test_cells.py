@@ -140,3 +140,11 @@ async def test_a_clean_cell_is_used_again(engine: Engine, tmp_path: Path, level:
     same = {"termination_message": tmp_path / "message", "walls": WALLS[level]}
     seen = {await engine.output("sh", "-c", script, **same) for _ in range(3)}
     assert len(seen) == 1
+
+
+async def test_a_cell_is_used_again_after_one_that_cleaned_up_its_tmp(engine: Engine) -> None:
+    script = "touch /tmp/made; ls /tmp; rm /tmp/made; readlink /proc/self/ns/pid"
+    seen = {await engine.output("sh", "-c", script, walls=WALLS["full"]) for _ in range(3)}
+    assert len(seen) == 1
+    await engine.run("touch", "/tmp/made", walls=WALLS["full"])
+    assert await engine.output("ls", "/tmp", walls=WALLS["full"]) == ""

@@ -11,6 +11,7 @@ import pytest
 
 from longshore.node.keeper.records import keeper_journal
 from longshore.node.runtime import Key
+from longshore.node.runtimes.process_link import Link
 from support.keeper_engine import Engine, alive, kill, until
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +27,25 @@ async def test_asking_twice_tells_what_became_of_it(engine: Engine, tmp_path: Pa
     again = await engine.runtime.start(container)
     assert (again.phase, again.exit_code) == ("exited", 5)
     assert (tmp_path / "count").read_text() == "x\n"
+
+
+async def test_the_answer_to_a_start_waits_a_moment_for_the_end(engine: Engine, tmp_path: Path) -> None:
+    """So other answers overtake it."""
+    heard: list[str] = []
+    link = Link(tmp_path / "keeper", lambda states: None, lambda state: heard.append("ended"))
+    await link.connect()
+    container = engine.container("sleep", "100")
+    requests = [
+        link.request("start", engine.runtime._spec(str(container.key), container)),
+        link.request("signal", (str(container.key), 9)),
+    ]
+    for request, name in zip(requests, ("started", "signalled"), strict=True):
+        request.add_done_callback(lambda _, name=name: heard.append(name))
+    await asyncio.gather(*requests)
+    await until(lambda: len(heard) == 3)
+    assert heard[0] == "signalled"
+    assert requests[0].result()[1] == "running"
+    await link.close()
 
 
 async def test_a_removed_key_is_forgotten_but_not_while_it_runs(engine: Engine) -> None:

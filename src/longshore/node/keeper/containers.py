@@ -156,14 +156,14 @@ class Containers:
                 results[entry.key] = problem
                 self._book.not_started(entry)
         self._book.started(begun)
+        if self._namespaces.keeps_some:
+            self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
         return list(results.values())
 
     def _launch(self, entry: Entry) -> None:
         assert entry.spec is not None
         beside = self._beside(entry.spec)
         launching.container(entry, self._namespaces, self._limiter, self.starter, beside)
-        if self._namespaces.keeps_some:
-            self._loop.at("namespaces", _FORGET_SECONDS, self._forget_namespaces)
         entry.phase = "running"
         self._running[entry.pid] = entry
         self._listen(entry)

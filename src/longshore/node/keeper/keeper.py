@@ -1,6 +1,7 @@
 """The keeper's day: hears requests, answers them, tells what ended, and leaves when it is not needed.
 
-Everything happens in one loop. Requests that arrive together get one answer.
+Everything happens in one loop. Requests that arrive together get one answer. The answer to a start waits a
+moment: the end of a container that does next to nothing is told with it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from longshore.node.keeper.talking.frames import Message, Spec
+    from longshore.node.keeper.talking.peer import Late
 
 _IDLE_SECONDS = 10.0  # seconds with nothing running and nobody connected, after which it leaves
+_ANSWER_SECONDS = 0.01  # seconds that the answer to a start waits for the end of what was started
 _TOGETHER = 8  # starts with one write to the journal; if it dies meanwhile, so many are lost at most
 
 
@@ -99,7 +102,7 @@ class Keeper:
         starts: dict[str, tuple[int, Spec]] = {}
         for op, number, payload in messages:
             if starts and (op != "start" or payload["key"] in starts or len(starts) == _TOGETHER):
-                answers += self._start(starts)
+                answers += self._start(connection, starts)
                 starts = {}
             if op == "start":
                 starts[payload["key"]] = (number, payload)
@@ -112,7 +115,7 @@ class Keeper:
             if answer is not _LATER:
                 answers.append(frames.pack(("ok", number, answer)))
         if starts:
-            answers += self._start(starts)
+            answers += self._start(connection, starts)
         connection.send(b"".join(answers))
 
     def _answer(self, connection: Connection, op: str, number: int, payload: Any) -> Any:
@@ -172,20 +175,38 @@ class Keeper:
                 return _LATER
         raise Refused("RunContainerError", f"the keeper does not know {op!r}")
 
-    def _start(self, requests: dict[str, tuple[int, Spec]]) -> list[bytes]:
+    def _start(self, connection: Connection, requests: dict[str, tuple[int, Spec]]) -> list[bytes]:
+        """Answers for at once; what runs now is told later."""
         results = self._containers.start([spec for _, spec in requests.values()])
-        return [
-            frames.pack(("ok", number, result.state()))
-            if isinstance(result, Entry)
-            else _refusal(number, result)
-            for (number, _), result in zip(requests.values(), results, strict=True)
-        ]
+        answers, due = [], time.monotonic() + _ANSWER_SECONDS
+        for (number, _), result in zip(requests.values(), results, strict=True):
+            if not isinstance(result, Entry):
+                answers.append(_refusal(number, result))
+            elif result.phase == "running":
+                connection.late.append((due, number, result.state()))
+                self._loop.at("answers", _ANSWER_SECONDS, self._answer_late)
+            else:
+                answers.append(frames.pack(("ok", number, result.state())))
+        return answers
+
+    def _answer_late(self) -> None:
+        now = time.monotonic()
+        for connection in list(self._connections):
+            waiting = [each for each in connection.late if each[0] > now]
+            told = connection.late[: len(connection.late) - len(waiting)]
+            connection.late = waiting
+            connection.send(_answers(told))
+            if waiting:
+                self._loop.at("answers", waiting[0][0] - now, self._answer_late)
 
     def _ended(self, ended: list[Entry]) -> None:
+        keys = {entry.key for entry in ended}
         message = frames.pack(("ended", 0, [entry.state() for entry in ended]))
         for connection in list(self._connections):
-            if connection.subscribed:
-                connection.send(message)
+            told = [each for each in connection.late if each[2][0] in keys]
+            if told:
+                connection.late = [each for each in connection.late if each[2][0] not in keys]
+            connection.send(_answers(told) + (message if connection.subscribed else b""))
         if not self._containers.busy:
             self._all_stopped()
             self._rest()
@@ -209,6 +230,10 @@ class Keeper:
         for connection in list(self._connections):
             connection.close()
         self._containers.kill_all()
+
+
+def _answers(late: list[Late]) -> bytes:
+    return b"".join([frames.pack(("ok", number, state)) for _, number, state in late])
 
 
 def _refusal(number: int, problem: Refused | OSError) -> bytes:

@@ -15,6 +15,9 @@ class Preparation(Protocol):
     async def run(self, informers: Informers) -> None:
         """Keeps what is shared current until cancelled."""
 
+    def at_once(self, pod: Obj) -> Any:
+        """The answer of `pod` if it is known without waiting for anything, else None."""
+
     async def pod(self, pod: Obj) -> Any:
         """Makes volumes, or finds them as they are; the result is handed to the other methods."""
 

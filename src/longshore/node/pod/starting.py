@@ -73,6 +73,14 @@ class Starter:
             wanted = life.memory.facts.spec.get("runtimeClassName")
             text = f'RuntimeClass "{wanted}" asks for an engine that this node does not have'
             self._not_prepared(life, NotReady("FailedCreatePodSandBox", text))
+            return
+        try:
+            prepared = self._preparer.at_once(life.memory.pod)
+        except Exception as err:  # the pod waits, and its status says why
+            self._not_prepared(life, err)
+            return
+        if prepared is not None:
+            self._prepared(life, prepared)
         else:
             life.memory.preparing = True
             self.spawn(self._preparing(life))
@@ -86,12 +94,16 @@ class Starter:
             self._not_prepared(life, err)
             return
         memory.preparing = False
+        self._prepared(life, prepared)
+        self.wake(life)
+
+    def _prepared(self, life: Life, prepared: Any) -> None:
+        memory = life.memory
         life.prepared, memory.prepared = prepared, True
         memory.unprepared, memory.failures = None, 0
         memory.unstartable_since = None
         for warning in getattr(prepared, "warnings", ()):
             self.events.pod(memory.pod, "Warning", "NotSupported", warning)
-        self.wake(life)
 
     def _not_prepared(self, life: Life, err: Exception) -> None:
         if isinstance(err, NotReady):

@@ -6,7 +6,7 @@ Containers of podman have the image itself, and take nothing from here.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -47,11 +47,19 @@ class ImageMeanings:
 
     async def ready(self, pod_spec: Obj) -> None:
         """Has the applets made that a pod's images bring, because it takes some milliseconds."""
+        for applets in self._missing(pod_spec):
+            await self._in_thread(self._applets.of, applets)
+
+    def are_ready(self, pod_spec: Obj) -> bool:
+        """Whether `ready` has nothing to do."""
+        return next(self._missing(pod_spec), None) is None
+
+    def _missing(self, pod_spec: Obj) -> Iterator[str]:
         for part in ("initContainers", "containers", "ephemeralContainers"):
             for container in pod_spec.get(part) or ():
                 row = self._images.find(container.get("image") or "")
                 if row is not None and row.entry.applets and self._applets.known(row.entry.applets) is None:
-                    await self._in_thread(self._applets.of, row.entry.applets)
+                    yield row.entry.applets
 
     def entry(self, image: str) -> Entry | None:
         row = self._images.find(image)

@@ -97,6 +97,27 @@ class Preparer:
                 self._shared.sweep()
                 self._hosts.settle()
 
+    def at_once(self, pod: Obj) -> PreparedPod | None:
+        """The answer of `pod` for one without volumes and references, if nobody has to be asked for it."""
+        meta, spec = pod["metadata"], pod["spec"]
+        if (
+            self._can_mount is not None
+            or self._strongest_walls is not None
+            or spec.get("volumes")
+            or hosts_files.wants_own(spec)
+            or referenced.of_environment(spec)
+            or (self._is_process(pod) and not self._images.are_ready(spec))
+        ):
+            return None
+        prepared = PreparedPod(meta["uid"])
+        if self._wants_account(pod):
+            ready = self._accounts.ready(meta["namespace"], _account_name(spec))
+            if ready is None:
+                return None
+            prepared.account = _mounted(spec, ready)
+        prepared.warnings = security.warnings(pod, self._node, strongest=self._strongest)
+        return prepared
+
     async def pod(self, pod: Obj) -> PreparedPod:
         """Makes the pod's volumes. May be called again at any time, and keeps what is there.
 
@@ -133,6 +154,7 @@ class Preparer:
         meta, pod_spec = pod["metadata"], pod["spec"]
         uid, namespace, name = prepared.uid, meta["namespace"], spec["name"]
         get = spec.get
+        is_process = self._is_process(pod)
         found = items.added(pod, self._service_variables(pod_spec, namespace))
         env: Mapping[str, str] = found
         if get("env") or get("envFrom"):
@@ -144,8 +166,8 @@ class Preparer:
         command = container_env.expand_all(get("command"), value_of)
         args = container_env.expand_all(get("args"), value_of)
         mounts = self._mounts(prepared, pod, spec, env, pod_ip)
-        tools = image_meaning.NO_TOOLS
-        if self._is_process(pod):
+        tools, walls = image_meaning.NO_TOOLS, None
+        if is_process:
             entry = self._images.entry(get("image") or "")
             if entry is not None:
                 command = command or image_meaning.command_of(entry, args)
@@ -157,8 +179,7 @@ class Preparer:
                     raise self._images.unknown(name, get("image") or "")
                 command = _SHELL
         identity = security.identity(spec, pod, self._node)
-        walls = None
-        if self._is_process(pod):
+        if is_process:
             walls = isolation.walls(spec, pod, self._node, self._strongest)
         hostname = hosts_files.hostname_of(pod)
         variables = tuple(env.items())
@@ -173,7 +194,7 @@ class Preparer:
             variables if "HOSTNAME" in env else (("HOSTNAME", hostname), *variables),
             get("workingDir") or "",
             mounts,
-            hostname if self._names_itself(pod) else "",
+            hostname if not is_process or _names_itself(pod_spec) else "",
             identity.user,
             identity.group,
             identity.groups,
@@ -244,7 +265,7 @@ class Preparer:
 
     async def _account(self, pod: Obj) -> Ready:
         namespace = pod["metadata"]["namespace"]
-        name = pod["spec"].get("serviceAccountName") or "default"
+        name = _account_name(pod["spec"])
         return self._accounts.ready(namespace, name) or await self._accounts.prepare(namespace, name)
 
     async def _contents(self, pod: Obj) -> referenced.Sources:
@@ -295,14 +316,6 @@ class Preparer:
     def _is_process(self, pod: Obj) -> bool:
         return security.engine_of(pod, self._node) == "process"
 
-    def _names_itself(self, pod: Obj) -> bool:
-        """A container of the process engine keeps the machine's name unless its pod wants one: a namespace
-        for each pod would cost more than most pods do."""
-        pod_spec = pod["spec"]
-        if not self._is_process(pod):
-            return True
-        return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
-
     def _service_variables(self, pod_spec: Obj, namespace: str) -> Mapping[str, str]:
         if self._services is None or pod_spec.get("enableServiceLinks") is False:
             return self._server_env
@@ -316,6 +329,16 @@ class Preparer:
 
 def _is_ephemeral(pod_spec: Obj, name: str) -> bool:
     return any(container["name"] == name for container in pod_spec.get("ephemeralContainers") or ())
+
+
+def _names_itself(pod_spec: Obj) -> bool:
+    """A container of the process engine keeps the machine's name unless its pod wants one: a namespace for
+    each pod would cost more than most pods do."""
+    return bool(pod_spec.get("hostname") or pod_spec.get("subdomain") or pod_spec.get("hostnameOverride"))
+
+
+def _account_name(spec: Obj) -> str:
+    return spec.get("serviceAccountName") or "default"
 
 
 def _mounted(spec: Obj, ready: Ready) -> tuple[Mount, ...]:

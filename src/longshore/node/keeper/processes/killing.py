@@ -12,8 +12,10 @@ from longshore.node.keeper.records.entry import Entry
 
 
 def group(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    try:
         os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
 
 
 def one(pid: int) -> None:

@@ -11,7 +11,10 @@ from longshore.node.keeper.talking.loop import READ, WRITE, Loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from longshore.node.keeper.talking.frames import Message
+    from longshore.node.keeper.talking.frames import Message, State
+
+    Late = tuple[float, int, State]
+    """Until when an answer waits at most, the number of its request, the state that it tells."""
 
 _MAX_DESCRIPTORS = 4
 _CHUNK = 1 << 16  # malloc has that at hand; more would be mapped and given back for every message
@@ -37,6 +40,8 @@ class Connection:
         """The descriptors that came with the peer's messages, in order; a user of one takes it out."""
         self.on_close: Callable[[], None] | None = None
         """Called when the peer has gone, for its session."""
+        self.late: list[Late] = []
+        """Answers to starts that wait, in their order."""
         self.subscribed = False
         """Whether it wants to hear which containers end."""
         loop.add(self._fd, self._ready)

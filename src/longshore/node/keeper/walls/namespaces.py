@@ -40,7 +40,6 @@ _KINDS = {
     "net": linux.NEWNET,
 }
 _FILES = {kind: name for name, kind in _KINDS.items()} | {linux.NEWPID: "pid_for_children"}
-_CELL = {linux.NEWPID, linux.NEWIPC}
 _TMP = "/tmp"
 _MACHINE = os.uname().nodename
 _KEPT_SECONDS = 30.0  # a namespace holds on to its volumes, so it is not kept long for the next container
@@ -93,7 +92,9 @@ class Namespaces:
     @property
     def can_spawn(self) -> bool:
         """Whether a process that the keeper spawns now is where it is to live."""
-        return self._network < 0 and (not self._moved or {*self._kinds} >= _CELL)
+        if self._network >= 0:
+            return False
+        return not self._moved or (linux.NEWPID in self._kinds and linux.NEWIPC in self._kinds)
 
     def here(self) -> tuple[list[int], list[int]]:
         """The kinds of the namespaces where the next process is to live, and descriptors of them to close."""

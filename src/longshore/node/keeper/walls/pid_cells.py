@@ -46,6 +46,7 @@ class Cell:
         "shared_memory",
         "since",
         "tmp",
+        "tmp_marks",
         "users",
     )
 
@@ -72,6 +73,8 @@ class Cell:
         self._memory_used = 0
         self.tmp = ""
         """The directory of its /tmp, or "" if it sees the machine's."""
+        self.tmp_marks: Marks | None = None
+        """By which a change of that is noticed; None where it is not."""
         self.is_shared = False
         """Whether another cell has its IPC and shared memory."""
         self.hostname = ""
@@ -95,8 +98,6 @@ class Cell:
     def is_as_new(self) -> bool:
         try:
             if self.mounts < 0 or self.is_shared or self._children < 0 or os.pread(self._children, 1, 0):
-                return False
-            if self.tmp and os.listdir(self.tmp):
                 return False
             if self.ipc is not None and not self.ipc.is_empty():
                 self.ipc.close()
@@ -200,6 +201,7 @@ class Cells:
         cell.tmp = f"{self._directory}/{cell.first}"
         os.makedirs(cell.tmp, mode=0o700)
         os.chmod(cell.tmp, 0o1777)
+        cell.tmp_marks = self.traces.mark([cell.tmp], [])
         return cell.tmp
 
     def free_one(self, key: object) -> Cell | None:
@@ -228,12 +230,28 @@ class Cells:
         return False
 
     def _has_traces(self, cell: Cell) -> bool:
-        return cell.marks is None or self.traces.is_changed(cell.marks)
+        self.traces.hear()
+        return cell.marks is None or self.traces.is_changed(cell.marks) or self._has_files(cell)
+
+    def _has_files(self, cell: Cell) -> bool:
+        """Whether anything is in its /tmp. Unlike a trace, what was there and is gone does not count."""
+        marks = cell.tmp_marks
+        if not cell.tmp or (marks is not None and not self.traces.is_changed(marks)):
+            return False
+        try:
+            if os.listdir(cell.tmp):
+                return True
+        except OSError:
+            return True
+        if marks is not None:
+            self.traces.renew(marks)
+        return False
 
     def drop(self, cell: Cell) -> None:
         cell.close()
-        if cell.marks is not None:
-            self.traces.forget(cell.marks)
+        for marks in (cell.marks, cell.tmp_marks):
+            if marks is not None:
+                self.traces.forget(marks)
         if cell.tmp:
             self._nursery.remove(cell.tmp)
 

@@ -55,10 +55,14 @@ class Traces:
         return marks
 
     def is_changed(self, marks: Marks) -> bool:
-        self._hear()
+        """Whether anything happened there that `hear` has heard of."""
         return not self._changed.isdisjoint(marks.watches) or any(
             _free(fd) != free for fd, free in marks.memories
         )
+
+    def renew(self, marks: Marks) -> None:
+        """The directories are known to be as they were, whatever happened meanwhile."""
+        self._changed -= marks.watches
 
     def forget(self, marks: Marks) -> None:
         for number in marks.watches:
@@ -69,8 +73,9 @@ class Traces:
         for fd, _ in marks.memories:
             os.close(fd)
 
-    def _hear(self) -> None:
-        while True:
+    def hear(self) -> None:
+        """Takes in what has happened until now."""
+        while self._events >= 0:
             try:
                 data = os.read(self._events, _READ_BYTES)
             except BlockingIOError:
