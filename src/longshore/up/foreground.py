@@ -40,10 +40,11 @@ def ready_line(longshore: Longshore) -> str:
 
 
 async def _until_stopped(options: Options) -> None:
+    from longshore.up import passed_sockets
     from longshore.up.running import running
 
     stop, manager = asyncio.Event(), ServiceManager.of_environment()
-    async with running(options) as longshore:
+    async with running(options, passed_sockets.of_environment()) as longshore:
         stop_signals.on_signal(stop.set)
         print(ready_line(longshore), flush=True)
         manager.ready(f"serves {longshore.server}")

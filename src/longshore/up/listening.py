@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import ipaddress
 import os
+import socket
 from collections.abc import Iterable, Sequence
 
 from longshore.apiserver.http.listener import Listener
@@ -28,16 +29,25 @@ def names(listen: Sequence[str], tls_names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in asked if name != LOOPBACK))
 
 
-async def start(listener: Listener, listen: Sequence[str], port: int) -> int:
-    """Listens on the loopback address and on these, all with the same port, which is returned."""
-    first = "0.0.0.0" if "0.0.0.0" in listen else LOOPBACK
-    for address in dict.fromkeys((first, *listen)):
-        if address != LOOPBACK or first == LOOPBACK:
-            try:
-                port = await listener.start(address, port)
-            except OSError as err:
-                raise CannotListen(_words(err, address, port)) from None
+async def start(
+    listener: Listener, listen: Sequence[str], port: int, passed: Sequence[socket.socket] = ()
+) -> int:
+    """Listens on the loopback address and on these, all with the same port, which is returned. For an address
+    that a passed socket listens on, that one is taken."""
+    known = {sock.getsockname()[0]: sock for sock in passed}
+    for address in addresses(listen):
+        try:
+            port = await listener.start(address, port, known.get(address))
+        except OSError as err:
+            raise CannotListen(_words(err, address, port)) from None
     return port
+
+
+def addresses(listen: Sequence[str]) -> tuple[str, ...]:
+    """All that it listens on: these, and the loopback address unless they mean that one, too."""
+    first = "0.0.0.0" if "0.0.0.0" in listen else LOOPBACK
+    every = dict.fromkeys((first, *listen))
+    return tuple(address for address in every if address != LOOPBACK or first == LOOPBACK)
 
 
 def url(name: str, port: int) -> str:

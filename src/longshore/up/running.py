@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ from longshore.up import (
     kubeconfig,
     listening,
     node,
+    passed_sockets,
     pki,
     secrets,
     serving_dashboard,
@@ -68,8 +70,8 @@ class Longshore(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def running(options: Options) -> AsyncIterator[Longshore]:
-    """Starts a longshore and stops it at the end of the block.
+async def running(options: Options, passed: Sequence[socket.socket] = ()) -> AsyncIterator[Longshore]:
+    """Starts a longshore and stops it at the end of the block. `passed` are sockets of a service manager.
 
     Raises `store.StoreError`, `files.UnfitDirectory`, `image_table.BadImages`, `pki.BrokenPki` or
     `listening.CannotListen` if it cannot start.
@@ -110,7 +112,8 @@ async def running(options: Options) -> AsyncIterator[Longshore]:
             await plane.prepare()
         http = HttpServer(api, tls=tls, dashboard=serving_dashboard.serve(api, api.tokens, directory, clock))
         stack.push_async_callback(http.close)
-        port = await listening.start(http, options.listen, options.port)
+        wanted = passed_sockets.port_of(passed, options.listen, options.port)
+        port = await listening.start(http, options.listen, wanted, passed)
         with _told_by_the_store():
             await bootstrap.service(plane.client, HOST, port)
         url, config = f"https://{HOST}:{port}", directory / "kubeconfig"

@@ -1,4 +1,9 @@
-"""The systemd unit of a longshore: its text, and where it goes. Installs nothing; see `longshore service`."""
+"""The systemd units of a longshore, its service and its sockets: their texts, and where they go. Installs
+nothing; see `longshore service`.
+
+The sockets are systemd's, so that clients wait while the service is restarted and are not refused. The
+service starts with the machine all the same: it has work without clients.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import Final
 import msgspec
 
 NAME: Final = "longshore.service"
+SOCKET_NAME: Final = "longshore.socket"
 STOP_SECONDS: Final = 60
 
 _TEXT: Final = """\
@@ -18,7 +24,7 @@ Description=longshore, the batch half of Kubernetes
 Documentation=man:longshore-up(1)
 Wants=network.target
 After=network.target
-
+{sockets}
 [Service]
 Type=notify
 NotifyAccess=main
@@ -41,12 +47,38 @@ WantedBy={wanted_by}
 """
 
 
+_SOCKETS: Final = f"""\
+# The port is systemd's, so that clients wait while longshore is restarted.
+Requires={SOCKET_NAME}
+After={SOCKET_NAME}
+"""
+
+_SOCKET_TEXT: Final = """\
+# Written by `longshore service install`; `longshore service remove` takes it away.
+[Unit]
+Description=the port of longshore, which stays open while longshore is restarted
+Documentation=man:longshore-up(1)
+
+[Socket]
+{streams}
+# An address of --listen may come up after the socket.
+FreeBind=yes
+BindIPv6Only=ipv6-only
+Backlog=1024
+
+[Install]
+WantedBy=sockets.target
+"""
+
+
 class Unit(msgspec.Struct, frozen=True):
-    """A unit of the machine, or of one user."""
+    """The service of the machine, or of one user."""
 
     user: bool
     command: tuple[str, ...]
     """The program and its arguments."""
+    has_sockets: bool = True
+    """Whether there is a socket unit beside it."""
 
     @property
     def file(self) -> Path:
@@ -55,17 +87,38 @@ class Unit(msgspec.Struct, frozen=True):
     def text(self) -> str:
         return _TEXT.format(
             command=" ".join(quoted(word) for word in self.command),
+            sockets=_SOCKETS if self.has_sockets else "",
             stop=STOP_SECONDS,
             wanted_by="default.target" if self.user else "multi-user.target",
         )
 
 
-def file(user: bool) -> Path:
-    """Where the unit's file is."""
+class SocketUnit(msgspec.Struct, frozen=True):
+    """The sockets of that service."""
+
+    user: bool
+    addresses: tuple[str, ...]
+    """In the order of `longshore.up.listening`: the loopback address or every one, then others."""
+    port: int
+
+    @property
+    def file(self) -> Path:
+        return file(self.user, SOCKET_NAME)
+
+    def text(self) -> str:
+        streams = (
+            f"ListenStream=[{each}]:{self.port}" if ":" in each else f"ListenStream={each}:{self.port}"
+            for each in self.addresses
+        )
+        return _SOCKET_TEXT.format(streams="\n".join(streams))
+
+
+def file(user: bool, name: str = NAME) -> Path:
+    """Where a unit's file is."""
     if not user:
-        return Path("/etc/systemd/system") / NAME
+        return Path("/etc/systemd/system") / name
     config = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(config) if config else Path.home() / ".config") / "systemd" / "user" / NAME
+    return (Path(config) if config else Path.home() / ".config") / "systemd" / "user" / name
 
 
 def quoted(word: str) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from longshore.cli.main import main
 from longshore.up import systemd_unit
-from longshore.up.systemd_unit import Unit
+from longshore.up.systemd_unit import SocketUnit, Unit
 
 
 @pytest.fixture
@@ -68,10 +68,14 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, user: bool) -
     command = ("/bin/sh", "up", "--data-dir", "/a dir/100%/$HOME", "--keep", "events=1k")
     file = tmp_path / systemd_unit.NAME
     file.write_text(Unit(user=user, command=command).text().replace("man:longshore-up(1)", "man:sh(1)"))
-    words = ["systemd-analyze", *(["--user"] if user else []), "verify", "--man=no", str(file)]
+    sockets = tmp_path / systemd_unit.SOCKET_NAME
+    unit = SocketUnit(user=user, addresses=("127.0.0.1", "::1"), port=6443)
+    sockets.write_text(unit.text().replace("man:longshore-up(1)", "man:sh(1)"))
+    words = ["systemd-analyze", *(["--user"] if user else []), "verify", "--man=no", str(file), str(sockets)]
     env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
-    mine = [line for line in done.stderr.splitlines() if systemd_unit.NAME in line]
+    names = (systemd_unit.NAME, systemd_unit.SOCKET_NAME)
+    mine = [line for line in done.stderr.splitlines() if any(name in line for name in names)]
     assert mine == [], done.stderr
 
 
@@ -84,9 +88,32 @@ def test_the_unit_waits_for_ready_keeps_pods_and_has_cgroups_of_its_own() -> Non
         "Delegate=yes",
         "Restart=on-failure",
         "WantedBy=multi-user.target",
+        "Requires=longshore.socket",
     ):
         assert line in text.splitlines()
     assert "WantedBy=default.target" in Unit(user=True, command=("x",)).text()
+
+
+@pytest.mark.parametrize(
+    ("words", "streams"),
+    [
+        ([], ["ListenStream=127.0.0.1:6443"]),
+        (["--port", "7443"], ["ListenStream=127.0.0.1:7443"]),
+        (["--listen", "::1"], ["ListenStream=127.0.0.1:6443", "ListenStream=[::1]:6443"]),
+        (["--listen", "0.0.0.0", "--tls-name", "here"], ["ListenStream=0.0.0.0:6443"]),
+        (["--port", "0"], []),
+    ],
+)
+def test_the_socket_unit_has_the_addresses_that_longshore_listens_on(
+    home: Path, words: list[str], streams: list[str]
+) -> None:
+    sockets = home / ".config" / "systemd" / "user" / "longshore.socket"
+    assert main(["service", "install", "--user", "--no-start", "--", "--port", "1234"]) == 0
+    assert main(["service", "install", "--user", "--no-start", "--", *words]) == 0
+    found = sockets.read_text() if sockets.exists() else ""
+    assert re.findall("^ListenStream=.*", found, re.MULTILINE) == streams
+    service = sockets.with_name("longshore.service").read_text()
+    assert ("Requires=longshore.socket" in service) == bool(streams)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +141,7 @@ def test_a_unit_is_written_with_the_arguments_of_up_and_removed_again(
     assert re.search(r"^ExecStart=/\S+.* up --port 7443$", file.read_text(), re.MULTILINE)
     if not Path("/run/systemd/system").is_dir():
         assert main(["service", "remove", "--user"]) == 0
-        assert not file.exists()
+        assert list(file.parent.iterdir()) == []
         capsys.readouterr()
         assert main(["service", "status", "--user"]) == 1
         assert "install it with: longshore service install --user" in capsys.readouterr().out

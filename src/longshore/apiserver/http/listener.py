@@ -30,15 +30,19 @@ class Listener:
         self._servers: list[asyncio.Server] = []
         self._doorways: list[Doorway] = []
 
-    async def start(self, host: str, port: int) -> int:
-        """Begins to listen and returns the port (the one chosen, for port 0)."""
+    async def start(self, host: str, port: int, passed: socket.socket | None = None) -> int:
+        """Begins to listen and returns the port (the one chosen, for port 0). `passed` is a socket that
+        listens there already, on behalf of somebody else."""
         loop = asyncio.get_running_loop()
 
         def protocol() -> Connection:
             return Connection(self._front, self._timeouts, loop, self._connections, self._newcomers)
 
         is_plain = self._tls is None
-        server = await loop.create_server(protocol, host, port, backlog=_BACKLOG, start_serving=is_plain)
+        if passed is None:
+            server = await loop.create_server(protocol, host, port, backlog=_BACKLOG, start_serving=is_plain)
+        else:
+            server = await loop.create_server(protocol, sock=passed, backlog=_BACKLOG, start_serving=is_plain)
         self._servers.append(server)
         if self._tls is not None:
             for bound in server.sockets:

@@ -1,15 +1,19 @@
 """Installs longshore as a service that systemd starts with the machine, or with your session (--user).
 
 The unit tells systemd when longshore is ready, is started again when it fails, and gets cgroups of its own,
-so that the limits of pods are real. Pods keep running while the service is restarted. Words after -- are
-arguments of longshore up.
+so that the limits of pods are real. Pods keep running while the service is restarted, and a socket unit keeps
+the port open, so that clients wait meanwhile. Words after -- are arguments of longshore up.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from longshore.cli.arguments import flags
+
+if TYPE_CHECKING:
+    from longshore.up.systemd_unit import SocketUnit, Unit
 
 TAKES_A_COMMAND = True
 
@@ -17,9 +21,9 @@ TAKES_A_COMMAND = True
 def add_arguments(parser: ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for name, help in (
-        ("install", "write the unit, and start the service now and with the machine"),
+        ("install", "write the units, and start the service now and with the machine"),
         ("status", "show whether the service is installed, and runs"),
-        ("remove", "stop the service and remove the unit; data stays"),
+        ("remove", "stop the service and remove the units; data stays"),
     ):
         verb = verbs.add_parser(name, help=help, description=help, allow_abbrev=False)
         flags.switch(verb, "--user", help="a service of your own user instead of the machine's")
@@ -35,19 +39,23 @@ def _install(arguments: Namespace) -> int:
     from longshore.cli.main import Failure
     from longshore.up import systemd_unit
 
-    _check_arguments(arguments.after_dashes)
+    sockets = _sockets(arguments)
     words = (*_program(), "up", *arguments.after_dashes)
-    unit = systemd_unit.Unit(user=arguments.user, command=words)
-    try:
-        unit.file.parent.mkdir(parents=True, exist_ok=True)
-        unit.file.write_text(unit.text())
-    except PermissionError:
-        raise Failure(f"{unit.file} is for root to write; run this with sudo, or pass --user") from None
-    print(f"wrote {unit.file}")
+    unit = systemd_unit.Unit(user=arguments.user, command=words, has_sockets=sockets is not None)
+    units: list[SocketUnit | Unit] = [unit] if sockets is None else [sockets, unit]
+    for each in units:
+        try:
+            each.file.parent.mkdir(parents=True, exist_ok=True)
+            each.file.write_text(each.text())
+        except PermissionError:
+            raise Failure(f"{each.file} is for root to write; run this with sudo, or pass --user") from None
+        print(f"wrote {each.file}")
+    if sockets is None:
+        _remove_unit(arguments.user, systemd_unit.SOCKET_NAME)  # of an earlier installation
     if not arguments.start:
         return 0
     _systemctl(arguments.user, "daemon-reload")
-    _systemctl(arguments.user, "enable", "--now", systemd_unit.NAME)
+    _systemctl(arguments.user, "enable", "--now", *(each.file.name for each in units))
     print(f"{systemd_unit.NAME} runs, and starts with {'your session' if arguments.user else 'the machine'}")
     if arguments.user:
         print("to start it with the machine: loginctl enable-linger")
@@ -68,30 +76,48 @@ def _status(arguments: Namespace) -> int:
 
 
 def _remove(arguments: Namespace) -> int:
+    from longshore.up import systemd_unit
+
+    if not systemd_unit.file(arguments.user).exists():
+        print(f"not installed: there is no {systemd_unit.file(arguments.user)}")
+        return 0
+    # The socket first: it would start the service again for the next client.
+    for name in (systemd_unit.SOCKET_NAME, systemd_unit.NAME):
+        _remove_unit(arguments.user, name)
+    if _runs():
+        _systemctl(arguments.user, "daemon-reload")
+    print("the data directory is as it was")
+    return 0
+
+
+def _remove_unit(user: bool, name: str) -> None:
+    """Stops it and removes its file, if there is one."""
     from longshore.cli.main import Failure
     from longshore.up import systemd_unit
 
-    file = systemd_unit.file(arguments.user)
+    file = systemd_unit.file(user, name)
     if not file.exists():
-        print(f"not installed: there is no {file}")
-        return 0
+        return
     if _runs():
-        _systemctl(arguments.user, "disable", "--now", systemd_unit.NAME)
+        _systemctl(user, "disable", "--now", name)
     try:
         file.unlink()
     except PermissionError:
         raise Failure(f"{file} is for root to remove; run this with sudo") from None
-    if _runs():
-        _systemctl(arguments.user, "daemon-reload")
-    print(f"removed {file}; the data directory is as it was")
-    return 0
+    print(f"removed {file}")
 
 
-def _check_arguments(words: list[str]) -> None:
-    """A service that cannot start is found out here, and not in the journal."""
+def _sockets(arguments: Namespace) -> SocketUnit | None:
+    """The sockets that the arguments of `up` ask for; None for whichever port is free. A service that cannot
+    start is found out here, and not in the journal."""
     from longshore.cli.arguments import parsers
+    from longshore.up import listening, systemd_unit
 
-    parsers.parser("up").parse_args(words)
+    wanted = parsers.parser("up").parse_args(arguments.after_dashes)
+    if wanted.port == 0:
+        return None
+    addresses = listening.addresses(wanted.listen)
+    return systemd_unit.SocketUnit(user=arguments.user, addresses=addresses, port=wanted.port)
 
 
 def _program() -> tuple[str, ...]:
