@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from longshore.node.runtime import Mount
-from support.keeper_engine import WALLS, Engine, until
+from support.keeper_engine import WALLS, Engine, kill, until
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +53,21 @@ async def test_whoever_flees_from_a_container_ends_with_it_while_others_run(
     await engine.run("sh", "-c", f"env -i setsid sleep {mark} & sleep 0.1", walls=WALLS[level])
     await until(lambda: not _runs(mark))
     await engine.runtime.signal(other.key, 9)
+
+
+@pytest.mark.parametrize("level", ["process", "full"])
+async def test_whoever_flees_ends_with_its_container_under_the_next_keeper_too(
+    engine: Engine, level: str
+) -> None:
+    mark = f"4244.{os.getpid()}"
+    script = f"env -i setsid sleep {mark} & sleep 1000"
+    state = await engine.start("sh", "-c", script, walls=WALLS[level])
+    await until(lambda: _runs(mark))
+    old = engine.keeper
+    kill(old)
+    await until(lambda: engine.keeper != old)
+    await engine.runtime.signal(state.key, 9)
+    await until(lambda: not _runs(mark))
 
 
 @pytest.mark.parametrize("level", ["process", "full"])
