@@ -13,7 +13,7 @@ import signal
 import sys
 from pathlib import Path
 
-from longshore.node.runtime import Session
+from longshore.node.runtime import CannotStart, Session
 from support.keeper_engine import WALLS, Engine, until
 
 SCRIPT = b"tty; stty size; echo /dev/pts/*; ps -o tty= -p $$; echo $((6*7)) > /dev/tty; exit 5\n"
@@ -28,12 +28,13 @@ async def said(engine: Engine, level: str) -> dict[str, tuple[str, int]]:
     found["exec"] = await _talk(await engine.runtime.exec(state.key, ("sh",), stdin=True, tty=True))
     one, two = [await engine.runtime.exec(state.key, ("sh",), stdin=True, tty=True) for _ in range(2)]
     found["first of two"], found["second of two"] = await asyncio.gather(_talk(one), _talk(two))
-    if os.geteuid():
-        return found  # a keeper of an ordinary user does not enter containers of an earlier one
     old = engine.keeper
     os.kill(old, signal.SIGKILL)
     await until(lambda: engine.keeper != old)
-    found["adopted"] = await _talk(await engine.runtime.exec(state.key, ("sh",), stdin=True, tty=True))
+    try:
+        found["adopted"] = await _talk(await engine.runtime.exec(state.key, ("sh",), stdin=True, tty=True))
+    except CannotStart as refused:
+        found["refused"] = (str(refused), 0)
     return found
 
 

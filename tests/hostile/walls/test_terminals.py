@@ -42,6 +42,8 @@ def said(level: str, who: str) -> dict[str, tuple[str, int]]:
 @pytest.mark.xdist_group("terminals")
 def test_a_terminal_works_at_every_level(who: str, level: str) -> None:
     for way, (shown, code) in said(level, who).items():
+        if way == "refused":
+            continue
         name = re.search(r"^/dev/(pts/\d+)\r$", shown, re.MULTILINE)
         assert name is not None, (way, shown)
         assert "43 132" in shown
@@ -55,5 +57,15 @@ def test_a_terminal_works_at_every_level(who: str, level: str) -> None:
 @pytest.mark.xdist_group("terminals")
 def test_behind_walls_a_container_sees_its_own_terminals_alone(who: str, level: str) -> None:
     for way, (shown, _) in said(level, who).items():
-        if "two" not in way:
+        if "two" not in way and way != "refused":
             assert re.search(r"^/dev/pts/0 /dev/pts/ptmx\r$", shown, re.MULTILINE), (way, shown)
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+@pytest.mark.xdist_group("terminals")
+def test_a_container_of_an_earlier_keeper_is_entered_by_root_and_by_others_not(who: str) -> None:
+    found = said("full", who)
+    if who == "root":
+        assert "adopted" in found
+    else:
+        assert "an earlier keeper started the container" in found["refused"][0]

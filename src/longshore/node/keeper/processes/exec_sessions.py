@@ -18,6 +18,7 @@ from longshore.node.keeper.processes.procfs import Snapshot
 from longshore.node.keeper.records.entry import Entry
 from longshore.node.keeper.talking import frames
 from longshore.node.keeper.talking.peer import Connection
+from longshore.node.keeper.talking.refused import Refused
 from longshore.node.keeper.walls import rights, terminals, users
 from longshore.node.keeper.walls.namespaces import Namespaces
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from longshore.node.keeper.walls.rights import Rights
     from longshore.node.keeper.walls.users import Identity
 
+_OF_ANOTHER = (
+    "an earlier keeper started the container, and without root this one cannot enter it: "
+    "each keeper of an ordinary user has a user namespace of its own"
+)
 _BACKLOG = 1 << 20  # bytes that an attached peer may leave unread; more is not shown to it
 
 
@@ -45,7 +50,10 @@ def execute(
     terminal, and whether there is an input."""
     argv, has_terminal, has_input = request
     descriptors, connection.descriptors = connection.descriptors, []
-    env, cwd, identity, kept = _circumstances(entry)
+    try:
+        env, cwd, identity, kept = _circumstances(entry)
+    except PermissionError:
+        raise Refused("RunContainerError", _OF_ANOTHER) from None
     stdin, out, err, tty, near = -1, -1, -1, "", -1
     if not has_terminal:
         stdin = descriptors[0] if has_input else -1
