@@ -6,6 +6,8 @@ import functools
 import os
 import signal
 
+from hypothesis import HealthCheck, settings
+
 from longshore.apiserver.api import Api
 from longshore.up.options import SHORTCUTS_VARIABLE
 
@@ -14,6 +16,9 @@ if os.environ.get(SHORTCUTS_VARIABLE) == "off":
     # Every Api of the process, also those that tests make themselves: no parameter reaches all of them.
     Api.__init__ = functools.partialmethod(Api.__init__, shortcuts=False)  # type: ignore[assignment, method-assign]
 
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")  # a busy machine is slow, and nothing is wrong with a property then
 
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/var/tmp")
 """Where tests have their files: pods of level full, the default, have a /tmp of their own."""

@@ -150,9 +150,12 @@ class Api:
         the answer before the last of its `staged` writes is durable, nor a conflict before `store.settled`.
         """
         self.authorizer.check(call)
-        if call.resource.group == OWN_GROUP and self.own.serves(call.resource):
+        resource = call.resource
+        if resource.group == OWN_GROUP and self.own.serves(resource):
             return Later(lambda: self.own.answer(call))
-        return self.followed_up(call, self.carry_out(call))
+        answer = self.carry_out(call)
+        is_plain = resource.style == "builtin" and resource.storage != DEFINITIONS
+        return answer if is_plain else self.followed_up(call, answer)
 
     def carry_out(self, call: Call) -> Rendered | LinkAnswer:
         """The part of `write` between the question whether it is allowed and its consequences."""

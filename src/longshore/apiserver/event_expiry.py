@@ -33,23 +33,58 @@ _STAMPS: Final = ("lastTimestamp", "eventTime", "firstTimestamp")
 
 async def expire_events(api: Api, limits: Retention) -> None:
     """Runs for as long as the server does."""
+    ages = Ages(limits.event_age)
     while api.quiet_watches:
-        await api.clock.sleep(_quiet_pause(api, limits.event_age))
+        await api.clock.sleep(_quiet_pause(api, ages))
         await forget_surplus_events(api, limits.events)
-        await forget_old_events(api, limits.event_age)
+        await forget_old_events(api, ages)
     for number in itertools.count(1):
         await api.clock.sleep(_COUNT_SECONDS)
         await forget_surplus_events(api, limits.events)
         if number % _PASSES_BETWEEN_AGES == 0:
-            await forget_old_events(api, limits.event_age)
+            await forget_old_events(api, ages)
 
 
-def _quiet_pause(api: Api, age: float) -> float:
+class Ages:
+    """The second in which each event is forgotten, at the earliest. Each state of an event is read once: of
+    many events few are due at a time, and reading one takes 25 calls (bench/testing.py)."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._due: dict[int, float] = {}
+        """By the revision of the state."""
+
+    def first(self, entries: Sequence[Entry], now: int) -> float:
+        """The second in which the first of these is due, at the earliest."""
+        known = self._due
+        for entry in entries:
+            if entry.revision not in known:
+                known[entry.revision] = _due(entry.obj, now, self.seconds)
+        return min((known[entry.revision] for entry in entries), default=now + self.seconds)
+
+    def old(self, entries: Sequence[Entry], now: int) -> list[Entry]:
+        """The events that are due now."""
+        known, found = self._due, []
+        for entry in entries:
+            when = known.get(entry.revision, now)
+            if when <= now:  # read again: a stamp that was in the future may count by now
+                when = known[entry.revision] = _due(entry.obj, now, self.seconds)
+                if when <= now:
+                    found.append(entry)
+        return found
+
+    def forget_all_but(self, entries: Sequence[Entry]) -> None:
+        """Takes note of all events that there are."""
+        known = self._due
+        self._due = {entry.revision: known[entry.revision] for entry in entries if entry.revision in known}
+
+
+def _quiet_pause(api: Api, ages: Ages) -> float:
     """Seconds until an event can be due, for a clock on which looking every few seconds would be most of what
-    happens. A new event is not due before its age is reached."""
+    happens. A new event is not due before its age is reached. As elsewhere, a minute late is early enough."""
     now = api.seconds()
-    first = min((_due(entry.obj, now, age) for entry in api.store.list("events").entries), default=now + age)
-    return max(min(first - now, age), _COUNT_SECONDS)
+    first = ages.first(api.store.list("events").entries, now)
+    return max(min(first - now, ages.seconds), _COUNT_SECONDS * _PASSES_BETWEEN_AGES)
 
 
 async def forget_surplus_events(api: Api, limit: int) -> int:
@@ -64,16 +99,14 @@ async def forget_surplus_events(api: Api, limit: int) -> int:
     return removed
 
 
-async def forget_old_events(api: Api, age: float) -> int:
-    """Removes events whose last change is `age` seconds ago, and returns how many that were."""
+async def forget_old_events(api: Api, ages: Ages) -> int:
+    """Removes events whose last change is that long ago, and returns how many that were."""
     removed = 0
     entries = api.store.list("events").entries
     for at in range(0, len(entries), _TURN_EVENTS):
-        now = api.seconds()
-        removed += await _remove(
-            api, [entry for entry in entries[at : at + _TURN_EVENTS] if is_due(entry.obj, now, age)]
-        )
+        removed += await _remove(api, ages.old(entries[at : at + _TURN_EVENTS], api.seconds()))
         await api.clock.sleep(0)
+    ages.forget_all_but(entries)
     return removed
 
 

@@ -89,7 +89,10 @@ class LocalClient(Client):
         entry = self.api.store.get(Key(resource.storage, meta.get("namespace") or "", meta["name"]))
         if not self.api.shortcuts.on or entry is None or str(entry.revision) != meta["resourceVersion"]:
             return None
-        return _Converted(resource, entry) if resource.strategy.converts else entry
+        # Whether an object is served in another form than it is stored in follows from the object.
+        if not resource.strategy.converts or served(resource, entry.obj) is entry.obj:
+            return entry
+        return _Converted(resource, entry)
 
     async def _one(self, ask: Ask) -> Obj:
         call = self._call(ask)
@@ -213,7 +216,7 @@ class LocalClient(Client):
 
 
 class _Converted(NamedTuple):
-    """An entry that its resource may serve in another form."""
+    """An entry that its resource serves in another form."""
 
     resource: Resource
     entry: Entry
@@ -243,10 +246,12 @@ class LocalEvents(AsyncIterator[WatchEvent]):
         if self._stream is None or self._stream.source is None:
             return False
         resource = self._call.resource
+        converts = resource.strategy.converts
 
         def take(changes: Sequence[Event]) -> None:
             for change in changes:
-                taker(change.type, served(resource, change.entry.obj))
+                obj = change.entry.obj
+                taker(change.type, served(resource, obj) if converts else obj)
 
         self._stream.hand_to(take)
         return True

@@ -27,7 +27,7 @@ class ControllerContext:
     """A controller that shares nothing with others gets informers, metrics and explanations of its own.
 
     `name` is the controller's, in logs and limits. Its queues are behind the `gate`. In `gauges` several that
-    look after different objects measure their queues together.
+    look after different objects measure their queues together; unless it `measures`, queues are not.
     """
 
     def __init__(
@@ -39,13 +39,14 @@ class ControllerContext:
         informers: Informers | None = None,
         registry: Registry | None = None,
         explanations: Explanations | None = None,
+        measures: bool = True,
         name: str = "",
         limits: WorkLimits | None = None,
         gate: KeyGate | None = None,
         gauges: dict[str, QueueMetrics] | None = None,
     ) -> None:
         self.limits = limits = limits or WorkLimits()
-        self.client, self.clock, self.rng, self._name = client, clock, rng, name
+        self.client, self.clock, self.rng, self._name, self._measures = client, clock, rng, name, measures
         self._gate, self._gauges = gate, {} if gauges is None else gauges
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
         self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
@@ -61,7 +62,7 @@ class ControllerContext:
         return self.limits.workers.get(self._name, own)
 
     def queue(self, name: str = "", *, pauses: Doubling = DEFAULT_PAUSES) -> WorkQueue[Any]:
-        """A work queue. One with a name has metrics under it."""
+        """A work queue. One with a name has metrics under it, if they are wanted."""
         return self.queues(1, name, pauses=pauses)[0]
 
     def queues(
@@ -69,7 +70,7 @@ class ControllerContext:
     ) -> tuple[WorkQueue[Any], ...]:
         """So many work queues that have their metrics together."""
         gauges = self._gauges.get(name)
-        if gauges is None and name:
+        if gauges is None and name and self._measures:
             gauges = self._gauges[name] = QueueMetrics(self.registry, name, self.clock)
         pauses, owner = self.limits.pauses(pauses), self._name or name
         return tuple(

@@ -59,7 +59,7 @@ def _is_about(event: Obj, kind: str, name: str) -> bool:
 
 
 def serve(plane: Plane, book: ReasonBook) -> None:
-    """Serves the explanations of a plane, and notes who deletes what."""
+    """Serves the explanations of a plane."""
     objects, clock, wiring = StoredObjects(plane.parts.store), plane.clock, plane.wiring
 
     def waits(kind: Kind, namespace: str, name: str) -> Sequence[Reason]:
@@ -89,7 +89,6 @@ def serve(plane: Plane, book: ReasonBook) -> None:
 
     plane.api.own.serve(ROW, answer)
     plane.api.own.serve(CLUSTER_ROW, answer)
-    plane.api.on_delete = noting(book, clock.timestamp)
 
 
 def noting(book: ReasonBook, now: Callable[[], float]) -> Callable[[Call, Obj], None]:

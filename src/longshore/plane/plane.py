@@ -69,7 +69,7 @@ class Parts(msgspec.Struct, frozen=True):
     limits: WorkLimits = WorkLimits()
     """How much controllers do at a time."""
     keeps_records: bool = True
-    """Whether reasons and ended Jobs are kept, for `why` and `history`."""
+    """Whether reasons and ended Jobs are kept, for `why` and `history`, and queues measured, for metrics."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
 
@@ -106,8 +106,11 @@ class Plane:
             volumes=parts.volumes,
             reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
+            keeps_records=parts.keeps_records,
         )
         explaining.serve(self, self.book)
+        if parts.keeps_records:
+            self.api.on_delete = explaining.noting(self.book, parts.clock.timestamp)
         self.history = JobHistory(parts.clock, parts.store.finished_jobs)
         """The Jobs that have ended."""
         self.api.own.serve(job_history.ROW, self.history.answer)

@@ -68,6 +68,8 @@ class Wiring(msgspec.Struct, frozen=True):
     """Where reasons are kept."""
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
     """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
+    keeps_records: bool = True
+    """Whether somebody reads reasons that are past, and measurements of queues."""
 
     shard: Shard | None = None
     """The part of all objects that is looked after; None for all of them."""
@@ -83,7 +85,8 @@ class Wiring(msgspec.Struct, frozen=True):
             if self.shard is None
             else self.informers.share(self.shard.only, gradually=True),
             registry=self.registry,
-            explanations=Explanations(tell, per_object=1),
+            explanations=Explanations(tell if self.keeps_records else None, per_object=1),
+            measures=self.keeps_records,
             name=name,
             limits=self.limits,
             gate=None if self.shard is None else self.shard.gate,

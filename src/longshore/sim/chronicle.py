@@ -110,7 +110,8 @@ class Chronicle:
         """How much has happened; whoever sees the same number twice knows that nothing did."""
         self._by_name: dict[tuple[str, str], PodLine] = {}
 
-    def follow(self, informers: Informers) -> None:
+    def follow(self, informers: Informers, *, events: bool = False) -> None:
+        """Follows objects, and with `events` those Events that are stored."""
         informers.get(kinds.PODS).add_handler(_Each(self._pod, self._pod_gone))
         informers.get(kinds.JOBS).add_handler(_Each(self._job, self._work_gone))
         informers.get(kinds.VOLCANO_JOBS).add_handler(_Each(self._gang, self._work_gone))
@@ -118,6 +119,11 @@ class Chronicle:
         informers.get(kinds.VOLCANO_CRON_JOBS).add_handler(_Each(self._cron_job, lambda obj: None))
         informers.get(kinds.POD_GROUPS).add_handler(_Each(self._group, lambda obj: None))
         informers.get(kinds.QUEUES).add_handler(_Each(self._queue, lambda obj: None))
+        if events:
+            informers.get(kinds.EVENTS).add_handler(_Each(self._event, lambda obj: None))
+
+    def _event(self, event: Obj) -> None:
+        self.heard(event.get("involvedObject") or {}, event.get("reason", ""), event.get("message", ""))
 
     def heard(self, ref: Obj, reason: str, message: str) -> None:
         if reason in ("FailedScheduling", "Unschedulable"):

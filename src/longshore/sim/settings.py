@@ -38,6 +38,8 @@ class Settings(msgspec.Struct, frozen=True):
     rules: Sequence[Rule] = ()
     """How pods go; the latest that matches counts."""
     troubles: Troubles = Troubles()
+    shortcuts: bool = True
+    """Whether work is spared where nobody notices (`apiserver/shortcuts`)."""
 
 
 def amounts(text: str) -> dict[str, str]:

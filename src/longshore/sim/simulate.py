@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC
+from functools import partial
 from typing import Final
 
 from longshore.api import cron
@@ -102,7 +103,10 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
         keeps_records=False,
     )
     chronicle = Chronicle(clock)
-    plane = Plane(parts, SimClient(Api(store, clock=clock, rng=clock.rng), chronicle.heard))
+    make = Api if settings.shortcuts else partial(Api, shortcuts=False)
+    api = make(store, clock=clock, rng=clock.rng)
+    store.owns_fields = not api.shortcuts.on
+    plane = Plane(parts, SimClient(api, chronicle.heard))
     await plane.prepare()
     scripts = Scripts(
         random.Random(f"outcomes {settings.seed}"), settings.rules, default=Run(DEFAULT_RUN_SECONDS)
@@ -112,7 +116,7 @@ async def _play(settings: Settings, clock: VirtualClock, progress: Progress | No
     await fleet.prepare()
     informers = plane.wiring.informers.share()
     async with plane.running():
-        chronicle.follow(informers)
+        chronicle.follow(informers, events=not api.shortcuts.on)
         playing = asyncio.create_task(fleet.run(informers))
         try:
             await clock.sleep(1.0)  # until namespaces have their service accounts

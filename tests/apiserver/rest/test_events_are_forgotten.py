@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from longshore.api.retention import Retention
-from longshore.apiserver.event_expiry import forget_old_events, forget_surplus_events, is_due
+from longshore.api.time import rfc3339
+from longshore.apiserver.event_expiry import Ages, forget_old_events, forget_surplus_events, is_due
 
 pytestmark = pytest.mark.anyio
 
@@ -21,10 +24,30 @@ async def test_an_old_event_goes_and_a_young_one_stays(server):
     await server.create("events", {"metadata": {"name": "old"}, **EVENT})
     server.clock.seconds += TTL_SECONDS - 1
     await server.create("events", {"metadata": {"name": "young"}, **EVENT})
-    assert await forget_old_events(server.api, TTL_SECONDS) == 0
+    assert await forget_old_events(server.api, Ages(TTL_SECONDS)) == 0
     server.clock.seconds += 1
-    assert await forget_old_events(server.api, TTL_SECONDS) == 1
+    assert await forget_old_events(server.api, Ages(TTL_SECONDS)) == 1
     assert await server.names("events") == ["young"]
+
+
+async def test_looks_that_remember_find_what_looks_without_a_memory_find(server):
+    dice, ages, told = random.Random(7), Ages(TTL_SECONDS), []
+    for number in range(120):
+        stamp = rfc3339.from_seconds(server.api.seconds() + dice.choice([-60, 0, 900, 10**9]))
+        if number % 4 == 3 and (names := await server.names("events")):
+            await server.patch("events", dice.choice(names), {"count": number, "lastTimestamp": stamp})
+        else:
+            await server.create(
+                "events", {"metadata": {"name": f"e-{number}"}, **EVENT, "lastTimestamp": stamp}
+            )
+        server.clock.seconds += dice.randint(0, 400)
+        now, entries = server.api.seconds(), server.api.store.list("events").entries
+        due = [entry.key.name for entry in entries if is_due(entry.obj, now, TTL_SECONDS)]
+        assert (ages.first(entries, now) <= now) >= bool(due), "no look comes too late"
+        told += due
+        assert await forget_old_events(server.api, ages) == len(due)
+        assert not {*due} & {*await server.names("events")}
+    assert len(told) > 20
 
 
 async def test_a_repeated_event_lives_on(server):
@@ -32,7 +55,7 @@ async def test_a_repeated_event_lives_on(server):
     server.clock.seconds += TTL_SECONDS
     stamp = server.api.now()
     await server.patch("events", "e", {"count": 2, "lastTimestamp": stamp})
-    assert await forget_old_events(server.api, TTL_SECONDS) == 0
+    assert await forget_old_events(server.api, Ages(TTL_SECONDS)) == 0
 
 
 async def test_of_too_many_events_those_that_changed_longest_ago_go(server):

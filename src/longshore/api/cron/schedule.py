@@ -51,12 +51,10 @@ class Schedule(NamedTuple):
 
     def next(self, after: Instant, zone: Zone) -> Instant | None:
         """The first activation later than `after`; None when there is none within five years."""
-        if not self._can_fire():
-            return None
         at = _search(self, after // SECOND + 1, self.zone or zone)
         return None if at is None else at * SECOND
 
-    def _can_fire(self) -> bool:
+    def can_fire(self) -> bool:
         """A field made of commas alone matches nothing; upstream would look at every minute to find out."""
         either = self.days or self.weekdays
         both = self.days and self.weekdays
@@ -110,6 +108,8 @@ class _Cursor:
 
 @lru_cache(maxsize=16384)  # one look at a CronJob asks the same several times, and so does the next
 def _search(schedule: Schedule, start: int, zone: Zone) -> int | None:
+    if not schedule.can_fire():
+        return None
     cursor = _Cursor(start, zone)
     last_year = civil(cursor.wall // _DAY_SECONDS)[0] + _HORIZON_YEARS
     rounded = False  # smaller units are set to zero once, when the first step is made

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from longshore.api.types import Obj
+
+_NESTED: Final = frozenset((dict, list))
 
 
 def merged(original: Obj, patch: Obj) -> Obj:
@@ -25,8 +27,9 @@ def merged(original: Obj, patch: Obj) -> Obj:
 
 
 def _without_nulls(value: Any) -> Any:
+    # A call for every object and list, and none for the texts and numbers in them, which are most.
     if type(value) is dict:
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+        return {k: _without_nulls(v) if type(v) in _NESTED else v for k, v in value.items() if v is not None}
     if type(value) is list:
-        return [_without_nulls(v) for v in value if v is not None]
+        return [_without_nulls(v) if type(v) in _NESTED else v for v in value if v is not None]
     return value

@@ -26,7 +26,9 @@ Others outside this room obey the same switch, each where its work is done:
 | `client/local.py`, values | encoding a request only to decode it again in the same process |
 | `client/local.py`, `Pipeline` and writes made together | waits for the journal between writes |
 | `client/local.py`, `packed` | the room of settled objects in caches: the store has them as JSON anyway |
+| `client/local.py`, `LocalEvents` | waking a task for each change that informers hear of |
 | `machinery/events/recorder.py` | a task and a wait for each new event: they go to the server together |
+| `sim/sim_client.py`, `sim_store.py` | in a simulation: Events as objects, and who owns a field |
 
 `Api(shortcuts=False)`, or LONGSHORE_SHORTCUTS=off for a whole `longshore up`, turns all of them off. The
 suites and the recordings of real Kubernetes run both ways; `tests/apiserver/shortcuts` compares both ways

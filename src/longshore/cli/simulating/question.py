@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from longshore.sim.settings import DAY_SECONDS, MAX_SECONDS, Settings, amounts, 
 from longshore.sim.troubles import Troubles
 from longshore.testing.scripts import Rule
 from longshore.up.local_zone import local_zone
+from longshore.up.options import SHORTCUTS_VARIABLE
 
 _CLUSTER: Final = (
     ("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses"),
@@ -64,6 +66,7 @@ class Question(NamedTuple):
             nodes=self.nodes,
             rules=rules,
             troubles=self.troubles,
+            shortcuts=os.environ.get(SHORTCUTS_VARIABLE) != "off",
         )
 
 

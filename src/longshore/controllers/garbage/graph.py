@@ -102,6 +102,8 @@ class Graph:
             self._check_dependents(node)
         if meta.get("ownerReferences") != old.get("ownerReferences"):
             self._relink(node, references.references(meta))
+        if not node.in_foreground and "deletionTimestamp" not in meta:
+            return  # as nearly all are: neither let go of its dependents nor wait for them
         if node.orphaning and not references.orphaning(old):
             self._listener.look(uid)
         if node.in_foreground != (foreground := references.in_foreground(meta)):
