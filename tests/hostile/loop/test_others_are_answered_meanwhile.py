@@ -27,24 +27,24 @@ def _object(**metadata: object) -> bytes:
 
 def _owners(**more: object) -> bytes:
     one = {"apiVersion": "v1", "kind": "Pod", "name": "p", **more}
-    return _object(ownerReferences=[{**one, "uid": f"u{number}"} for number in range(25_000)])
+    return _object(ownerReferences=[{**one, "uid": f"u{number}"} for number in range(10_000)])
 
 
 BODIES = {
-    "25,000 owners": (MAPS, "application/json", _owners()),
-    "25,000 controllers": (MAPS, "application/json", _owners(controller=True)),
-    "invalid labels": (MAPS, "application/json", _object(labels={f"-{n}": "-" for n in range(200_000)})),
-    "200,000 containers": (
+    "10,000 owners": (MAPS, "application/json", _owners()),
+    "10,000 controllers": (MAPS, "application/json", _owners(controller=True)),
+    "invalid labels": (MAPS, "application/json", _object(labels={f"-{n}": "-" for n in range(60_000)})),
+    "60,000 containers": (
         PODS,
         "application/json",
-        b'{"metadata":{"name":"large"},"spec":{"containers":[%b{}]}}' % (b"{}," * 200_000),
+        b'{"metadata":{"name":"large"},"spec":{"containers":[%b{}]}}' % (b"{}," * 60_000),
     ),
-    "200,000 lines of YAML": (
+    "60,000 lines of YAML": (
         MAPS,
         "application/yaml",
-        b"metadata: {name: large}\ndata:\n" + b"".join(b"  k%d: v\n" % n for n in range(200_000)),
+        b"metadata: {name: large}\ndata:\n" + b"".join(b"  k%d: v\n" % n for n in range(60_000)),
     ),
-    "junk": (MAPS, "application/json", b"[" + b'{"a":[0,"b"]},' * 200_000 + b"0]"),
+    "junk": (MAPS, "application/json", b"[" + b'{"a":[0,"b"]},' * 60_000 + b"0]"),
 }
 
 
