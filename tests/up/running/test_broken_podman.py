@@ -43,7 +43,7 @@ def test_the_node_is_not_ready_and_says_why(tmp_path: Path, program: str, why: s
         status = subprocess.run([*LONGSHORE, "status", *words], capture_output=True, text=True, check=True)
     finally:
         up.terminate()
-        up.communicate(timeout=10)
+        up.communicate(timeout=60)
     assert ": not ready, podman://" in status.stdout
     assert f"container runtime is down: {why}" in status.stdout
     told = (tmp_path / "said").read_text()

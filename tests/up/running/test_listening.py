@@ -39,7 +39,7 @@ def up(directory: Path, *words: str) -> Iterator[tuple[int, Path]]:
         yield int(ready[1]), said
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def refused(tmp_path: Path, *words: str) -> str:
@@ -60,7 +60,7 @@ def get(url: str, config: str, token: str = "") -> tuple[int, str]:
         request.add_header("Authorization", f"Bearer {token}")
     try:
         context = ssl.create_default_context(cadata=ca)
-        with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=60) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as err:
         with err:

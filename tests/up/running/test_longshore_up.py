@@ -38,7 +38,7 @@ class Up:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """Exit code and standard error, without what the machine that the test runs on lacks."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=10)
+        _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, re.sub("this machine: .*\n", "", errors)
 
     def get(self, path: str, token: str = "") -> tuple[int, str]:
@@ -51,7 +51,7 @@ class Up:
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(request, context=tls, timeout=10) as answer:
+            with urllib.request.urlopen(request, context=tls, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as err:
             with err:
@@ -74,7 +74,7 @@ def up(*words: str, **environ: str) -> Iterator[Up]:
     try:
         assert process.stdout is not None
         found = READY.fullmatch(process.stdout.readline())
-        assert found is not None, process.communicate(timeout=10)[1]
+        assert found is not None, process.communicate(timeout=60)[1]
         yield Up(process, found[1], Path(found[2]))
     finally:
         if process.poll() is None:
@@ -85,7 +85,7 @@ def up(*words: str, **environ: str) -> Iterator[Up]:
 def refused(*words: str) -> str:
     """What a longshore that must not start says."""
     process = start(*words)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     return errors
 
