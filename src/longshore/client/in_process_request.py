@@ -6,6 +6,7 @@ Whatever a path answers over HTTP it answers here: discovery, OpenAPI, health, T
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -35,6 +36,11 @@ async def answer(front: FrontDoor, user: User, agent: str, asked: protocol.Reque
 
 async def _reply(front: FrontDoor, sent: Request) -> Reply:
     begun = front.begin(sent)
+    if isinstance(begun, Queued):
+        due = asyncio.Event()
+        begun.when_due(due.set)
+        await due.wait()
+        begun = begun.begin()
     if isinstance(begun, Waits):
         begun = await begun.work()
     if isinstance(begun, Ready):
@@ -45,7 +51,6 @@ async def _reply(front: FrontDoor, sent: Request) -> Reply:
         except StoreError as error:
             return begun.reply(error)
         return begun.reply(None)
-    assert not isinstance(begun, Queued), "a process has no share of itself"
     if isinstance(begun, Streams):
         await begun.drop()
     raise ValueError(f"{sent.method} {sent.target} is a stream; use watch()")
