@@ -6,6 +6,8 @@ A wrong flag or verb is answered with the nearest right one.
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -14,6 +16,31 @@ from typing import Any, NoReturn
 from longshore.cli.main import Failure, did_you_mean
 
 _UNKNOWN = "unrecognized arguments: "
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """The form of help texts, as wide as the terminal.
+
+    argparse makes one for every argument it is told of, and would import shutil for the width: with YAML
+    (own_kubeconfig.py) a seventh of the instructions of `longshore get pods` (cachegrind).
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=columns() - 2)
+
+
+def columns() -> int:
+    """The width of the terminal, as `shutil.get_terminal_size` finds it."""
+    try:
+        found = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        found = 0
+    if found <= 0:
+        try:
+            found = os.get_terminal_size(sys.__stdout__.fileno()).columns  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            found = 0
+    return found or 80
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,7 +79,7 @@ def parser(name: str) -> Parser:
     made = Parser(
         prog=f"longshore {name}",
         description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
         allow_abbrev=False,
     )
     command.add_arguments(made)

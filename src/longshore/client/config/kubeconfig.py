@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.client.config import own_kubeconfig
 from longshore.client.errors import ConfigError
 
 
@@ -102,8 +103,6 @@ def load(explicit: Path | None, environ: Mapping[str, str]) -> Kubeconfig:
 
 
 def _read(path: Path, merged: Kubeconfig, *, must_exist: bool) -> None:
-    import yaml
-
     path = path.absolute()
     try:
         raw = path.read_bytes()
@@ -113,11 +112,7 @@ def _read(path: Path, merged: Kubeconfig, *, must_exist: bool) -> None:
         return
     except OSError as err:
         raise ConfigError(f"kubeconfig {path}: cannot read it: {err.strerror}") from None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        content = yaml.load(raw, loader)  # a safe loader either way
-    except (yaml.YAMLError, UnicodeDecodeError) as err:
-        raise ConfigError(f"kubeconfig {path}: not YAML: {' '.join(str(err).split())}") from None
+    content = own_kubeconfig.read(raw) or _parsed(path, raw)
     if content is None:
         content = {}
     if not isinstance(content, dict):
@@ -132,6 +127,16 @@ def _read(path: Path, merged: Kubeconfig, *, must_exist: bool) -> None:
     ):
         for entry in _entries(path, content, plural, singular):
             into.setdefault(entry.name, entry)
+
+
+def _parsed(path: Path, raw: bytes) -> Any:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(raw, loader)  # a safe loader either way
+    except (yaml.YAMLError, UnicodeDecodeError) as err:
+        raise ConfigError(f"kubeconfig {path}: not YAML: {' '.join(str(err).split())}") from None
 
 
 def _check_kind(path: Path, content: Obj) -> None:
