@@ -31,6 +31,7 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
 BALANCE_SECONDS = 2.0
 """Replicas hand over one shard at a time, every second and a half."""
+QUIET_SECONDS = 1.0
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -87,6 +88,20 @@ def resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def quiet(server: Server) -> dict[str, Any]:
+    """The figures once nothing is written any more but Leases: events come late, and are work, too."""
+    figures = server.figures()
+    while True:
+        time.sleep(QUIET_SECONDS)
+        before, figures = figures, server.figures()
+        if writes(before) == writes(figures):
+            return figures
+
+
+def writes(figures: dict[str, Any]) -> int:
+    return sum(count for name, count in figures["requests"].items() if "leases" not in name)
+
+
 def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """One run of all Jobs."""
     words = ("--jobs", str(arguments.jobs), "--pods", str(arguments.pods), "--apart", str(arguments.apart))
@@ -107,6 +122,7 @@ def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
             while (figures := server.figures())["complete"] < arguments.jobs:
                 time.sleep(0.05)
             seconds = time.monotonic() - begun
+            figures = quiet(server)
             spent = [cpu(each.pid) - start for each, start in zip(running, before, strict=True)]
         finally:
             for each in running:

@@ -11,6 +11,7 @@ from longshore.api.time.doubling import Doubling
 from longshore.api.types import Obj
 from longshore.client import Client
 from longshore.machinery.events.recorder import Recorder
+from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.machinery.informers.cache import Key
 from longshore.machinery.informers.shared import Informers
@@ -27,7 +28,8 @@ class ControllerContext:
     """A controller that shares nothing with others gets informers, metrics and explanations of its own.
 
     `name` is the controller's, in logs and limits. Its queues are behind the `gate`. In `gauges` several that
-    look after different objects measure their queues together; unless it `measures`, queues are not.
+    look after different objects measure their queues together; unless it `measures`, queues are not. In
+    `traffic` their events share one way.
     """
 
     def __init__(
@@ -44,10 +46,12 @@ class ControllerContext:
         limits: WorkLimits | None = None,
         gate: KeyGate | None = None,
         gauges: dict[str, QueueMetrics] | None = None,
+        traffic: dict[str, Traffic] | None = None,
     ) -> None:
         self.limits = limits = limits or WorkLimits()
         self.client, self.clock, self.rng, self._name, self._measures = client, clock, rng, name, measures
         self._gate, self._gauges = gate, {} if gauges is None else gauges
+        self._traffic = {} if traffic is None else traffic
         self._turns = RetryLimiter(clock, limits.rate, limits.burst)
         self.informers = informers or Informers(client, clock=clock, rng=rng, resync=limits.resync)
         self.registry = registry or Registry()
@@ -55,7 +59,8 @@ class ControllerContext:
 
     def recorder(self, component: str) -> Recorder:
         """A recorder of events, which must run beside the controller."""
-        return Recorder(self.client, component, clock=self.clock, rng=self.rng)
+        traffic = self._traffic.setdefault(component, Traffic())
+        return Recorder(self.client, component, clock=self.clock, rng=self.rng, traffic=traffic)
 
     def workers(self, own: int) -> int:
         """How many objects are looked at side by side by a controller that has its own number."""

@@ -9,6 +9,7 @@ import msgspec
 
 from longshore.api.metrics import Registry
 from longshore.machinery.controller_context import ControllerContext
+from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.explanations import Explanation, Explanations, Tell
 from longshore.machinery.informers.heard_objects import Only
 from longshore.machinery.informers.shared import Informers
@@ -41,6 +42,8 @@ class Shard(msgspec.Struct, frozen=True):
     """The namespaces whose objects controllers hear of; None for all."""
     gauges: dict[str, QueueMetrics]
     """Measurements that the shards of one process share."""
+    traffic: dict[str, Traffic]
+    """By component, the way of events that they share."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
@@ -91,6 +94,7 @@ class Wiring(msgspec.Struct, frozen=True):
             limits=self.limits,
             gate=None if self.shard is None else self.shard.gate,
             gauges=None if self.shard is None else self.shard.gauges,
+            traffic=None if self.shard is None else self.shard.traffic,
         )
 
 

@@ -25,14 +25,13 @@ from longshore.api.time import rfc3339
 from longshore.api.types import Obj
 from longshore.client import Client, PatchType, Unreachable, in_process
 from longshore.machinery.events.correlation import Correlator, Seen
+from longshore.machinery.events.traffic import WRITERS, Traffic
 from longshore.machinery.queues.workers import run_workers
 from longshore.machinery.queues.workqueue import WorkQueue
 from longshore.machinery.time.clock import Clock
 
-_WAITING: Final = 1000
 _TOGETHER: Final = 64
 """New events that are written in one go, without letting others run."""
-_WORKERS: Final = 4
 _TRIES, _RETRY_SECONDS = 12, 10.0
 _LAST_WORDS_SECONDS: Final = 5.0
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,9 +51,17 @@ def reference(obj: Obj, kind: tuple[str, str]) -> Obj:
 
 
 class Recorder:
-    """Events of one component, e.g. `job-controller`."""
+    """Events of one component, e.g. `job-controller`. Several of one component may share their `traffic`."""
 
-    def __init__(self, client: Client, component: str, *, clock: Clock, rng: random.Random) -> None:
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        clock: Clock,
+        rng: random.Random,
+        traffic: Traffic | None = None,
+    ) -> None:
         self.dropped = 0
         """Events that nobody will see because too many waited."""
         self._client, self._component, self._clock, self._rng = client, component, clock, rng
@@ -70,6 +77,8 @@ class Recorder:
         self._now = (0, "")
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
+        self._traffic = traffic or Traffic()
+        self._traffic.join(self)
 
     def event(self, ref: Obj, type_: str, reason: str, message: str) -> None:
         """Notes an event about the object that `ref` (see `reference`) names. Returns at once."""
@@ -88,7 +97,7 @@ class Recorder:
         )
         if seen is None or seen.in_hand:
             return  # spam, or whoever writes it will see that there is more to tell
-        if len(self._waiting) + len(self._new) >= _WAITING and seen.name not in self._waiting:
+        if seen.name not in self._waiting and self._traffic.is_full:
             self.dropped += 1
         elif seen.count == 1 and self._creates_together:
             seen.in_hand = True
@@ -97,6 +106,11 @@ class Recorder:
         else:
             self._enqueue(seen)
 
+    @property
+    def waiting(self) -> int:
+        """Events that wait to be written."""
+        return len(self._waiting) + len(self._new)
+
     def _enqueue(self, seen: Seen) -> None:
         self._waiting[seen.name] = seen
         self._queue.add(seen.name)
@@ -104,7 +118,7 @@ class Recorder:
     async def run(self) -> None:
         """Writes until cancelled or closed. What was noted before is still written, for some seconds."""
         together = asyncio.create_task(self._write_new())
-        writing = asyncio.create_task(run_workers(self._queue, self._write, count=_WORKERS))
+        writing = asyncio.create_task(run_workers(self._queue, self._write, count=WRITERS))
         try:
             await self._closing.wait()
         finally:
@@ -117,6 +131,7 @@ class Recorder:
             for task in (together, writing):
                 task.cancel()
             await asyncio.gather(together, writing, return_exceptions=True)
+            self._traffic.leave(self)
             self._closed.set()
 
     async def close(self) -> None:
@@ -158,7 +173,8 @@ class Recorder:
         if seen is None:
             return None  # written already: an event of the same name came while this one waited to retry
         try:
-            await self._store(seen)
+            async with self._traffic.turns:
+                await self._store(seen)
         except StatusError as err:
             _say_refused(name, err)
         except Unreachable as err:

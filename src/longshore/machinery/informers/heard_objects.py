@@ -1,19 +1,22 @@
-"""Handlers of an informer: who hears of every change, of some objects alone, or of old objects by and by."""
+"""Handlers of an informer: who hears of which objects, of every change or of old objects by and by."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from longshore.api.types import Obj
 from longshore.machinery.informers.cache import Cache, Key, key_of
 
 Only: TypeAlias = Callable[[str], bool]
-"""Whether objects of a namespace matter; the empty one is that of cluster-scoped objects."""
+"""Whether objects of a namespace matter; its answer never changes. It is not asked about cluster-scoped ones,
+which always do."""
 
 _TURN_OBJECTS: Final = 512
 """Objects that a newcomer hears of before others in the event loop get their turn."""
+_MAX_NAMESPACES: Final = 4096
+"""Namespaces whose hearers are remembered; then all are found anew."""
 
 
 class Handler:
@@ -45,27 +48,40 @@ class OnChange(Handler):
         self._changed(obj)
 
 
-class OnlySome(Handler):
-    """Hears of objects in some namespaces, and of all that are in none."""
+class Audience:
+    """The handlers of one selection. Finds those who hear of a namespace once, not for every change: with
+    eight shards there are eight times as many handlers, of which one eighth hears of an object."""
 
-    def __init__(self, handler: Handler, only: Only) -> None:
-        self._handler, self._only = handler, only
+    def __init__(self) -> None:
+        self._members: dict[Handler, Only | None] = {}
+        self._hearers: dict[str, tuple[Handler, ...]] = {}
 
-    def on_add(self, obj: Obj, initial: bool) -> None:
-        if self._matters(obj):
-            self._handler.on_add(obj, initial)
+    def add(self, handler: Handler, only: Only | None) -> None:
+        """From now on `handler` hears of objects in namespaces of which `only` says so; None for all. May be
+        said again."""
+        self._members[handler] = only
+        self._hearers.clear()
 
-    def on_update(self, old: Obj, new: Obj) -> None:
-        if self._matters(new):
-            self._handler.on_update(old, new)
+    def drop(self, handlers: Iterable[Handler]) -> None:
+        """These hear nothing more."""
+        for handler in handlers:
+            self._members.pop(handler, None)
+        self._hearers.clear()
 
-    def on_delete(self, obj: Obj, stale: bool) -> None:
-        if self._matters(obj):
-            self._handler.on_delete(obj, stale)
+    def of(self, namespace: str) -> tuple[Handler, ...]:
+        """Those who hear of objects in this namespace, in the order in which they came."""
+        found = self._hearers.get(namespace)
+        if found is None:
+            if len(self._hearers) >= _MAX_NAMESPACES:
+                self._hearers.clear()
+            found = self._hearers[namespace] = tuple(
+                handler for handler, only in self._members.items() if matters(namespace, only)
+            )
+        return found
 
-    def _matters(self, obj: Obj) -> bool:
-        namespace = obj["metadata"].get("namespace")
-        return not namespace or self._only(namespace)
+
+def matters(namespace: str, only: Only | None) -> bool:
+    return only is None or not namespace or only(namespace)
 
 
 class Newcomer(Handler):
@@ -74,9 +90,7 @@ class Newcomer(Handler):
     def __init__(self, handler: Handler, cache: Cache, only: Only | None) -> None:
         self._handler, self._cache = handler, cache
         keys = cache.all_keys()
-        self._unheard: dict[Key, None] = dict.fromkeys(
-            key for key in keys if only is None or not key[0] or only(key[0])
-        )
+        self._unheard: dict[Key, None] = dict.fromkeys(key for key in keys if matters(key[0], only))
 
     async def hear(self) -> None:
         """Tells the handler of all that it has not heard of. May be cancelled and called again."""
@@ -89,11 +103,13 @@ class Newcomer(Handler):
         self._handler.on_add(obj, initial)
 
     def on_update(self, old: Obj, new: Obj) -> None:
-        self._catch_up(key_of(old), old)
+        if self._unheard:
+            self._catch_up(key_of(old), old)
         self._handler.on_update(old, new)
 
     def on_delete(self, obj: Obj, stale: bool) -> None:
-        self._catch_up(key_of(obj), obj)
+        if self._unheard:
+            self._catch_up(key_of(obj), obj)
         self._handler.on_delete(obj, stale)
 
     def _catch_up(self, key: Key, obj: Obj | None) -> None:

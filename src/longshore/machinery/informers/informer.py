@@ -28,7 +28,7 @@ from longshore.client import Client, Unreachable
 from longshore.client.ask import known
 from longshore.machinery.informers.cache import Cache, Key
 from longshore.machinery.informers.deltas import Batch, Delta, Deltas, Kind
-from longshore.machinery.informers.heard_objects import Handler, Newcomer, OnChange, Only, OnlySome
+from longshore.machinery.informers.heard_objects import Audience, Handler, Newcomer, OnChange, Only, matters
 from longshore.machinery.informers.reflector import Reflector, Selection, revision_of
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock, Timer
@@ -91,16 +91,16 @@ class Informer:
 
     def add_handler(self, handler: Handler) -> None:
         """From now on `handler` hears every change. What is cached already it hears at once, as initial."""
-        if self._only is not None:
-            handler = OnlySome(handler, self._only)
+        only = self._only
         if self._gradually:
-            handler = newcomer = Newcomer(handler, self.cache, self._only)
+            handler = newcomer = Newcomer(handler, self.cache, only)
             self._newcomers.append(newcomer)
         self._handlers.append(handler)
-        self.followed.handlers.append(handler)
+        self.followed.audience.add(handler, only)
         if not self._gradually:
             for obj in self.cache.list():
-                handler.on_add(obj, True)
+                if matters(obj["metadata"].get("namespace") or "", only):
+                    handler.on_add(obj, True)
 
     @property
     def has_synced(self) -> bool:
@@ -116,15 +116,15 @@ class Informer:
     async def run(self) -> None:
         """Follows the resource until cancelled; no handler is called after that."""
         followed = self.followed
-        heard = followed.handlers
-        heard += [handler for handler in self._handlers if handler not in heard]  # run for a second time
+        for handler in self._handlers:
+            followed.audience.add(handler, self._only)  # run for a second time
         hearing = asyncio.create_task(self._hear()) if self._newcomers else None
         try:
             await followed.run()
         finally:
             if hearing is not None:
                 hearing.cancel()
-            heard[:] = [handler for handler in heard if handler not in self._handlers]
+            followed.audience.drop(self._handlers)
             if not followed.in_use and self._selected.get(self._key) is followed:
                 del self._selected[self._key]
 
@@ -148,7 +148,7 @@ class FollowedSelection:
         transform: Transform | None,
     ) -> None:
         self.cache = Cache()
-        self.handlers: list[Handler] = []
+        self.audience = Audience()
         self.synced = asyncio.Event()
         """Set once everything that existed at the first look is cached, and was told to the handlers."""
         self._users = 0
@@ -328,27 +328,27 @@ class FollowedSelection:
         if kind is Kind.MODIFIED or kind is Kind.ADDED or kind is Kind.LISTED:
             if old is None:
                 self._put(key, obj)
-                self._tell_add(obj, kind is Kind.LISTED and not self.synced.is_set())
+                self._tell_add(key, obj, kind is Kind.LISTED and not self.synced.is_set())
             elif kind is not Kind.LISTED and not _newer(obj, old):
                 return
             elif _same(obj, old):
                 self._put(key, obj)
-                self._tell_update(old, obj)
+                self._tell_update(key, old, obj)
             else:
                 cache.remove(key)
-                self._tell_delete(old, True)
+                self._tell_delete(key, old, True)
                 self._put(key, obj)
-                self._tell_add(obj, False)
+                self._tell_add(key, obj, False)
         elif old is None:
             return
         elif kind is Kind.RESYNC:
-            self._tell_update(old, old)
+            self._tell_update(key, old, old)
         elif kind is Kind.VANISHED:
             cache.remove(key)
-            self._tell_delete(old, True)
+            self._tell_delete(key, old, True)
         elif _same(obj, old):
             cache.remove(key)
-            self._tell_delete(obj, False)
+            self._tell_delete(key, obj, False)
 
     def _put(self, key: Key, obj: Obj) -> None:
         """Caches an object; one that has settled, or is at rest, as the client packs it."""
@@ -360,22 +360,22 @@ class FollowedSelection:
 
     # Three loops that differ in one word: by its name, a method takes twice as long to find.
 
-    def _tell_add(self, obj: Obj, initial: bool) -> None:
-        for handler in self.handlers:
+    def _tell_add(self, key: Key, obj: Obj, initial: bool) -> None:
+        for handler in self.audience.of(key[0]):
             try:
                 handler.on_add(obj, initial)
             except Exception:  # whatever it is: the cache has changed, and the other handlers must hear of it
                 log.exception(_HANDLER_FAILED)
 
-    def _tell_update(self, old: Obj, new: Obj) -> None:
-        for handler in self.handlers:
+    def _tell_update(self, key: Key, old: Obj, new: Obj) -> None:
+        for handler in self.audience.of(key[0]):
             try:
                 handler.on_update(old, new)
             except Exception:  # as above
                 log.exception(_HANDLER_FAILED)
 
-    def _tell_delete(self, obj: Obj, stale: bool) -> None:
-        for handler in self.handlers:
+    def _tell_delete(self, key: Key, obj: Obj, stale: bool) -> None:
+        for handler in self.audience.of(key[0]):
             try:
                 handler.on_delete(obj, stale)
             except Exception:  # as above

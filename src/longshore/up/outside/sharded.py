@@ -15,6 +15,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from longshore.client import Client
+from longshore.machinery.events.traffic import Traffic
 from longshore.machinery.fence import Fence
 from longshore.machinery.informers.informer import FollowedSelection
 from longshore.machinery.queues.queue_metrics import QueueMetrics
@@ -97,13 +98,14 @@ class _Shards:
         self._client, self._wiring = client, wiring
         self._names = tuple(name for name in settings.controllers if name in DIVISIBLE)
         self._gauges: dict[str, QueueMetrics] = {}
+        self._traffic: dict[str, Traffic] = {}
         self._warm: dict[FollowedSelection, asyncio.Task[None]] = {}
         self._started: Callable[[], object] | None = started
 
     async def look_after(self, holding: Holding) -> None:
         """Runs the controllers of a shard until cancelled. They see all that its last holder wrote."""
         await self._wiring.informers.caught_up()
-        shard = Shard(holding.gate, self._only(holding.shard), self._gauges)
+        shard = Shard(holding.gate, self._only(holding.shard), self._gauges, self._traffic)
         tasks = controllers.start(self._names, self._client, replace(self._wiring, shard=shard))
         tasks.append(asyncio.create_task(self._stay_warm()))
         try:
