@@ -163,11 +163,15 @@ class Api:
         ref |= {"name": f"nightly-report-{owner}", "uid": f"{owner:036x}", "controller": True}
         own = {"batch.kubernetes.io/controller-uid": ref["uid"], "controller-uid": ref["uid"]}
         named = {"batch.kubernetes.io/job-name": ref["name"], "job-name": ref["name"], "app": "bench"}
-        meta = {
+        meta: Obj = {
             "name": f"nightly-report-{owner}-{number:05d}", "namespace": "default", "uid": uid,
             "labels": own | named, "creationTimestamp": START, "ownerReferences": [ref],
             "managedFields": MANAGED,
         }  # fmt: skip
+        if owner_kind == "Job":
+            meta["generateName"] = f"nightly-report-{owner}-"
+            if phase == "Running":
+                meta["finalizers"] = ["batch.kubernetes.io/job-tracking"]
         spec = {**self.admitted(TEMPLATE["spec"]), "nodeName": f"node-{number % 10}"}
         self.tell_status({"metadata": meta, "spec": spec}, phase)
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from client.http.scripted_server import Script, made
 from longshore.api.errors import StatusError
 from longshore.client.ask import known
+from longshore.client.http.shared_parts import SharedParts
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +55,62 @@ async def test_pods_of_one_template_share_its_parts(script: Script) -> None:
         one, two = (await client.list(PODS, "ns")).items
         assert one["spec"] is two["spec"]
         assert one["metadata"]["labels"] is two["metadata"]["labels"]
-        assert one["status"] is not two["status"]
+        assert one["metadata"] is not two["metadata"]
+
+
+def _running(name: str, ready_since: str, **more: Any) -> bytes:
+    times = {"Initialized": "2026-01-01T00:00:01Z", "PodScheduled": f"2026-01-01T00:00:0{len(name)}Z"}
+    conditions = [
+        {"type": type, "status": "True", "lastTransitionTime": since}
+        for type, since in {**times, "Ready": ready_since, "DisruptionTarget": times["Initialized"]}.items()
+    ]
+    status = {"phase": "Running", "startTime": times["PodScheduled"], "conditions": conditions, **more}
+    state = {"running": {"startedAt": times["PodScheduled"]}}
+    status.setdefault("containerStatuses", [{"name": "c", "restartCount": 0, "state": state}])
+    return json.dumps({"metadata": {"name": name, "namespace": "ns"}, "status": status}).encode()
+
+
+def test_running_pods_that_became_ready_together_share_their_status() -> None:
+    read = FOR_CONTROLLERS["pods"].one
+    since, later = "2026-01-01T00:00:09Z", "2026-01-01T00:00:10Z"
+    one, two, third = read(_running("p", since)), read(_running("pp", since)), read(_running("p", later))
+    assert one["status"] is two["status"]
+    assert one["status"] is not third["status"]
+    assert one["status"]["containerStatuses"][0] is third["status"]["containerStatuses"][0]
+    times = {c["type"]: c.get("lastTransitionTime") for c in third["status"]["conditions"]}
+    assert times == {
+        "Initialized": None,
+        "PodScheduled": None,
+        "Ready": later,
+        "DisruptionTarget": "2026-01-01T00:00:01Z",
+    }
+
+
+def test_of_a_pod_that_has_ended_nothing_is_shared_that_is_its_own() -> None:
+    read = FOR_CONTROLLERS["pods"].one
+    ended = {"exitCode": 3, "startedAt": "2026-01-01T00:00:01Z", "finishedAt": "2026-01-01T00:00:02Z"}
+    body = _running(
+        "p", "2026-01-01T00:00:09Z", phase="Failed", containerStatuses=[{"state": {"terminated": ended}}]
+    )
+    one, two = read(body), read(body)
+    assert one["status"] is not two["status"]
+    assert one["status"]["containerStatuses"] == [
+        {"state": {"terminated": {"exitCode": 3, "finishedAt": "2026-01-01T00:00:02Z"}}}
+    ]
+
+
+def test_parts_are_shared_again_after_all_were_forgotten() -> None:
+    parts = SharedParts()
+
+    def pod(job: int) -> dict[str, Any]:
+        made: dict[str, Any] = {"metadata": {"name": "p", "labels": {"job": f"{job}"}}, "spec": {"a": job}}
+        parts.share(made)
+        return made
+
+    for job in range(5000):
+        one, two = pod(job), pod(job)
+        assert one == {"metadata": {"name": "p", "labels": {"job": f"{job}"}}, "spec": {"a": job}}
+    assert one["spec"] is two["spec"]
 
 
 @pytest.mark.parametrize("trimmed", [None, FOR_CONTROLLERS])

@@ -1,6 +1,6 @@
 """Objects without what their reader does not need. The rest is skipped in the JSON: nobody decodes it.
 
-Parts that many objects have in common (the spec of all pods of a Job on one node) are one object in memory.
+Parts that many objects have in common are one object in memory (shared_parts.py).
 Nobody may write a trimmed object back as a whole unless only `managedFields` are missing, which a server
 then leaves as they are; controllers patch and delete pods, and have no right to do more.
 """
@@ -12,11 +12,12 @@ from typing import Any, Final, Generic, TypedDict, TypeVar
 
 import msgspec
 
-from longshore.api import schema, types
+from longshore.api import schema
 from longshore.api.types import Obj
+from longshore.client.http.shared_parts import SharedParts
 
-_MAX_SHARED_PARTS: Final = 4096
-"""Then all are forgotten. Who holds one goes on holding it; the next equal one begins anew."""
+_NO_OBJECT: Final = frozenset(("BOOKMARK", "ERROR"))
+"""Events that tell of no object."""
 
 T = TypeVar("T")
 
@@ -36,41 +37,28 @@ class Listed(msgspec.Struct, Generic[T]):
     items: list[T] | None = None
 
 
-class Parts:
-    """Parts of objects, each distinct one once."""
-
-    def __init__(self) -> None:
-        self._parts: dict[bytes, Any] = {}
-
-    def one(self, part: Any) -> Any:
-        """The first part that was equal to this one."""
-        parts = self._parts
-        if len(parts) >= _MAX_SHARED_PARTS:
-            parts.clear()
-        return parts.setdefault(types.encode(part), part)
-
-
 class Trimmed:
     """Reads the objects of one resource.
 
     `without` has the fields to skip, by message: "core/v1.Container" and the like. A message that is not in
-    it is read as a whole. `shared` has fields whose values, or whose elements, many objects have in common,
-    by the part they are in; the object itself is the part "".
+    it is read as a whole. `tidy` is given each object, and changes it in place.
     """
 
     def __init__(
         self,
         message: str,
         without: Mapping[str, Collection[str]],
-        shared: Mapping[str, Collection[str]] | None = None,
+        tidy: Callable[[Obj], None] | None = None,
     ) -> None:
-        self._message, self._without, self._shared = message, without, shared or {}
-        self._parts = Parts()
+        self._message, self._without, self._tidy = message, without, tidy
         self._decoders: dict[str, Callable[[bytes], Any]] = {}
 
     def one(self, body: bytes) -> Obj:
         """The object in an answer."""
-        return self._tidy(self._decoder("one")(body))
+        found: Obj = self._decoder("one")(body)
+        if self._tidy is not None:
+            self._tidy(found)
+        return found
 
     def line(self, line: bytes) -> Line[Obj]:
         """The event in a line of a watch."""
@@ -78,15 +66,16 @@ class Trimmed:
             found: Line[Obj] = self._decoder("line")(line)
         except msgspec.ValidationError:
             found = whole_line(line)  # an error, whose `status` is a word
-        if found.type != "ERROR":
+        if self._tidy is not None and found.type not in _NO_OBJECT:
             self._tidy(found.object)
         return found
 
     def page(self, body: bytes) -> Listed[Obj]:
         """The objects in the answer to a list."""
         found: Listed[Obj] = self._decoder("page")(body)
-        for item in found.items or ():
-            self._tidy(item)
+        if self._tidy is not None:
+            for item in found.items or ():
+                self._tidy(item)
         return found
 
     def _decoder(self, form: str) -> Callable[[bytes], Any]:
@@ -116,16 +105,6 @@ class Trimmed:
             return list[item] | None
         return Any
 
-    def _tidy(self, obj: Obj) -> Obj:
-        one = self._parts.one
-        for where, names in self._shared.items():
-            part: Obj = obj.get(where) or {} if where else obj
-            for name in names:
-                value = part.get(name)
-                if value:
-                    part[name] = [*map(one, value)] if isinstance(value, list) else one(value)
-        return obj
-
 
 whole_line: Final = msgspec.json.Decoder(Line[Obj]).decode
 """The event in a line of a watch, with all there is."""
@@ -143,7 +122,7 @@ _OF_PODS: Final = _METADATA | {
     ),
     "core/v1.PodStatus": (
         "allocatedResources", "ephemeralContainerStatuses", "hostIP", "hostIPs", "podIP", "podIPs",
-        "qosClass", "resourceClaimStatuses", "resources",
+        "qosClass", "resourceClaimStatuses", "resources", "startTime",
     ),
     "core/v1.PodCondition": ("lastProbeTime", "observedGeneration"),
     "core/v1.ContainerStatus": (
@@ -151,15 +130,12 @@ _OF_PODS: Final = _METADATA | {
         "resources", "started", "user", "volumeMounts",
     ),
     "core/v1.ContainerState": (),
-    "core/v1.ContainerStateTerminated": ("containerID",),
+    "core/v1.ContainerStateRunning": ("startedAt",),
+    "core/v1.ContainerStateTerminated": ("containerID", "startedAt"),
 }  # fmt: skip
 
 FOR_CONTROLLERS: Final = {
-    "pods": Trimmed(
-        "core/v1.Pod",
-        _OF_PODS,
-        {"": ("spec",), "metadata": ("labels", "ownerReferences"), "status": ("conditions",)},
-    ),
+    "pods": Trimmed("core/v1.Pod", _OF_PODS, SharedParts().share),
     "jobs.batch": Trimmed("batch/v1.Job", _METADATA),
 }
 """By the resource's name, how it is read where no rule reads the rest. Schedulers read more of pods."""

@@ -32,7 +32,7 @@ from longshore.machinery.sharding.unbroken_fence import UnbrokenFence
 from longshore.machinery.time.clock import RealClock
 from longshore.plane.supervising import cancelled
 from longshore.plane.wiring import Wiring, informers_of
-from longshore.up import logs, startup, stop_signals
+from longshore.up import logs, spare_memory, startup, stop_signals
 from longshore.up.foreground import event_loop
 from longshore.up.keys import RsaKeys
 from longshore.up.local_zone import local_zone
@@ -79,6 +79,7 @@ def run(settings: Settings) -> None:
     connection = from_kubeconfig(settings.kubeconfig, settings.context)
     settings = replace(settings, lease_namespace=settings.lease_namespace or connection.namespace)
     startup.rest_collector()
+    spare_memory.keep_together()
     with asyncio.Runner(loop_factory=event_loop) as runner:
         runner.run(_until_stopped(connection, settings))
 
@@ -110,6 +111,8 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
         if isinstance(reasons, EventReasons):
             keeping = asyncio.create_task(reasons.run(), name="reasons")
             stack.push_async_callback(cancelled, [keeping])
+        sparing = asyncio.create_task(spare_memory.give_back(clock), name="free memory")
+        stack.push_async_callback(cancelled, [sparing])
         work = _work(clients, fences, connection.server, settings, wiring)
         working = asyncio.create_task(work if webhooks is None else _both(work, webhooks.run()))
         stop_signals.on_signal(working.cancel)

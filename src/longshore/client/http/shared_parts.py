@@ -1,0 +1,71 @@
+"""Parts that pods have in common, each once in memory: a Job's pods differ in their names, UIDs and versions.
+
+A running pod's status is one object for all pods that became ready in the same second: of the conditions only
+`Ready` and those of a disruption keep their times, which is as much as any rule reads. The status of a pod
+that has ended is its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from longshore.api import types
+from longshore.api.facts import pod_state
+from longshore.api.types import Obj
+
+_MAX_PARTS: Final = 4096
+"""Then all are forgotten. Who holds one goes on holding it; the next equal one begins anew."""
+_TIMELESS: Final = frozenset(("PodReadyToStartContainers", "Initialized", "ContainersReady", "PodScheduled"))
+"""Conditions whose times nobody reads."""
+_PARTS: Final = ("labels", "ownerReferences", "finalizers")
+_WORDS: Final = ("namespace", "generateName", "creationTimestamp")
+
+
+class SharedParts:
+    """Of the pods that one process caches."""
+
+    def __init__(self) -> None:
+        self._parts: dict[bytes, Any] = {}
+
+    def share(self, pod: Obj) -> None:
+        """Puts parts that other pods have, too, in the place of the pod's own."""
+        meta = pod["metadata"]
+        for name in _WORDS:
+            word = meta.get(name)
+            if word:
+                meta[name] = sys.intern(word)
+        for name in _PARTS:
+            part = meta.get(name)
+            if part:
+                meta[name] = self._one(part)
+        spec, status = pod.get("spec"), pod.get("status")
+        if spec:
+            pod["spec"] = self._one(spec)
+        if status:
+            for condition in status.get("conditions") or ():
+                if condition.get("type") in _TIMELESS:
+                    condition.pop("lastTransitionTime", None)
+            if pod_state.phase_of(pod) not in pod_state.ENDED:
+                pod["status"] = self._status(status)
+
+    def _one(self, part: Any) -> Any:
+        """The first part that was equal to this one."""
+        return self._room().setdefault(types.encode(part), part)
+
+    def _status(self, status: Obj) -> Obj:
+        """The first status that was equal to this one, made of elements that others have, too."""
+        key = types.encode(status)
+        known: Obj | None = self._room().get(key)
+        if known is not None:
+            return known
+        for name in ("conditions", "containerStatuses"):
+            if status.get(name):
+                status[name] = [*map(self._one, status[name])]
+        self._parts[key] = status
+        return status
+
+    def _room(self) -> dict[bytes, Any]:
+        if len(self._parts) >= _MAX_PARTS:
+            self._parts.clear()
+        return self._parts
