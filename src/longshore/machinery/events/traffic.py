@@ -37,7 +37,7 @@ class Traffic:
         self._senders.add(sender)
 
     def leave(self, sender: Sender) -> None:
-        """What it leaves behind takes no room any more."""
+        """A sender that has ended takes no room, whatever it left unwritten."""
         self._senders.discard(sender)
 
     @property

@@ -182,7 +182,7 @@ class _Index:
             found[key] = held
 
     def _siblings(self, values: tuple[str, ...]) -> tuple[str, ...]:
-        """These values as another object has them, if there is one: a pod of a Job takes 150 bytes less."""
+        """Equal values that another object has, if there is one: a pod of a Job takes 150 bytes less."""
         for sibling in self.entries.get(values[0], ()):
             found = self._found[sibling]
             return found if found == values else values

@@ -63,13 +63,13 @@ class Audience:
         self._hearers.clear()
 
     def drop(self, handlers: Iterable[Handler]) -> None:
-        """These hear nothing more."""
+        """Handlers that hear nothing more."""
         for handler in handlers:
             self._members.pop(handler, None)
         self._hearers.clear()
 
     def of(self, namespace: str) -> tuple[Handler, ...]:
-        """Those who hear of objects in this namespace, in the order in which they came."""
+        """Handlers that hear of objects in this namespace, in the order in which they came."""
         found = self._hearers.get(namespace)
         if found is None:
             if len(self._hearers) >= _MAX_NAMESPACES:
