@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
     from longshore.scheduler.gang.conf.conf_file import ConfFile
+    from longshore.scheduler.gang.extending import Post
     from longshore.store import Store
 
 _NODE_READY_SECONDS: Final = 10.0
@@ -70,6 +71,8 @@ class Parts(msgspec.Struct, frozen=True):
     """How much controllers do at a time."""
     keeps_records: bool = True
     """Whether reasons and ended Jobs are kept, for `why` and `history`, and queues measured, for metrics."""
+    post: Post | None = None
+    """Reaches the extenders of schedulers; None where other servers are none of this plane's business."""
     retention: Retention = Retention()
     """How many events are kept, and for how long."""
 
@@ -107,6 +110,7 @@ class Plane:
             reasons=self.book if parts.keeps_records else Untold(),
             limits=parts.limits,
             keeps_records=parts.keeps_records,
+            post=parts.post,
         )
         explaining.serve(self, self.book)
         if parts.keeps_records:

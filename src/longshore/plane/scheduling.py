@@ -49,6 +49,7 @@ async def _run(
 ) -> None:
     from longshore.machinery.explanations import Explanations
     from longshore.scheduler import Schedulers
+    from longshore.scheduler.gang.extending import nobody
     from longshore.scheduler.gang.settings import Settings
 
     conf: ConfFile | None = None
@@ -63,6 +64,7 @@ async def _run(
         group_explanations=Explanations(wiring.reasons.teller("podgroup", "scheduler"), per_object=1),
         gangs=settings,
         names=names,
+        post=wiring.post or nobody,
     )
     wiring.waits["pod"] = schedulers.explain_pod
     wiring.waits["podgroup"] = schedulers.explain_group

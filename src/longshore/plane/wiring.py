@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from longshore.controllers.volcano.plugins import KeyMaker
     from longshore.controllers.volume.directories import Directories
     from longshore.machinery.time.clock import Clock
+    from longshore.scheduler.gang.extending import Post
 
 Waits = Callable[[str, str], Sequence[Explanation]]
 """From namespace and name to decisions, the latest last."""
@@ -69,6 +70,8 @@ class Wiring(msgspec.Struct, frozen=True):
     registry: Registry = msgspec.field(default_factory=Registry)
     reasons: Tellers = msgspec.field(default_factory=Untold)
     """Where reasons are kept."""
+    post: Post | None = None
+    """Reaches the extenders of schedulers; None where other servers are none of this process's business."""
     waits: dict[str, Waits] = msgspec.field(default_factory=dict)
     """By kind, who can say what an object waits for right now, in numbers: schedulers, the Job controller."""
     keeps_records: bool = True

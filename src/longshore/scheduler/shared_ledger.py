@@ -7,6 +7,7 @@ from collections.abc import Collection
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.explanations import Explanation, Explanations
 from longshore.scheduler.cluster import Cluster
+from longshore.scheduler.gang.extending import Post, nobody
 from longshore.scheduler.gang.scheduler import NAME as GANGS
 from longshore.scheduler.gang.scheduler import GangScheduler
 from longshore.scheduler.gang.settings import Settings
@@ -18,7 +19,7 @@ class Schedulers:
     """Made first, so that others can ask it to explain; `run` does the work.
 
     `gangs` says what the gang scheduler does in a cycle; `names` which schedulers work, None for all. Only a
-    server that knows Volcano's kinds can be asked for gangs.
+    server that knows Volcano's kinds can be asked for gangs. `post` reaches extenders.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Schedulers:
         group_explanations: Explanations | None = None,
         gangs: Settings | None = None,
         names: Collection[str] | None = None,
+        post: Post = nobody,
     ) -> None:
         self._cluster = cluster = Cluster(context)
         self.pods: DefaultScheduler | None = None
@@ -36,7 +38,7 @@ class Schedulers:
             self.pods = DefaultScheduler(cluster)
             cluster.listeners[SINGLE_PODS] = self.pods
         if names is None or GANGS in names:
-            self.gangs = GangScheduler(cluster, gangs or Settings(), group_explanations)
+            self.gangs = GangScheduler(cluster, gangs or Settings(), group_explanations, post)
             cluster.listeners[GANGS] = self.gangs
 
     def explain_pod(self, namespace: str, name: str) -> list[Explanation]:

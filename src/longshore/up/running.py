@@ -21,6 +21,7 @@ from longshore.apiserver.access.tokens import Tokens
 from longshore.apiserver.api import Api
 from longshore.apiserver.http.server import HttpServer
 from longshore.client import Client
+from longshore.client.http import posting
 from longshore.machinery.time.clock import Clock, RealClock
 from longshore.node.images import images_file
 from longshore.node.images.images_file import ImagesFile
@@ -101,6 +102,7 @@ async def running(options: Options, passed: Sequence[socket.socket] = ()) -> Asy
                 shortcuts=options.shortcuts,
                 limits=options.limits,
                 retention=options.retention,
+                post=posting.post,
             )
         )
         api = plane.api

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from longshore.api.types import Obj
 from longshore.machinery import views
@@ -12,6 +13,7 @@ from longshore.scheduler.fitting.pod_claims import Volumes
 from longshore.scheduler.fitting.pod_shape import Shapes
 from longshore.scheduler.gang.cycle import Cycle, Member, SavedCycle, SeenGroup, restored, saved
 from longshore.scheduler.gang.decide import decide
+from longshore.scheduler.gang.extender_answers import Answer
 from longshore.scheduler.gang.model.sums import Sums
 from longshore.scheduler.gang.model.task import PENDING, RUNNING
 from longshore.scheduler.gang.plan import Plan
@@ -22,6 +24,8 @@ from longshore.scheduler.view import View
 TIME = "2026-01-01T00:00:00Z"
 NOW = 1767225600.0
 SHAPES = Shapes()
+EXTENDER = {"extender.urlPrefix": "http://e", "extender.predicateVerb": "predicate"}
+ASKING = (*DEFAULT_TIERS, (Plugin("extender", arguments=EXTENDER),))
 
 
 def pod(name: str, cpu: str, priority: int = 0) -> Obj:
@@ -73,12 +77,27 @@ def told(plan: Plan) -> Any:
         [(task.task.pod.key, task.reason, task.message) for r in plan.reports for task in r.tasks],
         [(event.group.key, *event[1:]) for event in plan.events],
         plan.allocated,
+        plan.questions,
         plan.why,
         plan.look_again,
     )
 
 
+def answered(*groups: SeenGroup) -> Cycle:
+    """A cycle to whose questions an extender has answered, as often as it had any."""
+    seen = cycle(*groups, tiers=ASKING)
+    for _ in range(9):
+        questions = decide(seen).questions
+        seen = replace(seen, answers={**seen.answers, **dict.fromkeys(questions, Answer({"code": 1}))})
+    return seen
+
+
 CYCLES = {
+    "asks": cycle(
+        group("g", ["1", "1"], phase="Inqueue"),
+        tiers=ASKING,
+    ),
+    "answered": answered(group("g", ["1", "1"], phase="Inqueue")),
     "bound": cycle(group("g", ["1", "1"], phase="Inqueue")),
     "waits": cycle(group("g", ["3", "3"], phase="Inqueue"), group("h", ["1"], phase="Inqueue")),
     "at the gate": cycle(group("g", [], phase="Pending"), actions=(ENQUEUE,)),
@@ -108,6 +127,17 @@ def test_a_saved_cycle_gives_the_same_plan(seen: Cycle) -> None:
     loaded = views.from_json(SavedCycle, views.to_json(data))
     assert loaded == data
     assert told(decide(restored(loaded, Shapes()))) == told(decide(seen))
+
+
+def test_a_plan_asks_until_it_has_every_answer() -> None:
+    asking = decide(CYCLES["asks"])
+    (question,) = asking.questions
+    assert question.url == "http://e/predicate"
+    assert not asking.binds
+    after = decide(CYCLES["answered"])
+    assert not after.questions
+    assert [bind.node for bind in after.binds] == ["n1", "n1"]
+    assert len(CYCLES["answered"].answers) == 2, "for each task the node as it is then"
 
 
 def test_a_plan_says_in_numbers_what_the_cycle_does() -> None:

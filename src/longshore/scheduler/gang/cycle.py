@@ -14,6 +14,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.scheduler import view as views
 from longshore.scheduler.fitting.pod_shape import Pod, Shapes
+from longshore.scheduler.gang.extender_answers import Answer, Question
 from longshore.scheduler.gang.model.sums import Sums
 from longshore.scheduler.gang.rules.node_usage import Load
 from longshore.scheduler.gang.settings import Settings
@@ -69,6 +70,8 @@ class Cycle(msgspec.Struct, frozen=True):
     """The measured use of nodes."""
     gate: bool = False
     """Whether it is only about groups that have no pods yet, and nothing is said of the others."""
+    answers: Mapping[Question, Answer] = msgspec.field(default_factory=dict)
+    """The answers of an extender to what was asked while this cycle was decided before."""
 
 
 class SavedMember(msgspec.Struct, frozen=True):
@@ -104,6 +107,7 @@ class SavedCycle(msgspec.Struct, frozen=True):
     shuffled: dict[str, float]
     loads: dict[str, Load]
     gate: bool
+    answers: list[tuple[Question, Answer]]
 
 
 def saved(cycle: Cycle) -> SavedCycle:
@@ -123,6 +127,7 @@ def saved(cycle: Cycle) -> SavedCycle:
         dict(cycle.shuffled),
         dict(cycle.loads),
         cycle.gate,
+        [*cycle.answers.items()],
     )
 
 
@@ -149,6 +154,7 @@ def restored(data: SavedCycle, shapes: Shapes) -> Cycle:
         data.shuffled,
         data.loads,
         data.gate,
+        dict(data.answers),
     )
 
 

@@ -19,6 +19,8 @@ from longshore.scheduler.gang.settings import (
 )
 from longshore.scheduler.gang.trying.trial import Session
 
+_EXTENDER_SECONDS = 1.0
+"""Volcano asks an extender once in every cycle, of which it has one a second."""
 _ACTIONS = {
     ENQUEUE: enqueue.run,
     ALLOCATE: allocate.run,
@@ -43,6 +45,7 @@ def decide(cycle: Cycle) -> Plan:
     looked_at = [group for group in session.groups.values() if not (cycle.gate and group.tasks)]
     numbers.note(session, looked_at)
     reports = tuple(closing.report(group, cycle.uid, cycle.time) for group in looked_at)
+    questions = () if session.extender is None else tuple(session.extender.questions)
     return Plan(
         tuple(session.binds),
         tuple(session.evictions),
@@ -51,6 +54,8 @@ def decide(cycle: Cycle) -> Plan:
         {} if cycle.gate else closing.allocated(session),
         tuple(session.ungated.values()),
         frozenset(session.shuffles),
+        questions,
+        session.opening() if questions else b"",
         _why(session, reports),
         _look_again(session, reports, cycle.now),
     )
@@ -74,7 +79,8 @@ def _many(count: int, noun: str) -> str:
 
 def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) -> float | None:
     """Until the first gang that is not let in has waited for as long as it may, one whose pods are being
-    made has taken too long, the hours of a zone begin or are over, or it is time to look at busy nodes."""
+    made has taken too long, the hours of a zone begin or are over, it is time to look at busy nodes, or an
+    extender that refused something may think otherwise."""
     due = [
         report.group.deadline - now
         for report in reports
@@ -88,4 +94,6 @@ def _look_again(session: Session, reports: tuple[GroupReport, ...], now: float) 
     moves = session.settings.plugin("rescheduling", VICTIM)
     if moves is not None and SHUFFLE in session.settings.actions:
         due.append(session.shuffled.get(moves.name, now) + moves.argument("interval") - now)
+    if session.extender is not None and session.extender.has_refused:
+        due.append(_EXTENDER_SECONDS)
     return max(min(due), 0.0) if due else None

@@ -11,11 +11,11 @@ from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.plan import Event
+from longshore.scheduler.gang.rules.extender import ABSTAIN, PERMIT, REJECT
 from longshore.scheduler.gang.trying.trial import Session
 
 _WAITING = ("", "Pending")
 _MIN_FACTOR, _OVERCOMMIT_FACTOR = 1.0, 1.2
-PERMIT, ABSTAIN, REJECT = 1, 0, -1
 
 
 def run(session: Session) -> None:
@@ -50,6 +50,7 @@ class _Gate:
             "capacity": self._queue,
             "sla": self._sla,
             "resourcequota": self._quota,
+            "extender": self._extender,
         }
         self.reserved = session.reserved
         overcommit = session.settings.plugin("overcommit")
@@ -84,6 +85,14 @@ class _Gate:
         words = "let in because it waited longer than its sla-waiting-time"
         group.notes.append(Reason("WaitedTooLong", words, {"seconds": round(waited, 3)}))
         return PERMIT
+
+    def _extender(self, group: Group, queue: Queue) -> int:
+        extender = self._session.extender
+        assert extender is not None  # which votes
+        vote = extender.vote(group)
+        if vote == REJECT:
+            group.notes.append(Reason("ExtenderRefused", "the extender does not let it in"))
+        return vote
 
     def _quota(self, group: Group, queue: Queue) -> int:
         short = self._session.quotas.lacking(group.obj)

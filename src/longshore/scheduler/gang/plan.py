@@ -10,6 +10,7 @@ import msgspec
 from longshore.api.types import Obj
 from longshore.machinery.reasons import Reason
 from longshore.scheduler.fitting.pod_claims import Needs
+from longshore.scheduler.gang.extender_answers import Question
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.task import Task
 
@@ -74,6 +75,11 @@ class Plan(msgspec.Struct, frozen=True):
     """Tasks that waited for their queue, which has room for them now."""
     shuffles: frozenset[str] = frozenset()
     """The plugins for whose sake tasks are removed, which happens once in a while only."""
+    questions: tuple[Question, ...] = ()
+    """Questions to an extender. While there are any, the plan is not carried out: it is made again with the
+    answers."""
+    opening: bytes = b""
+    """The document that an extender is told before the first question."""
     why: tuple[Reason, ...] = ()
     """The reasons of the whole cycle; `GroupReport.why` has those of each group."""
     look_again: float | None = None

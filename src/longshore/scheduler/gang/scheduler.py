@@ -27,6 +27,7 @@ from longshore.scheduler.gang import observe, watching
 from longshore.scheduler.gang.act import Actor
 from longshore.scheduler.gang.cycle import Cycle, SeenGroup, saved
 from longshore.scheduler.gang.decide import decide
+from longshore.scheduler.gang.extending import Complaints, Conversation, Post, nobody
 from longshore.scheduler.gang.members import Members
 from longshore.scheduler.gang.model.group import Group
 from longshore.scheduler.gang.model.sums import together
@@ -50,9 +51,13 @@ class GangScheduler:
     """A `cluster.Listener`; `run` once the cluster has synced."""
 
     def __init__(
-        self, cluster: Cluster, settings: Settings, explanations: Explanations | None = None
+        self,
+        cluster: Cluster,
+        settings: Settings,
+        explanations: Explanations | None = None,
+        post: Post = nobody,
     ) -> None:
-        """Reasons go to `explanations`, by the key of the group."""
+        """Reasons go to `explanations`, by the key of the group. `post` reaches extenders."""
         self._cluster, self._clock, self._ledger = cluster, cluster.clock, cluster.ledger
         self._settings, self._gate_settings = settings, replace(settings, actions=(ENQUEUE,))
         self.pace = Pace(cluster.clock, cycle=self._cycle, gate=self._gate)
@@ -73,6 +78,9 @@ class GangScheduler:
         """When `shuffle` last did what a plugin asks for, by plugin, in seconds since 1970."""
         self._figures = NodeFigures(cluster.client, cluster.clock)
         self._figures.want(self._looks_at_use())
+        complaints = Complaints()
+        self._about_cycles = Conversation(post, cluster.clock, complaints, self.pace.room)
+        self._about_the_gate = Conversation(post, cluster.clock, complaints, self.pace.announced)
         self._priorities = cluster.follow(kinds.PRIORITY_CLASSES, watching.Priorities(self))
         self._act = Actor(cluster, self, self._queues, name=NAME, explanations=explanations or Explanations())
 
@@ -89,6 +97,8 @@ class GangScheduler:
         finally:
             measuring.cancel()
             self.pace.stop()
+            for conversation in (self._about_cycles, self._about_the_gate):
+                await conversation.close()
 
     def _looks_at_use(self) -> bool:
         return any(self._settings.plugin(name) is not None for name in ("usage", "rescheduling"))
@@ -216,13 +226,26 @@ class GangScheduler:
         cycle = None
         try:
             cycle = self._observe(settings, gate=gate)
-            return decide(cycle)
+            plan = decide(cycle)
+            return plan if self._is_answered(plan, gate=gate) else None
         except Exception:  # a bug in one cycle; the next one may do without it
             log.exception("a cycle of the gang scheduler failed")
             if cycle is not None and log.isEnabledFor(logging.DEBUG):
                 log.debug("the cycle as seen: %s", views.to_json(saved(cycle)).decode())
             self.pace.tell()
             return None
+
+    def _is_answered(self, plan: Plan, *, gate: bool) -> bool:
+        """Whether an extender has said all that the plan depends on. Else it is asked."""
+        extender = self._settings.plugin("extender")
+        if extender is None:
+            return True
+        conversation = self._about_the_gate if gate else self._about_cycles
+        if plan.questions:
+            conversation.ask(extender, plan.questions, plan.opening)
+            return False
+        conversation.over(extender)
+        return True
 
     def _observe(self, settings: Settings, *, gate: bool) -> Cycle:
         for key in self._members.unblock(self._clock.monotonic()):
@@ -273,6 +296,7 @@ class GangScheduler:
             dict(self._shuffled),
             self._figures.loads(),
             gate,
+            dict((self._about_the_gate if gate else self._about_cycles).answers),
         )
 
     def _awaited(self, found: list[SeenGroup]) -> tuple[Obj, ...]:

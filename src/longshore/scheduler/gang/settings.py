@@ -31,7 +31,10 @@ class Plugin(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def speaks_at(self, point: str) -> bool:
-        return point in plugin_table.PLUGINS[self.name].points and point not in self.off
+        row = plugin_table.PLUGINS[self.name]
+        if point not in row.points or point in self.off:
+            return False
+        return point not in row.wants or bool(self.argument(row.wants[point]))
 
     def argument(self, name: str) -> Any:
         """The argument's value, or its default."""

@@ -28,7 +28,7 @@ class Claim:
     """A task of a gang that needs room, and the point at which plugins are asked for it."""
 
     def __init__(self, session: Session, group: Group, task: Task, point: str) -> None:
-        self.session, self.group, self.task = session, group, task
+        self.session, self.group, self.task, self.point = session, group, task, point
         self._tiers = session.settings.tiers_at(point)
         self.careful: bool = point == plugin_table.PREEMPTABLE and session.settings.option(
             "preempt", "enableTopologyAwarePreemption"
@@ -155,6 +155,15 @@ def _warm(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
     return [each for each in found if not cooldown.is_cooling(each[1].pod.obj, now)]
 
 
+def _as_told(claim: Claim, found: Sequence[Owned]) -> list[Owned]:
+    """Pods that the extender names."""
+    extender = claim.session.extender
+    assert extender is not None  # which has a say
+    verb = "preemptableVerb" if claim.point == plugin_table.PREEMPTABLE else "reclaimableVerb"
+    uids = extender.victims(verb, claim.task, [victim for _, victim in found])
+    return [each for each in found if each[1].pod.uid in uids]
+
+
 _RULES: Final[dict[str, Callable[[Claim, Sequence[Owned]], list[Owned]]]] = {
     "priority": _of_less_priority,
     "gang": _spare,
@@ -165,6 +174,7 @@ _RULES: Final[dict[str, Callable[[Claim, Sequence[Owned]], list[Owned]]]] = {
     "pdb": _within_budgets,
     "tdm": _on_lasting_nodes,
     "cdp": _warm,
+    "extender": _as_told,
 }
 """From those who could make way to those who do, by plugin."""
 POINTS: Final = {"preempt": plugin_table.PREEMPTABLE, "reclaim": plugin_table.RECLAIMABLE}

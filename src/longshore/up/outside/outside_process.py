@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from longshore import __version__
 from longshore.client import CredentialsError, Unreachable
 from longshore.client.config.connection import Connection, from_kubeconfig
-from longshore.client.http import HttpClient
+from longshore.client.http import HttpClient, posting
 from longshore.client.http.trimmed_objects import FOR_CONTROLLERS
 from longshore.machinery.fence import Fence
 from longshore.machinery.queues.backoff import Backoff
@@ -102,6 +102,7 @@ async def _until_stopped(connection: Connection, settings: Settings) -> None:
             gathers_ends=True,
             limits=settings.limits,
             reasons=reasons,
+            post=posting.post,
         )
         webhooks = await _webhooks(stack, connection, settings, wiring) if settings.webhooks else None
         others = [] if webhooks is None else [webhooks.ready]

@@ -10,7 +10,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-Kind = Literal["number", "flag", "seconds", "hours", "names", "mapping", "percents", "strategies"]
+Kind = Literal[
+    "number", "flag", "seconds", "hours", "names", "mapping", "percents", "strategies", "text", "url"
+]
 
 JOB_ORDER, TASK_ORDER, QUEUE_ORDER = "enableJobOrder", "enableTaskOrder", "enableQueueOrder"
 JOB_READY, JOB_PIPELINED, JOB_ENQUEUED = "enableJobReady", "enableJobPipelined", "enableJobEnqueued"
@@ -46,6 +48,8 @@ class Row(msgspec.Struct, frozen=True, dict=True):
 
     points: tuple[str, ...]
     arguments: tuple[Argument, ...] = ()
+    wants: dict[str, str] = msgspec.field(default_factory=dict)
+    """Points at which it has a say only if this argument is given."""
 
     @cached_property
     def _by_name(self) -> dict[str, Argument]:
@@ -61,6 +65,11 @@ def _numbers(**defaults: float) -> tuple[Argument, ...]:
 
 _HIERARCHY: Final = (Argument(HIERARCHY, "flag", False),)
 """A switch that is off unless said otherwise, given beside the name."""
+_VERBS: Final = (
+    *("predicateVerb", "prioritizeVerb", "preemptableVerb", "reclaimableVerb", "jobEnqueueableVerb"),
+    *("queueOverusedVerb", "onSessionOpenVerb", "onSessionCloseVerb"),
+)
+"""The paths of an extender; one that is empty is never asked."""
 PREDICATES: Final = {
     "predicate.NodeAffinityEnable": "node affinity",
     "predicate.NodePortsEnable": "ports",
@@ -132,6 +141,24 @@ PLUGINS: Final[dict[str, Row]] = {
             Argument("strategies", "strategies", ({"name": "lowNodeUtilization"},)),
         ),
     ),
+    "extender": Row(
+        (PREDICATE, NODE_ORDER, PREEMPTABLE, RECLAIMABLE, JOB_ENQUEUED, OVERUSED),
+        (
+            Argument("extender.urlPrefix", "url", ""),
+            Argument("extender.httpTimeout", "seconds", 1.0, least=0.001),
+            Argument("extender.ignorable", "flag", False),
+            Argument("extender.managedResources", "names", ()),
+            *(Argument(f"extender.{verb}", "text", "") for verb in _VERBS),
+        ),
+        {
+            PREDICATE: "extender.predicateVerb",
+            NODE_ORDER: "extender.prioritizeVerb",
+            PREEMPTABLE: "extender.preemptableVerb",
+            RECLAIMABLE: "extender.reclaimableVerb",
+            JOB_ENQUEUED: "extender.jobEnqueueableVerb",
+            OVERUSED: "extender.queueOverusedVerb",
+        },
+    ),
     "pdb": Row((PREEMPTABLE, RECLAIMABLE, VICTIM)),
     "resourcequota": Row((JOB_ENQUEUED,)),
     "network-topology-aware": Row(()),
@@ -144,7 +171,6 @@ PLUGINS: Final[dict[str, Row]] = {
 LEFT_OUT: Final = {
     "numaaware": "nodes do not tell their NUMA layout here",
     "deviceshare": "there are no devices to share; ask for whole ones as extended resources",
-    "extender": "a cycle asks no other server",
 }
 """Volcano's other plugins, with the reason why they have no effect."""
 

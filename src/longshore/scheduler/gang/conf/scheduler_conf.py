@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -94,6 +95,9 @@ class _Reader:
             raise BadConf(
                 'tiers: Invalid value: "capacity": queues share by capacity or by proportion, not both'
             )
+        extender = settings.plugin("extender")
+        if extender is not None and not extender.argument("extender.urlPrefix"):
+            raise BadConf("tiers: Required value: extender.urlPrefix: where the extender is")
         drf = settings.plugin("drf")
         if "proportion" in names and drf is not None and drf.argument(plugin_table.HIERARCHY):
             raise BadConf(
@@ -212,6 +216,10 @@ def _read(argument: Argument, value: Any, path: str) -> Any:
             return _is_mapping(value, path)
         case "percents":
             return _percents(value, path)
+        case "text":
+            return str(value).strip().strip("/")
+        case "url":
+            return _url(value, path)
         case "strategies":
             return tuple(_strategy(each, f"{path}[{n}]") for n, each in enumerate(_is_list(value, path)))
         case _:
@@ -262,6 +270,14 @@ def _strategy(value: Any, path: str) -> dict[str, Any]:
         for key in ("thresholds", "targetThresholds"):
             _percents(limits.get(key) or {}, f"{path}.{part}.{key}")
     return found
+
+
+def _url(value: Any, path: str) -> str:
+    url = str(value).strip()
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise BadConf(f'{path}: Invalid value: "{value}": must be a URL such as http://127.0.0.1:8713')
+    return url
 
 
 def _hours(value: Any, path: str) -> str:

@@ -8,6 +8,7 @@ from longshore.scheduler.amounts import Amounts, lacking, total
 from longshore.scheduler.gang.conf import plugin_table
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
+from longshore.scheduler.gang.rules.extender import Extender
 from longshore.scheduler.gang.settings import Plugin
 from longshore.scheduler.gang.trying import sharing
 from longshore.scheduler.gang.trying.branches import QueueTree
@@ -16,8 +17,11 @@ from longshore.scheduler.gang.trying.branches import QueueTree
 class Limits:
     """By `capacity` a queue may have up to its limit, by `proportion` what it deserves, by neither all."""
 
-    def __init__(self, queues: Mapping[str, Queue], shares: Plugin | None) -> None:
-        self._queues = queues
+    def __init__(
+        self, queues: Mapping[str, Queue], shares: Plugin | None, extender: Extender | None = None
+    ) -> None:
+        """An `extender` is asked, too, whether a queue has all that it may have."""
+        self._queues, self._extender = queues, extender
         self.tree: QueueTree | None = None
         """Queues with those below them, where that counts."""
         self._borrows = shares is not None and shares.name == "capacity"
@@ -38,6 +42,8 @@ class Limits:
 
     def is_used_up(self, queue: Queue) -> bool:
         """Whether the queue has all that it may have."""
+        if self._extender is not None and self._extender.is_overused(queue):
+            return True
         if not self._overused:
             return False
         most = self.most(queue)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from longshore.scheduler.gang.conf.plugin_table import NODE_ORDER, PREDICATE
 from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import Task
 from longshore.scheduler.gang.rules import node_groups, strategy_fit, task_topology
+from longshore.scheduler.gang.rules.extender import Extender
 from longshore.scheduler.gang.rules.node_usage import BusyNodes, Usage
 from longshore.scheduler.gang.rules.revocable_zones import Zones
 from longshore.scheduler.gang.settings import Settings
@@ -22,7 +23,12 @@ class NodeRules:
     """The rules of one cycle. Empty ones cost nothing."""
 
     def __init__(
-        self, settings: Settings, queues: Mapping[str, Queue], zones: Zones | None, usage: Usage
+        self,
+        settings: Settings,
+        queues: Mapping[str, Queue],
+        zones: Zones | None,
+        usage: Usage,
+        extender: Extender | None = None,
     ) -> None:
         self.filters: list[Filter] = []
         self.scores: list[Score] = []
@@ -40,6 +46,12 @@ class NodeRules:
                 self.filters.append(busy.problem)
             if plugin.speaks_at(NODE_ORDER):
                 self.scores.append(busy.score)
+        self._extender: Extender | None = None
+        if extender is not None and settings.plugin("extender", PREDICATE) is not None:
+            self.filters.append(extender.problem)
+        if extender is not None and settings.plugin("extender", NODE_ORDER) is not None:
+            self._extender = extender
+            self.scores.append(extender.score)
         fit = settings.plugin("resource-strategy-fit", NODE_ORDER)
         if fit is not None:
             weight, resources = fit.argument("resourceStrategyFitWeight"), fit.argument("resources")
@@ -55,6 +67,10 @@ class NodeRules:
     def problem(self, task: Task, node: Node) -> str:
         """The first thing that keeps a task off a node; empty if nothing does."""
         return next((said for rule in self.filters if (said := rule(task, node))), "")
+
+    def prioritized(self, task: Task, nodes: Sequence[Node]) -> str:
+        """Learns what candidates are worth where somebody else says so; why none of them may be taken."""
+        return "" if self._extender is None else self._extender.prioritized(task, nodes)
 
     def score(self, task: Task, node: Node) -> float:
         return sum(rule(task, node) for rule in self.scores)

@@ -131,7 +131,8 @@ class Rooms:
             else:
                 now.append(room)
         if now or later:
-            return now, later, ""
+            problem = self._rules.prioritized(task, [room.node for room in now or later])
+            return ([], [], problem) if problem else (now, later, "")
         told = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
         said = f"0/{len(self._rooms)} nodes are unavailable: {told}."
         if anywhere:

@@ -22,6 +22,7 @@ from longshore.scheduler.gang.model.queue import Queue
 from longshore.scheduler.gang.model.task import ALLOCATED, BINDING, PENDING, PIPELINED, RELEASING, Task
 from longshore.scheduler.gang.model.topology import Topology
 from longshore.scheduler.gang.plan import Bind, Event, Evict
+from longshore.scheduler.gang.rules.extender import Extender
 from longshore.scheduler.gang.rules.node_usage import Usage
 from longshore.scheduler.gang.rules.quotas import Quotas
 from longshore.scheduler.gang.rules.revocable_zones import Zones
@@ -48,7 +49,9 @@ class Session:
         tdm = cycle.settings.plugin("tdm")
         self.zones = None if tdm is None else Zones(tdm, cycle.now)
         self.usage = Usage(cycle.loads, cycle.now)
-        rules_of_nodes = NodeRules(cycle.settings, self.queues, self.zones, self.usage)
+        extender = cycle.settings.plugin("extender")
+        self.extender = None if extender is None else Extender(extender, cycle.answers)
+        rules_of_nodes = NodeRules(cycle.settings, self.queues, self.zones, self.usage, self.extender)
         self.rooms = Rooms(cycle.view, cycle.settings, rules_of_nodes)
         self.budgets, self.quotas = cycle.view.budgets, Quotas(cycle.quotas)
         for obj in cycle.awaited:
@@ -57,7 +60,8 @@ class Session:
         """When tasks were last removed by `shuffle`, by plugin, and for which plugins this cycle does."""
         self._hyper_nodes = cycle.hyper_nodes
         shares = cycle.settings.shares
-        self.limits = Limits(self.queues, shares)
+        asked = self.extender if cycle.settings.plugin("extender", plugin_table.OVERUSED) else None
+        self.limits = Limits(self.queues, shares, asked)
         self._job_order = tuple(
             _ORDERS[plugin.name]
             for tier in cycle.settings.tiers_at(plugin_table.JOB_ORDER)
@@ -92,6 +96,11 @@ class Session:
     def topology(self) -> Topology:
         """The network between nodes. Most cycles have nobody who asks."""
         return Topology(self._hyper_nodes, {node.name: node.labels for node in self.rooms.nodes})
+
+    def opening(self) -> bytes:
+        """The document that an extender is told first."""
+        assert self.extender is not None  # who asks for it has one
+        return self.extender.opening(self.groups.values(), self.queues.values(), self.rooms.nodes)
 
     # ---- order
 
