@@ -60,6 +60,8 @@ class Api:
         self.siblings: Counter[str] = Counter()
         self.apart = 0.0
         """Seconds between the ends of two pods of a Job."""
+        self.within = 0.0
+        """Seconds in which all Jobs are created."""
 
     def put(self, kind: str, obj: Obj, event: str) -> Obj:
         self.revision += 1
@@ -223,8 +225,9 @@ class Connection(asyncio.Protocol):
         if parts == ["begin"]:
             api.counts.clear()
             api.received = api.sent = 0
-            for job in api.waiting:
-                api.put("jobs", job, "ADDED")
+            loop, pause = asyncio.get_running_loop(), api.within / max(len(api.waiting), 1)
+            for number, job in enumerate(api.waiting):
+                loop.call_later(number * pause, api.put, "jobs", job, "ADDED")
             return self.reply({})
         if parts == ["version"]:
             return self.reply({"major": "1", "minor": "36", "gitVersion": "v1.36.4"})
@@ -295,7 +298,7 @@ class Connection(asyncio.Protocol):
 
 async def serve(arguments: argparse.Namespace) -> None:
     api = Api()
-    api.apart = arguments.apart
+    api.apart, api.within = arguments.apart, arguments.within
     api.waiting = [api.job(n, arguments.pods, arguments.namespaces) for n in range(arguments.jobs)]
     for number in range(arguments.cached):
         api.cached_pod(number, arguments.phase, arguments.owner)
@@ -311,6 +314,7 @@ if __name__ == "__main__":
     parser.add_argument("--cached", type=int, default=0, help="pods that are there from the beginning")
     parser.add_argument("--phase", default="Succeeded", help="their phase")
     parser.add_argument("--apart", type=float, default=0.0, help="seconds between the ends of pods of a Job")
+    parser.add_argument("--within", type=float, default=0.0, help="seconds in which all Jobs are created")
     parser.add_argument("--owner", default="Job", help="the kind of their owners")
     parser.add_argument("--namespaces", type=int, default=1)
     uvloop.run(serve(parser.parse_args()))

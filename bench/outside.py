@@ -7,7 +7,8 @@ CPU for a pod, bytes each way, and memory for a pod that is only cached. Print i
 
     python bench/outside.py                                  # 100 Jobs of 10 pods, then 20,000 cached pods
     python bench/outside.py --other ../longshore-before/src  # the same with another checkout, in turns
-    python bench/outside.py --replicas 2 --shards 8          # several processes that share the work
+    python bench/outside.py --replicas 2 --shards 8 --within 20    # several processes that share the work
+    python bench/outside.py --jobs 53 --pods 8 --apart 0.1 --cached 0  # the requests for 424 pods
 
 CPU seconds are those of the processes measured, so other work on the machine matters little; rates are not.
 """
@@ -105,7 +106,7 @@ def writes(figures: dict[str, Any]) -> int:
 def measure(source: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """One run of all Jobs."""
     words = ("--jobs", str(arguments.jobs), "--pods", str(arguments.pods), "--apart", str(arguments.apart))
-    server = Server(*words, "--namespaces", "64")
+    server = Server(*words, "--namespaces", "64", "--within", str(arguments.within))
     shards = ["--shards", str(arguments.shards)] if arguments.shards else ["--no-leader-elect"]
     with tempfile.TemporaryDirectory() as folder:
         config = kubeconfig(server.address, Path(folder))
@@ -174,6 +175,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--pods", type=int, default=10, help="pods of each Job")
     parser.add_argument("--apart", type=float, default=0.0, help="seconds between the ends of pods of a Job")
+    parser.add_argument(
+        "--within", type=float, default=0.0, help="seconds in which all Jobs are created; 0: all at once"
+    )
     parser.add_argument("--cached", type=int, default=20_000, help="pods that are only cached; 0: none")
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--shards", type=int, default=0)
