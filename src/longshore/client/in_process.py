@@ -6,12 +6,12 @@ ordinary way for clients without. `listener` is for clients that take Events wit
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeAlias, cast
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias, cast
 
 from longshore.api.types import Obj
 from longshore.client.client import Client
-from longshore.client.protocol import WatchEvent
+from longshore.client.protocol import Packed, WatchEvent
 
 Settled: TypeAlias = Callable[[], Awaitable[None]]
 Taker: TypeAlias = Callable[[str, Obj], None]
@@ -60,6 +60,32 @@ class HandsOver(Protocol):
     def hand_to(self, taker: Taker) -> bool:
         """Changes that come from now on go to `taker`, without waking who iterates; whatever else comes still
         goes there. False before the watch has begun, and then nothing has changed."""
+
+
+Stored: TypeAlias = tuple[tuple[str, str], Packed]
+"""One object as the store holds it: its namespace and name, and what gives it back."""
+
+
+class FirstLook(NamedTuple):
+    """All objects that existed when a watch began."""
+
+    objects: Sequence[Stored]
+    resource_version: str
+    facts: Callable[[Packed], Obj] | None
+    """Reads a few facts of an object without unpacking it (`api/facts/settled_pods.py`); None for kinds that
+    have no such form."""
+
+
+class Shows(Protocol):
+    """Beside an iterator of watch events, on the same object."""
+
+    async def first_look(self) -> FirstLook | None:
+        """The initial events of the watch at once, before anybody has iterated; None to iterate instead."""
+
+
+async def first_look(events: AsyncIterator[WatchEvent]) -> FirstLook | None:
+    """The initial events of a watch at once, not unpacked, where the server is in this process; else None."""
+    return await cast(Shows, events).first_look() if hasattr(events, "first_look") else None
 
 
 def hand_over(events: AsyncIterator[WatchEvent], taker: Taker) -> bool:

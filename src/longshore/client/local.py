@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from longshore.api import errors
 from longshore.api.errors import StatusError
+from longshore.api.facts import settled_pods
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.apiserver.answer import Answer, DocumentAnswer, Found, Later, ListAnswer, served
 from longshore.apiserver.request import router
 from longshore.apiserver.request.call import INTERNAL, Call, Query, User
+from longshore.apiserver.rest.watch import Notice
 from longshore.client.ask import Ask, Page, built_in
 from longshore.client.client import Client
+from longshore.client.in_process import FirstLook, Stored
 from longshore.client.protocol import Packed, PatchType, Request, Response, WatchEvent, What
 from longshore.store import Entry, Event, Key, StoreError
 
@@ -39,6 +42,9 @@ _Route: TypeAlias = tuple[Resource, bool, Resource]
 
 _WRITES_PER_TURN: Final = 64
 """Writes that a pipeline makes before others in the event loop get their turn."""
+_PODS: Final = "pods"
+_MANY_OBJECTS: Final = 512
+"""Fewer objects are unpacked one by one: nobody notices, and small worlds go the same way without shortcuts."""
 _NO_QUERY: Final[Query] = {}
 _AS_VALUES: Final = ("", "status", "binding")
 """Subresources that take objects as they are."""
@@ -226,8 +232,17 @@ class _Converted(NamedTuple):
         return served(self.resource, self.entry.obj)
 
 
+def _packed(resource: Resource, entry: Entry) -> Packed:
+    return _Converted(resource, entry) if resource.strategy.converts else entry
+
+
+def _pod_facts(packed: Packed) -> Obj:
+    assert isinstance(packed, Entry)  # pods are served as they are stored
+    return settled_pods.facts_of(packed.raw)
+
+
 class LocalEvents(AsyncIterator[WatchEvent]):
-    """The events of one watch, one by one. Also an `in_process.HandsOver`."""
+    """The events of one watch, one by one. Also `in_process.HandsOver` and `in_process.Shows`."""
 
     def __init__(self, api: Api, call: Call) -> None:
         self._api, self._call = api, call
@@ -239,6 +254,8 @@ class LocalEvents(AsyncIterator[WatchEvent]):
 
     async def aclose(self) -> None:
         await self._events.aclose()
+        if self._stream is not None:
+            await self._stream.aclose()  # if nobody has iterated
 
     def hand_to(self, taker: Callable[[str, Obj], None]) -> bool:
         if not self._api.shortcuts.on:
@@ -256,9 +273,30 @@ class LocalEvents(AsyncIterator[WatchEvent]):
         self._stream.hand_to(take)
         return True
 
+    async def first_look(self) -> FirstLook | None:
+        resource = self._call.resource
+        there = self._api.store.counts().get(resource.storage, 0)
+        if not self._api.shortcuts.on or there < _MANY_OBJECTS:
+            return None
+        self._stream = await self._api.watch(self._call)
+        first = await anext(self._stream, None)
+        end = first[-1] if first else None
+        if first is None or not isinstance(end, Notice):
+            return None
+        if end.metadata is None:
+            raise StatusError.from_status(end.status or {}, 500)
+        objects: builtins.list[Stored] = [
+            (change.entry.key.place, _packed(resource, change.entry))
+            for change in first
+            if isinstance(change, Event)
+        ]
+        facts = _pod_facts if resource.storage == _PODS else None
+        return FirstLook(objects, end.metadata["resourceVersion"], facts)
+
     async def _each(self) -> AsyncGenerator[WatchEvent, None]:
-        self._stream = stream = await self._api.watch(self._call)
-        async with aclosing(stream):
+        if self._stream is None:
+            self._stream = await self._api.watch(self._call)
+        async with aclosing(self._stream) as stream:
             async for batch in stream:
                 for change in batch:
                     if isinstance(change, Event):

@@ -12,6 +12,7 @@ from typing import Any
 from longshore.api.facts import pod_state
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.client.protocol import Packed
 from longshore.machinery.informers.informer import Handler
 from longshore.machinery.time.clock import Clock
 from longshore.node import ending
@@ -75,6 +76,13 @@ class BoundPods(Handler):
             self._new(obj)
         else:
             self._remember(obj, states or [])
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        if self.is_ours(facts) and (
+            facts["metadata"]["uid"] in self._endings.reported
+            or self._engines.remembers(facts["metadata"]["uid"])
+        ):
+            self.on_add(packed.obj, True)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         life = self._lives.get(new["metadata"]["uid"])

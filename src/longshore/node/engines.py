@@ -84,6 +84,10 @@ class Engines:
             return self._runtimes.get(self._classes.engine(wanted))
         return self._default if self._by_image is None else self._runtimes.get(self._by_image.of(pod))
 
+    def remembers(self, uid: str) -> bool:
+        """Whether `take` has something to tell of a pod."""
+        return uid in self._known
+
     def take(self, uid: str) -> list[State] | None:
         """The containers remembered of a pod; None without any. They are told once."""
         found = self._known.pop(uid, None)

@@ -16,6 +16,7 @@ from longshore.api.errors import StatusError
 from longshore.api.facts import kinds, pod_state
 from longshore.api.types import Obj
 from longshore.client import Unreachable
+from longshore.client.protocol import Packed
 from longshore.machinery.controller_context import ControllerContext
 from longshore.machinery.informers.cache import Cache
 from longshore.machinery.informers.informer import Handler, Informer, OnChange
@@ -27,6 +28,8 @@ from longshore.scheduler.view import View
 
 _NO_LABELS: Final[Mapping[str, str]] = {}
 _PAUSE_SECONDS: Final = 1.0
+_DEFAULT_SCHEDULER: Final = "default-scheduler"
+"""It reads no more of a pod that has ended than whether it has."""
 
 log = logging.getLogger(__name__)
 
@@ -120,6 +123,13 @@ class _Pods(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._seen(None, obj, moved=False)
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        """Gangs count pods that have ended, too. To others they never mattered."""
+        if facts["spec"].get("schedulerName") == _DEFAULT_SCHEDULER:
+            self._seen(None, facts, moved=False)
+        else:
+            self._seen(None, packed.obj, moved=False)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if old is not new:

@@ -53,9 +53,9 @@ class Contents:
 
 def recover(reader: Reader, limits: Limits) -> Contents:
     """The contents of a journal."""
-    contents = Contents(limits, reader.compacted, journalled=True)
+    contents, compacted = Contents(limits, reader.compacted, journalled=True), reader.compacted
     for row in reader.rows():
-        if row.revision > reader.compacted:
+        if row.revision > compacted:
             contents.apply((_event(contents, row, reader.file),))
         else:
             _take_as_state(contents, row)
@@ -67,33 +67,37 @@ def shared(key: Key) -> Key:
     """An equal key whose strings are shared with other keys: there are many objects and few distinct
     strings.
     """
-    return Key(sys.intern(key.storage), sys.intern(key.namespace), key.name)
+    return _key(key.storage, key.namespace, key.name)
 
 
 def _event(contents: Contents, row: Row, file: Path) -> Event:
-    key = Key(row.storage, row.namespace, row.name)
-    previous = contents.state.get(key)
-    if row.deleted and previous is None:
-        raise JournalCorrupt(file, f"revision {row.revision} removes an object that is not there")
-    key = shared(key) if previous is None else previous.key
-    entry = Entry(key, row.revision, row.value, contents.decoded)
-    kind: EventType = "DELETED" if row.deleted else "ADDED" if previous is None else "MODIFIED"
-    return Event(row.revision, kind, entry, previous)
+    revision, storage, namespace, name, deleted, _, value = row
+    previous = contents.state.at(storage, namespace, name)
+    if deleted and previous is None:
+        raise JournalCorrupt(file, f"revision {revision} removes an object that is not there")
+    key = _key(storage, namespace, name) if previous is None else previous.key
+    entry = Entry(key, revision, value, contents.decoded)
+    kind: EventType = "DELETED" if deleted else "ADDED" if previous is None else "MODIFIED"
+    return Event(revision, kind, entry, previous)
 
 
 def _take_as_state(contents: Contents, row: Row) -> None:
     """Takes a row from before the window as state without history. The row it supersedes, and a deletion
     itself, were about to be compacted when the process ended.
     """
-    key = Key(row.storage, row.namespace, row.name)
-    previous = contents.state.get(key)
-    through = contents.window.compacted
+    revision, storage, namespace, name, deleted, _, value = row
+    state, window = contents.state, contents.window
+    previous = state.at(storage, namespace, name)
     if previous is not None:
-        contents.window.dead.append(Dead(previous.revision, through))
-    if not row.deleted:
-        shared_key = shared(key) if previous is None else previous.key
-        contents.state.put(Entry(shared_key, row.revision, row.value, contents.decoded))
+        window.dead.append(Dead(previous.revision, window.compacted))
+    if not deleted:
+        key = _key(storage, namespace, name) if previous is None else previous.key
+        state.put(Entry(key, revision, value, contents.decoded))
         return
-    contents.window.dead.append(Dead(row.revision, through))
+    window.dead.append(Dead(revision, window.compacted))
     if previous is not None:
-        contents.state.remove(key)
+        state.remove(previous.key)
+
+
+def _key(storage: str, namespace: str, name: str) -> Key:
+    return Key(sys.intern(storage), sys.intern(namespace), name)

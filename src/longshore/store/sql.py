@@ -21,6 +21,9 @@ SYNC_ON_CHECKPOINT = "PRAGMA synchronous = NORMAL"  # a commit survives kill -9
 SYNC_ON_COMMIT = "PRAGMA synchronous = FULL"  # a commit survives power loss
 CHECKPOINT_ONLY_WHEN_TOLD = "PRAGMA wal_autocheckpoint = 0"  # never between a write and its answer
 
+# Setting of a connection that reads a whole file: no copy and no system call for each page.
+MAP_INTO_MEMORY = f"PRAGMA mmap_size = {1 << 40}"
+
 # What a file is.
 READ_APPLICATION_ID = "PRAGMA application_id"
 READ_SCHEMA_VERSION = "PRAGMA user_version"

@@ -18,6 +18,7 @@ from longshore.api.errors import StatusError
 from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Unreachable, in_process
+from longshore.client.protocol import Packed
 from longshore.controllers.garbage.graph import Graph
 from longshore.controllers.garbage.references import slim
 from longshore.machinery.controller_context import ControllerContext
@@ -150,6 +151,9 @@ class _Follow(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._graph.put(self._resource, slim(obj)["metadata"])
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        self.on_add(facts, True)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._graph.put(self._resource, slim(new)["metadata"])

@@ -15,6 +15,8 @@ from typing import TypeAlias
 import msgspec
 
 from longshore.api.types import Obj
+from longshore.client.in_process import Stored
+from longshore.client.protocol import Packed
 from longshore.machinery.informers.cache import Key, key_of
 
 
@@ -24,12 +26,13 @@ class Kind(Enum):
     ADDED = "it exists, in this state"
     MODIFIED = "it exists, now in this state"
     LISTED = "it exists, in this state, whatever we knew"
+    SHOWN = "it exists, in this state, which is still packed"
     DELETED = "it was deleted, and this was its last state"
     VANISHED = "it is gone, and we missed how"
     RESYNC = "look at it again"
 
 
-Delta: TypeAlias = tuple[Kind, Key, Obj]
+Delta: TypeAlias = tuple[Kind, Key, Obj | Packed]
 """A plain tuple, since thousands a second are made."""
 
 
@@ -57,6 +60,10 @@ class Deltas:
         """Takes some objects of a list."""
         for obj in objects:
             self._append((Kind.LISTED, key_of(obj), obj))
+
+    def shown(self, objects: Iterable[Stored]) -> None:
+        """Takes all objects of a first look."""
+        self._batch.deltas += [(Kind.SHOWN, key, packed) for key, packed in objects]
 
     def list_ended(self, keys: Set[Key], revision: int) -> None:
         """The list is complete: it had these keys. Changes collected before are still told first."""

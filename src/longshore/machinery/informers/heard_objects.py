@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from longshore.api.types import Obj
+from longshore.client.protocol import Packed
 from longshore.machinery.informers.cache import Cache, Key, key_of
 
 Only: TypeAlias = Callable[[str], bool]
@@ -25,6 +26,12 @@ class Handler:
     def on_add(self, obj: Obj, initial: bool) -> None:
         """`obj` exists. `initial` when it was there before the informer looked for the first time."""
 
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        """An object was there before the informer looked for the first time, and has settled: nothing more
+        happens to it but its deletion (`api/facts/settled_objects.py`). `facts` has no more of it than
+        `api/facts/settled_pods.py` says; override this where that is enough."""
+        self.on_add(packed.obj, True)
+
     def on_update(self, old: Obj, new: Obj) -> None:
         """`old is new` for a resync; the same resourceVersion says that nothing changed."""
 
@@ -40,6 +47,9 @@ class OnChange(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._changed(obj)
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        self._changed(facts)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         self._changed(new)
@@ -101,6 +111,9 @@ class Newcomer(Handler):
 
     def on_add(self, obj: Obj, initial: bool) -> None:
         self._handler.on_add(obj, initial)
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        self._handler.on_settled(facts, packed)
 
     def on_update(self, old: Obj, new: Obj) -> None:
         if self._unheard:

@@ -18,6 +18,7 @@ from longshore.api.resources import Resource
 from longshore.api.types import Obj
 from longshore.client import Client, Unreachable, WatchEvent, What, in_process
 from longshore.client.ask import built_in
+from longshore.client.in_process import FirstLook
 from longshore.machinery.informers.cache import Key, key_of
 from longshore.machinery.queues.backoff import Backoff
 from longshore.machinery.time.clock import Clock
@@ -61,6 +62,9 @@ class Sink(Protocol):
 
     def listed(self, objects: Iterable[Obj]) -> None:
         """Some objects of a list of everything."""
+
+    def shown(self, look: FirstLook) -> None:
+        """All objects, as a server in this process holds them. `list_ended` follows."""
 
     def list_ended(self, keys: Set[Key], revision: int) -> None:
         """The list is complete: it had these keys, as of this revision."""
@@ -187,6 +191,10 @@ class Reflector:
             self._what, **self._selection, initial_events=True, timeout=self._timeout()
         ) as events:
             self._is_open = True
+            if not self._filled and (look := await in_process.first_look(events)) is not None:
+                self._sink.shown(look)
+                await self._begin({key for key, _ in look.objects}, look.resource_version, events)
+                return
             everything: set[Key] = set()
             some: dict[Key, Obj] = {}
             async for event in events:
@@ -208,12 +216,16 @@ class Reflector:
             else:
                 return
             self._sink.listed(some.values())
-            self._sink.list_ended(everything, revision_of(event.resource_version))
-            self._filled = True
-            self._version = event.resource_version
-            self._heard += 1
-            self._read_at = self._clock.monotonic()
-            await self._follow(events)
+            await self._begin(everything, event.resource_version, events)
+
+    async def _begin(self, everything: set[Key], version: str, events: AsyncIterator[WatchEvent]) -> None:
+        """Goes on from where everything was told."""
+        self._sink.list_ended(everything, revision_of(version))
+        self._filled = True
+        self._version = version
+        self._heard += 1
+        self._read_at = self._clock.monotonic()
+        await self._follow(events)
 
     async def _follow(self, events: AsyncIterator[WatchEvent]) -> None:
         is_handed_over = in_process.hand_over(events, self._tell)

@@ -21,6 +21,7 @@ from longshore.api.facts import job_state, pod_state
 from longshore.api.facts.owners import controller_of
 from longshore.api.time import rfc3339
 from longshore.api.types import Obj
+from longshore.client.protocol import Packed
 from longshore.controllers.job.memory import Memory
 from longshore.controllers.job.metrics import JobMetrics
 from longshore.controllers.job.pods import pod_facts
@@ -123,6 +124,9 @@ class PodHandler(_Waker):
             self._memory.expectations.creations_observed(key)
             if not self._memory.own_writes.own(key, "pods", obj):
                 self._queue.add(key)
+
+    def on_settled(self, facts: Obj, packed: Packed) -> None:
+        """Its Job has counted it. Nothing to do, nor to wait for."""
 
     def _created(self, pod: Obj) -> None:
         ref = controller_of(pod)

@@ -1,0 +1,49 @@
+"""The few facts of a pod that a first look at a store full of settled pods needs, read from its JSON.
+
+Everything else, `managedFields` above all, is skipped: nobody decodes it, and nobody has to free it again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypedDict
+
+import msgspec
+
+from longshore.api.types import Obj
+
+
+class _Spec(TypedDict, total=False):
+    nodeName: str
+    schedulerName: str
+
+
+class _Status(TypedDict, total=False):
+    phase: str
+
+
+class _Metadata(TypedDict, total=False):
+    name: str
+    namespace: str
+    uid: str
+    resourceVersion: str
+    deletionTimestamp: str
+    deletionGracePeriodSeconds: int
+    labels: dict[str, str]
+    ownerReferences: list[dict[str, Any]]
+    finalizers: list[str]
+
+
+class _Pod(TypedDict, total=False):
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status
+
+
+_decode: Final = msgspec.json.Decoder(_Pod).decode
+
+
+def facts_of(raw: bytes) -> Obj:
+    """Its name, labels, owners, finalizers and deletion, its node and scheduler, and its phase, each where
+    the pod has it. Of an Indexed Job's pod 3.6 us; to read it whole takes 9, and to free that again 7."""
+    facts: Any = _decode(raw)
+    return facts  # type: ignore[no-any-return] # a TypedDict is a dictionary
